@@ -16,11 +16,13 @@ from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_services import SessionServices
+from helix_desktop.agent.session_updates import QuestionAsked
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.subagents.delegate_tool import DelegatingTools
 from helix_desktop.agent.subagents.runner import SubagentFactory, SubagentRunner
 from helix_desktop.agent.tool_calls.approvals import ApprovalService, SessionPermissions
+from helix_desktop.agent.tool_calls.auto_run_decisions import AutoRunDecisions
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.turn_engine import TurnEngine
@@ -132,4 +134,13 @@ def _create_tool_runner(
         is_demo=lambda: runtime.frame.info.demo,
     )
     gate = IntakeGate(runtime, extractor, services.slow_models)
-    return ToolRunner(runtime, tools, approvals, gate, file_versions, changes)
+    session = runtime.session
+    auto_run = AutoRunDecisions(
+        approvals,
+        services.auto_run,
+        lambda question: session.publish(QuestionAsked(question)),
+        session.id,
+        runtime.scope,
+        is_unattended=services.is_unattended,
+    )
+    return ToolRunner(runtime, tools, approvals, gate, file_versions, changes, auto_run)

@@ -45,7 +45,7 @@ class OpenWorkspace:
     `services` are what its sessions share, `contents` what its store holds, `models` what its sessions work
     with, `usage` how full they are, `fallbacks` how many of their summaries needed one, `changes` what
     changed of its files, `branches` makes branches of its sessions.
-    `is_read_only` is True if the folder is missing, so that its sessions can only be read.
+    `is_read_only` is True if the folder is missing, or nothing can be saved: its sessions can only be read.
     """
 
     def __init__(
@@ -75,7 +75,12 @@ class OpenWorkspace:
         self.usage = SessionUsage(self.store, self.models, lambda: self.policy, self.find_open)
         self.fallbacks = WorkspaceFallbacks(self.store, self._open_log)
         self.changes = WorkspaceChanges(
-            services.file_history, self.store, self._find_session, self._open_for_changes, services.is_trusted
+            services.file_history,
+            self.store,
+            self._find_session,
+            self._open_for_changes,
+            services.is_trusted,
+            is_read_only,
         )
         self.branches = SessionBranches(self.store, services.clock, self._find_session, self._open_log_as)
         self.services = services

@@ -12,7 +12,7 @@ from helix_desktop.agent.ports.instructions import InstructionSource
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.ports.permissions import Approver, WorkspacePermissions
 from helix_desktop.agent.ports.store import Store
-from helix_desktop.agent.ports.tools import FileReader, FileVersionChecker, LineSearch, Tools
+from helix_desktop.agent.ports.tools import AutoRunStore, FileReader, FileVersionChecker, LineSearch, Tools
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.subagents.delegate_tool import SubagentTools
 from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
@@ -31,7 +31,8 @@ class SessionServices:
     the spec of the tool that starts subagents; without it there are none. Without a `file_checker` only what
     the agent's own calls change is known, without a `file_reader` no file can be attached by its path,
     without `instructions` no session is told of its workspace, without a `file_history` no change of a file
-    can be undone, without a `line_search` nothing is recalled by a pattern. Without `slow_models` of the app
+    can be undone, without a `line_search` nothing is recalled by a pattern, without `auto_run`
+    nothing that a call changed is taken back. Without `slow_models` of the app
     the workspace remembers its own.
     `create_session_tools` returns the tools that know the session that
     calls them.
@@ -55,6 +56,7 @@ class SessionServices:
         file_history: FileHistory | None = None,
         line_search: LineSearch | None = None,
         slow_models: SlowModels | None = None,
+        auto_run: AutoRunStore | None = None,
         wait_s: WaitSeconds = asyncio.sleep,
     ) -> None:
         self.store, self.counter, self.clock, self.wait_s = store, counter, clock, wait_s
@@ -62,7 +64,7 @@ class SessionServices:
         self.is_trusted = is_trusted
         self.delegate_spec, self.file_checker, self.file_reader = delegate_spec, file_checker, file_reader
         self.instructions, self.file_history = instructions, file_history
-        self.line_search = line_search
+        self.line_search, self.auto_run = line_search, auto_run
         self.slow_models = slow_models or SlowModels(clock)
         self._create_session_tools = create_session_tools
         self.permissions = permissions

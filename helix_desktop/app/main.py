@@ -50,7 +50,15 @@ def show_window(args: argparse.Namespace) -> int:
     try:
         data.ensure()
     except DataDirUnavailable as error:
-        return _fail_startup(app, error, data, FAILED)
+        from helix_desktop.app.single_instance import SingleInstance
+        from helix_desktop.config.reading_copy import open_reading_copy
+
+        if (data.root / RUN_MARKER_FILE).exists() and SingleInstance(data.root).deliver(target):
+            return 0
+        try:
+            data = open_reading_copy(data, error)
+        except DataDirUnavailable:
+            return _fail_startup(app, error, data, FAILED)
     if sys.platform == "win32":
         os.chdir(
             Path.home()

@@ -43,6 +43,7 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
@@ -54,6 +55,9 @@ from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +154,20 @@ async def _run_window(
     )
     # It stops all threads for a moment: better now than at a key.
     window_context.actions.start(services.counter.load(), "vocabulary")
+    if data_dir.refusal is not None:
+        window_context.window.banners.show_banner(
+            Banner(
+                "data-unwritable",
+                "warning",
+                tr("Opened for reading: {reason}", reason=translate(data_dir.refusal.what)),
+                translate(data_dir.refusal.why),
+                tr(
+                    "Sessions can be read and exported; what you change isn't saved. Make the folder "
+                    "writable or free up disk space, then restart Helix."
+                ),
+                dismissable=False,
+            )
+        )
     await stop.wait()
     # Who quits while windows are being reopened gets all of them the next time.
     await shut_down(window_context, controllers, None if reopened.done() else last_windows)

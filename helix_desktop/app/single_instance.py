@@ -65,6 +65,10 @@ class SingleInstance(QObject):
             time.sleep(_PAUSE_S)
         return True
 
+    def deliver(self, launch_target: str) -> bool:
+        """Send a launch target to the process that listens, if one does; this one claims nothing."""
+        return self._deliver(launch_target, time.monotonic() + _ANSWER_TIMEOUT_S)
+
     def _deliver(self, launch_target: str, deadline_s: float) -> bool:
         """Return True if the listening process has acknowledged; it may be busy before that."""
         socket = QLocalSocket()

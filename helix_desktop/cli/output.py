@@ -44,7 +44,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_nam
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.efforts import effort_refused_text
-from helix_desktop.words.file_changes import line_counts_texts, recorded_changes_text
+from helix_desktop.words.file_changes import auto_run_texts, line_counts_texts, recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.numbers import format_size, format_usd, format_whole_percent
 from helix_desktop.words.rewrites import files_changed_text
@@ -129,8 +129,8 @@ def _write_over(text: str) -> None:
 
 
 def print_remaining_work(is_compacting: bool, is_noting: bool) -> None:
-    """Print, on a terminal only, what is still being done after a turn."""
-    if sys.stderr.isatty() and (is_compacting or is_noting):
+    """Print what is still being done after a turn, if anything."""
+    if is_compacting or is_noting:
         work = tr("compacting") if is_compacting else tr("noting older messages")
         print_err(tr("[the turn is done; still {work}: Ctrl+C stops it]", work=work))
 
@@ -266,6 +266,8 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
             print_out("")
         case ToolAnswered() as output:
             print_err(f"[{_answer_text(output)}]")
+            for line in auto_run_texts(output.auto_run):
+                print_err(f"[{line}]")
         case (
             SweepMade()
             | FoldMade()

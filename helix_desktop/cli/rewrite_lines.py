@@ -31,10 +31,13 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
+    Section,
+    checkpoint_in,
 )
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
+from helix_desktop.words.rewrites import gist_sections
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
@@ -58,10 +61,23 @@ Rewrite: TypeAlias = (
 
 
 def rewrite_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:
-    """Yield a line for each rewrite of a session's log, with the event's number before it."""
+    """Yield a line for each rewrite of a session's log, with the event's number before it.
+
+    Below a handover or checkpoint stands, indented, what is open by it: as on its card in the window.
+    """
     for recorded in counted_rewrites(log):
         if isinstance(recorded.event, Rewrite):
             yield f"e{recorded.seq}  {rewrite_line(recorded.event)}"
+            for section in gist_sections(_sections(recorded.event)):
+                yield f"    {section.title}"
+                yield from (f"    - {bullet.text}" for bullet in section.bullets)
+
+
+def _sections(event: Rewrite) -> tuple[Section, ...]:
+    """Return the sections of a handover or checkpoint; none of any other."""
+    checkpoint = checkpoint_in(event)
+    handover = checkpoint.handover if checkpoint is not None else event
+    return handover.sections if isinstance(handover, HandoverMade) else ()
 
 
 def counted_rewrites(log: Sequence[RecordedEvent]) -> Iterator[RecordedEvent]:

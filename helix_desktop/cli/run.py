@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -92,7 +92,12 @@ def run_turn(args: argparse.Namespace) -> int:
             await _apply_budget(conversation, args)
             await _apply_effort(workspace, conversation, args)
             await conversation.set_mode(args.mode or conversation.mode)
-            return await _turn(conversation, message, attachments, printer)
+            code = await _turn(conversation, message, attachments, printer)
+            lost = {failure.server for failure in failed_servers}
+            ended = [each for each in services.mcp_servers.failures(workspace.id) if each.server not in lost]
+            print_failures(ended)
+            await conversation.session.record(*ended)
+            return code
         except asyncio.CancelledError:
             if printer.output_error is not None:
                 raise printer.output_error from None
@@ -111,8 +116,7 @@ async def _start_servers(services: AppServices, workspace_id: str) -> tuple[McpS
         print_notice(tr("Waiting for MCP servers: {names}", names=starting))
         await servers.wait_until_ready(workspace_id, _MCP_START_TIMEOUT_S - _MCP_QUIET_S)
     failed = servers.failures(workspace_id)
-    for failure in failed:
-        print_notice(mcp_failed_text(failure.server, translate(failure.reason)))
+    print_failures(failed)
     for server, tool, reason in servers.rejected_tools(workspace_id):
         words = escape_hidden_name(tool[:_MAX_TOOL_CHARS])
         print_notice(
@@ -124,6 +128,12 @@ async def _start_servers(services: AppServices, workspace_id: str) -> tuple[McpS
             )
         )
     return failed
+
+
+def print_failures(failures: Iterable[McpServerFailed]) -> None:
+    """Print which MCP servers do not run, and why."""
+    for failure in failures:
+        print_notice(mcp_failed_text(failure.server, translate(failure.reason)))
 
 
 def require_model(conversation: Conversation) -> None:

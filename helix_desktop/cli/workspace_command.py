@@ -20,7 +20,13 @@ from helix_desktop.cli.cache_repair import report_repairs
 from helix_desktop.cli.output import ProgressPrinter, print_notice
 from helix_desktop.cli.terminal_approver import TerminalApprover
 from helix_desktop.config.paths import DATA_DIR_VARIABLE, DataDir
-from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing, WorkspaceUntrusted
+from helix_desktop.config.reading_copy import open_reading_copy, remove_reading_copy
+from helix_desktop.domain.errors import (
+    DataDirUnavailable,
+    InvalidInput,
+    WorkspaceMissing,
+    WorkspaceUntrusted,
+)
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
@@ -33,6 +39,15 @@ from helix_desktop.workspaces.registry import check_is_folder
 
 tr = Translator("Command line")
 text = TextContext("Command line")
+
+_READING_VERBS: dict[str, frozenset[str]] = {
+    "sessions": frozenset(),
+    "timeline": frozenset(),
+    "backup": frozenset(),
+    "cache": frozenset({"list", "search", "recall", "show", "verify", "export"}),
+    "changes": frozenset({"list", "diff"}),
+}
+"""The commands that work on a copy of a data folder that can't be written; without verbs: as a whole."""
 
 ServicesWork = Callable[[AppServices], Coroutine[Any, Any, int]]
 WorkspaceWork = Callable[[AppServices, OpenWorkspace], Coroutine[Any, Any, int]]
@@ -111,7 +126,13 @@ async def _open_services(
     args: argparse.Namespace, run_instructions: RunInstructions
 ) -> AsyncIterator[AppServices]:
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
-    data.ensure()
+    try:
+        data.ensure()
+    except DataDirUnavailable as error:
+        if not _only_reads(args):
+            raise
+        data = open_reading_copy(data, error)
+        print_notice(f"{tr('Opened for reading.')} {error_text(error)}")
     handler = open_log(data.logs_dir)
     try:
         approver = TerminalApprover("once" if getattr(args, "yes", False) else "deny")
@@ -133,6 +154,13 @@ async def _open_services(
             await services.close()
     finally:
         close_log(handler)
+        remove_reading_copy(data)
+
+
+def _only_reads(args: argparse.Namespace) -> bool:
+    """Return True of a command that changes nothing that is stored."""
+    verbs = _READING_VERBS.get(args.command)
+    return verbs is not None and (not verbs or getattr(args, "verb", "") in verbs)
 
 
 def _run_instructions(args: argparse.Namespace) -> RunInstructions:

@@ -49,10 +49,14 @@ def _find_resources(*roots: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class DataDir:
-    """The one folder that Helix Desktop writes its own data into."""
+    """The one folder that Helix Desktop writes its own data into.
+
+    Of a copy to read from, because the folder itself can't be written, `refusal` says why.
+    """
 
     root: Path
     moved_from: Path | None = None
+    refusal: DataDirUnavailable | None = None
 
     @classmethod
     def locate(cls, explicit: Path | None, environ: Mapping[str, str]) -> DataDir:

@@ -20,6 +20,7 @@ from helix_desktop.domain.model_spec import (
     SourcedSpec,
     resolve_spec,
 )
+from helix_desktop.domain.permissions.home_folder import home_names
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.translatable_text import TextContext
 
@@ -185,7 +186,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `background_effort` is how much models think for summaries and extracts; empty: as is set for the model of
     the role, while the main model gets the provider's default. `shortcuts` are the keys of commands that
     differ from the defaults: command → portable texts of keys. Invalid entries are preserved: see
-    `ui.shell.key_bindings`. `advanced_policy`: whether the policy page lists all numbers.
+    `ui.shell.key_bindings`. `advanced_policy`: whether the policy page lists all numbers. `home_shown` and
+    `home_hidden` add to, and take from, what sandboxed commands see of the home folder.
     """
 
     theme: Theme = "system"
@@ -207,6 +209,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     background_effort: Effort = ""
     shortcuts: dict[str, Any] = msgspec.field(default_factory=dict)
     advanced_policy: bool = False
+    home_shown: tuple[str, ...] = ()
+    home_hidden: tuple[str, ...] = ()
+
+    @property
+    def home_names(self) -> tuple[str, ...]:
+        """Return the files and folders of the home folder that sandboxed commands see."""
+        return home_names(self.home_shown, self.home_hidden)
 
     def provider(self, name: str) -> Provider | None:
         """Return the provider of that name; None if there is none."""

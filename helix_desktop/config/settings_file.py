@@ -13,6 +13,7 @@ import msgspec
 
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.config.toml_file import TomlFiles, backup_damaged, read_document
+from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.translatable_text import (
     TextContext,
@@ -188,7 +189,7 @@ def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]
         try:
             values[field.name] = msgspec.convert(value, field.type)
         except msgspec.ValidationError as error:
-            errors[field.name] = str(error)
+            errors[field.name] = decoding_fault(error).rstrip(".")
     return Settings(**values), errors
 
 
@@ -208,7 +209,7 @@ def _read_providers(entries: Sequence[Any]) -> Iterator[tuple[Any, Provider | st
         try:
             provider = msgspec.convert(entry, Provider)
         except msgspec.ValidationError as error:
-            yield entry, str(error)
+            yield entry, decoding_fault(error).rstrip(".")
             continue
         yield entry, provider if provider.name not in names else "another provider has this name"
         names.add(provider.name)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.decoding_faults import decoding_fault, fault_field
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
@@ -240,7 +241,9 @@ def policy_from(fields: Mapping[str, Any]) -> ContextPolicy:
     try:
         return msgspec.convert(merged, ContextPolicy)
     except msgspec.ValidationError as error:
-        raise ValueError(*(error.__cause__ or error).args) from error
+        if error.__cause__ is not None:
+            raise ValueError(*error.__cause__.args) from error
+        raise ValueError(decoding_fault(error), fault_field(error)) from error
 
 
 def policy_from_event(fields: Mapping[str, Any]) -> ContextPolicy | None:

@@ -32,6 +32,10 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     values in the keychain. `off` names tools that are not exposed; `approved` is the fingerprint agreed to.
     `quiet_s` is how long a call may go without a sign of life. `known_tools` are those that it offered last,
     by its own names.
+    What it runs of the workspace when the user agreed, at `approved_ms` (milliseconds since 1970; 0: by a
+    release that did not look), is in `approved_files`, by path: files and links with their digests, folders
+    (with a `/` at their end) with those of what is in them. `consent_changes` are paths that changed since:
+    they ended the consent.
     """
 
     name: str
@@ -48,6 +52,9 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     approved: str = ""
     quiet_s: int = 60
     known_tools: tuple[str, ...] = ()
+    approved_ms: int = 0
+    approved_files: dict[str, str] = {}
+    consent_changes: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:

@@ -26,7 +26,7 @@ class Question(msgspec.Struct, frozen=True):
     """A question that a call asks; the user may always answer in other words, or skip it.
 
     With `multiple`, several options may be chosen. `subagent_title` is the title of the subagent that asks,
-    if any.
+    if any. `is_from_app`: Helix asks it, and only an option answers it.
     """
 
     call_id: str
@@ -34,6 +34,7 @@ class Question(msgspec.Struct, frozen=True):
     options: tuple[QuestionOption, ...] = ()
     multiple: bool = False
     subagent_title: str = ""
+    is_from_app: bool = False
 
 
 class QuestionReply(msgspec.Struct, frozen=True):

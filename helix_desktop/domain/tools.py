@@ -94,6 +94,26 @@ class Excerpt(msgspec.Struct, frozen=True):
         return max(0, self.end_line - self.start_line + 1)
 
 
+AutoRunOutcome = Literal["named", "kept", "removed", "failed"]
+"""What became of a change: named to the user, kept by their decision or a rule, taken out, or
+left, as it could not be."""
+
+
+class AutoRunChange(msgspec.Struct, frozen=True):
+    """A file, or a part of git's settings, that a command changed and other programs run by themselves.
+
+    `reasons` are for git: what it would run or read; else `effect` says it. `waits`: the next step waits for
+    the user. `kept_id` leads to what was taken out and can be restored; empty: nothing was.
+    """
+
+    path: str
+    effect: str = ""
+    reasons: tuple[str, ...] = ()
+    waits: bool = False
+    outcome: AutoRunOutcome = "named"
+    kept_id: str = ""
+
+
 class ToolResult(msgspec.Struct, frozen=True):
     """A tool's answer: the whole output in bytes, and what it was about.
 
@@ -103,7 +123,8 @@ class ToolResult(msgspec.Struct, frozen=True):
     that the content is one; `model_text` then describes it. `image_data` are the bytes of images that
     accompany a text. `stopped`: the user ended the call, and this is what there was. `files` are those that
     the call read or wrote, as they were then. `excerpt` is what the user sees in place of
-    the output. `reply` is the user's, where the call asked a question. `about` says in a few words what the
+    the output. `reply` is the user's, where the call asked a question. `auto_run` is what the call changed
+    that other programs run by themselves. `about` says in a few words what the
     form for the window holds, where the tool knows that better than its text says it.
     """
 
@@ -122,6 +143,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     excerpt: Excerpt | None = None
     reply: QuestionReply | None = None
     about: str = ""
+    auto_run: tuple[AutoRunChange, ...] = ()
 
 
 class PermissionRule(msgspec.Struct, frozen=True):
@@ -292,13 +314,15 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
 class ApprovalReply(msgspec.Struct, frozen=True):
     """The user's answer to a question; `rule` is what it saves, `reason` is for the agent on a denial.
 
-    `allows_demo_calls`: from now on the demo model's calls in this sample run without asking.
+    `allows_demo_calls`: from now on the demo model's calls in this sample run without asking. `is_fixed`: an
+    option of the command line gave it, whatever the question.
     """
 
     decision: ApprovalDecision
     rule: PermissionRule | None = None
     reason: str = ""
     allows_demo_calls: bool = False
+    is_fixed: bool = False
 
 
 ALLOW_DEMO_CALLS = ApprovalReply("always", allows_demo_calls=True)

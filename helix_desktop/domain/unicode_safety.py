@@ -60,13 +60,15 @@ def escape_hidden_name(name: str) -> str:
 
 
 def escape_undecodable(name: str) -> str:
-    """Return a file's name with the bytes of it that are no UTF-8, and its line feeds, as codes.
+    """Return a file's name with the bytes of it that are no UTF-8, and its control characters, as codes.
 
-    No text could hold the first, and no line the second.
+    No text could hold the first; the second end lines, or steer the terminal that prints them.
     """
     if name.isprintable():
         return name
-    return "".join(_escape(c) if c == "\n" or "\udc80" <= c <= "\udcff" else c for c in name)
+    return "".join(
+        _escape(char) if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") else char for char in name
+    )
 
 
 _CODE = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")

@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, HelixError, StoreClosed
-from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.file_history.capture import AgentChanges, CallMark, CapturedChanges
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCoverageSettings, UncoveredPlace
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
@@ -114,6 +114,14 @@ class WorkspaceFileHistory:
                 text("The list of changes can't be read."),
                 fix=text("Repair the data with {command}.", command="helix-desktop cache repair"),
             ) from error
+
+    async def agent_changes(self, since_ms: int, folders: Sequence[str]) -> AgentChanges:
+        """Return what calls of the agent changed below folders from a time on; "" is the workspace's own."""
+        return await self._run(lambda opened: opened.agent_changes(since_ms, folders))
+
+    async def uncovered_places(self) -> frozenset[str]:
+        """Return the places that are not covered, as they are now."""
+        return await self._run(lambda opened: opened.uncovered_places())
 
     async def content(self, digest: str) -> bytes:
         """Return a former content; `digest` may be its first digits. Raises DigestUnknown, ContentDamaged."""

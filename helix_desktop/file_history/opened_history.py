@@ -21,7 +21,7 @@ from helix_desktop.domain.errors import (
     StoreError,
     StoreUnreadable,
 )
-from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges
+from helix_desktop.domain.file_history.capture import AgentChanges, CallMark, Capture, CapturedChanges
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCoverageSettings, UncoveredPlace
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
@@ -43,6 +43,7 @@ _TOO_MANY = text("What commands change is not recorded in this workspace.")
 
 _BATCH_FILES, _BATCH_BYTES = 100, 4 * 1024 * 1024  # of the first copy: about 30 ms
 _BEFORE_CALL_S = 0.25
+_NAMED_CHANGES = 20  # of the agent's: nobody reads more
 _COUNT_AGAIN_S = 60.0  # too many files take a second to count
 _COVERAGE_S = 0.5  # the coverage is counted as often while the first copy runs
 
@@ -132,6 +133,29 @@ class OpenedHistory:
         """Note what stands in its session's log."""
         with self._database.write():
             self._database.captures.acknowledge(capture_ids)
+
+    def agent_changes(self, since_ms: int, folders: Sequence[str]) -> AgentChanges:
+        """Return what calls of the agent changed below folders from a time on; "" is the workspace's own."""
+        with self._readable():
+            self._captures.end_cut_off()
+        is_certain = not self._captures.is_any_running()
+        paths: dict[str, None] = {}
+        for capture in self._database.captures.since(since_ms):
+            if capture.source not in ("tool", "command"):
+                continue
+            changes = self._list_of(capture).changes
+            is_certain &= bool(changes)
+            for path in (path for change in changes for path in (change.path, change.moved_from)):
+                if path and any(not folder or f"{path}/".startswith(folder + "/") for folder in folders):
+                    paths[path] = None
+            if len(paths) >= _NAMED_CHANGES:
+                break
+        return AgentChanges(tuple(islice(paths, _NAMED_CHANGES)), is_certain)
+
+    def uncovered_places(self) -> frozenset[str]:
+        """Return the places that are not covered, as they are now."""
+        with self._readable(), self._tree.write():
+            return self._tree.uncovered_places()
 
     def content(self, digest: str) -> bytes:
         """Return a content. Raises DigestUnknown, ContentDamaged."""

@@ -30,6 +30,7 @@ from helix_desktop.providers.error_classification import (
     is_image_refused,
     is_out_of_credit,
     is_quota_used_up,
+    is_without_tools,
 )
 from helix_desktop.providers.http import HttpClient, HttpError, HttpErrorKind, HttpResponse
 from helix_desktop.providers.overflow_errors import Overflow, read_overflow
@@ -55,12 +56,6 @@ HEADER_ADVICE = _text("Enter its value in Settings → Providers, under Extra he
 _ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)
 
 _KEY_PLACE = "\0"  # stands for the key where its headers are put together to be read
-
-_NO_TOOLS = re.compile(
-    r"not support (the )?(use of )?(tools?|function|tool_)"
-    r"|(tools?|function)( use| call\w*)? (is|are)(n't| not) supported"
-    r"|unsupported[^.]{0,20}\btools?\b|no endpoints found that support tool use|tool choice requires"
-)
 
 _PATHS = ("/chat/completions", "/responses", "/messages")
 _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
@@ -237,7 +232,7 @@ class Endpoint:
         answer: `status` is then what it stands for, which no server has sent, or 0.
         """
         message = self.redact_text(extract_error_text(body))
-        lowered = body.lower()
+        lowered = f"{body} {message}".lower()  # which JSON may hold in codes
         if is_out_of_credit(status, lowered):
             return ModelRequestRejected(
                 _text("The account at {provider} has no credit left.", provider=self.provider),
@@ -255,7 +250,7 @@ class Endpoint:
                 message,
                 _text("Raise it there, wait until it is renewed, or choose another model."),
             )
-        if "tool" in lowered and _NO_TOOLS.search(lowered):
+        if is_without_tools(status, lowered):
             return ModelRequestRejected(
                 _text("{model} can't call tools.", model=model or self.provider),
                 message,

@@ -16,18 +16,65 @@ text = TextContext("Providers")
 MAX_QUOTE_CHARS = 400
 """Maximum number of characters of a server's text that are displayed."""
 
-_IMAGE = ("image", "multimodal", "multi-modal", "vision")
-_NO_IMAGES = ("image input", "multimodal", "mmproj")
-"""Phrases for rejected images, in lower case; the second tuple also with server error statuses."""
+_IMAGE = re.compile(
+    r"image|picture|photo|multi-?modal|\bvision\b|\bvisual|mmproj|\b(jpe?g|png|webp)\b|media[ _]?type"
+    r"|图片|图像|圖片|多模态|画像|이미지"
+)
+_TEXT_ONLY = re.compile(
+    r"text[- ]only|\bonly\b[^.;]{0,40}\btext|\btext\b[^.;]{0,20}\bonly\b|content[^.;]{0,60}\ba string"
+    r"|expected a string|a valid string|(unsupported|unknown|invalid) content[ _](part|type|block)"
+    r"|仅支持文本|只支持文本"
+)
+"""How servers refuse parts of a content that are not text: of all requests, only images make such parts."""
+
+_NO_IMAGES = re.compile(r"image input|multi-?modal|mmproj|text[- ]only")
+"""Words for rejected images with the status of a server's own error."""
 
 _IMAGE_STATUSES = frozenset(
     {
         HTTPStatus.BAD_REQUEST,
         HTTPStatus.NOT_FOUND,  # OpenRouter: no endpoint of the model takes images
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
         HTTPStatus.UNPROCESSABLE_ENTITY,
+        HTTPStatus.NOT_IMPLEMENTED,
     }
 )
+
+_TOOL_WORDS = (
+    r"(?:\b(?:tools?(?:[ _-]?(?:use|calls?|calling|choice|param))?"
+    r"|functions|function[ _-]?(?:use|calls?|calling))\b|工具|函数|関数|ツール|도구|함수)"
+)
+_CAN = r"(?:support|available|implement|enabled|allowed|permitted|possible|accepted)"
+_CANNOT = r"(?:not|n't|cannot|unable to|incapable of) (?:yet |currently |natively )?"
+_NO_TOOLS = re.compile(
+    # "Tool use isn't supported", "tools param requires --jinja"
+    rf"{_TOOL_WORDS}[^.;!?。]{{0,60}}?(\b(not|n't|never)( yet| currently)? {_CAN}|n't {_CAN}"
+    r"|unsupported|unavailable|unimplemented|\bdisabled|\bnot support"
+    r"|\brequires? (the )?[`'\"]?--|不支持|未开启|未启用|サポートされて|対応して|非対応|지원하지|지원되지)"
+    # "doesn't support tools"
+    rf"|{_CANNOT}(support|have|allow|accept|implement|handle|provide|offer|call|use|trained)"
+    rf"[^.;!?]{{0,40}}?{_TOOL_WORDS}|\b(lacks?|without) (support|a template|a parser) for {_TOOL_WORDS}"
+    rf"|(不支持|未开启|未启用)[^。]{{0,12}}{_TOOL_WORDS}"
+    # "Unknown parameter: 'tools'", "no slot for functions", "remove `tools`"
+    r"|(unsupported|unknown|unrecognized|unexpected|extra)[^.;!?]{0,40}?\b(tools|functions)\b(?![\[.\"']*\d)"
+    r"|\bno (endpoints?|slots?|support|room|place|template|model)\b[^.;!?]{0,40}?\b(tools?|functions?)\b"
+    r"|\b(remove|omit|drop|disable) (the )?[`'\"]?(tools|functions)\b"
+)
+_ONE_TOOL = re.compile(
+    r"tools?[\[./]\[?\d|\btools?\W{1,4}\d|tool[ _]?(types?|names?|ids?|results?|messages?)\b|parallel"
+    r"|schema|strict|additional ?properties|tool_call_id|tool_use_id|duplicate|too many|\bmaximum\b"
+)
+"""An error about a tool, a call or a field of it: the model can call others."""
+
+_TOOLS_MAY_WORK = frozenset(
+    {
+        *(HTTPStatus.UNAUTHORIZED, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT),
+        *(HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE),
+        *(HTTPStatus.GATEWAY_TIMEOUT, 529),
+    }
+)
+"""Statuses that say nothing of what a model can do."""
 
 _NO_CREDIT = re.compile(
     r"insufficient[ _](quota|balance|credit|fund)|billing_hard_limit|credit balance"
@@ -63,8 +110,19 @@ _CLIENT_ERROR_WORDS = ("invalid_", "image_", "_policy")
 def is_image_refused(status: int, error_text: str) -> bool:
     """Return True if the error of a request with images is about one of them; `error_text` in lower case."""
     if status in _IMAGE_STATUSES:
-        return any(word in error_text for word in _IMAGE)
-    return status >= HTTPStatus.INTERNAL_SERVER_ERROR and any(word in error_text for word in _NO_IMAGES)
+        is_refused_part = status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE and _TEXT_ONLY.search(error_text)
+        return bool(_IMAGE.search(error_text) or is_refused_part)
+    return status >= HTTPStatus.INTERNAL_SERVER_ERROR and _NO_IMAGES.search(error_text) is not None
+
+
+def is_without_tools(status: int, error_text: str) -> bool:
+    """Return True if an error says that the model, its template or its server has no tool calling.
+
+    `status` is 0 inside a stream that names none; `error_text` in lower case.
+    """
+    if status in _TOOLS_MAY_WORK or _ONE_TOOL.search(error_text):
+        return False
+    return _NO_TOOLS.search(error_text) is not None
 
 
 def is_out_of_credit(status: int, error_text: str) -> bool:

@@ -20,6 +20,9 @@ _MAX_DOUBLINGS = 20  # of a wait; more would be no number
 FIRST_SERVER_ERROR = 500
 """The first status of server errors."""
 
+_LASTING_SERVER_ERRORS = frozenset({501, 505, 508, 510})
+"""Server errors that the same request gets again: not implemented, another version, a loop, an extension."""
+
 RETRY_STATUSES = frozenset({408, 409, 429})
 """Client statuses worth another attempt; so is everything from 500 on (the official clients' own rule)."""
 
@@ -125,6 +128,8 @@ class RetryState:
 
 def is_transient(status: int) -> bool:
     """Return True if a call with this HTTP status is worth retrying."""
+    if status in _LASTING_SERVER_ERRORS:
+        return False
     return status in RETRY_STATUSES or status >= FIRST_SERVER_ERROR
 
 

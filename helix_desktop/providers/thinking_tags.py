@@ -3,61 +3,137 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-_NAMES = ("think", "thinking", "thought", "reasoning", "reason", "seed:think")
-_OPENINGS = (*(f"<{name}>" for name in _NAMES), "[THINK]", "◁think▷")
-_CLOSING_OF = {
-    **{f"<{name}>": f"</{name}>" for name in _NAMES},
-    "[THINK]": "[/THINK]",
-    "◁think▷": "◁/think▷",
+from helix_desktop.domain.messages import ReasoningDelta, TextDelta
+
+_NESTED = {
+    **{
+        f"<{name}>": (f"</{name}>",)
+        for name in (
+            *("think", "thinking", "thought", "thoughts", "reasoning", "reason"),
+            *("seed:think", "antthinking"),
+        )
+    },
+    "[think]": ("[/think]",),
+    "◁think▷": ("◁/think▷",),
 }
-_LONE_CLOSING = re.compile(r"</(?:think|thinking)>|\[/THINK\]|◁/think▷")
+"""Tags that open thinking, in lower case, and those that close it; inside them they are counted."""
+
+_HARMONY_TEXT = ("<|start|>assistant<|channel|>final<|message|>", "<|channel|>final<|message|>")
+_CLOSINGS: dict[str, tuple[str, ...]] = {
+    **_NESTED,
+    **{
+        f"<|{name}|>": (f"<|/{name}|>", f"</{name}>", f"<|end_{name}|>")
+        for name in ("think", "thinking", "thought", "reasoning")
+    },
+    "<|begin_of_thought|>": ("<|end_of_thought|>",),  # OpenThinker
+    "<|start_thinking|>": ("<|end_thinking|>",),  # Cohere
+    "<|channel>thought": ("<channel|>",),  # Gemma
+    "<unused94>thought": ("<unused95>",),  # MedGemma
+    "<|channel|>analysis<|message|>": ("<|end|>", *_HARMONY_TEXT),  # gpt-oss
+    "<|start|>assistant<|channel|>analysis<|message|>": ("<|end|>", *_HARMONY_TEXT),
+}
+_TEXT_MARKS = (*_HARMONY_TEXT, "<|begin_of_solution|>", "<|start_response|>")
+"""Marks that open the text behind such thinking."""
+
+_MARKS = (*_CLOSINGS, *_TEXT_MARKS)
+_LONGEST_MARK = max(map(len, _MARKS))
+_TEXT_END = re.compile(r"\s*<\|(?:return|end|end_of_solution|end_response)\|>\s*\Z", re.IGNORECASE)
+_MAX_TEXT_END = 30  # characters of such an end, with space around
+_LONE_CLOSING = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷", re.IGNORECASE)
 
 
 class ThinkingTags:
     """Separates text and thinking of one answer while it streams; tags count only where an answer begins.
 
-    What could still become a tag waits until it is known.
+    What could still become a tag waits until it is known. So does what follows a tag that closed an inner
+    one: it is thinking if the outer one is closed too, else the text, and the thinking spoke of tags.
     """
 
     def __init__(self) -> None:
-        self._pending = ""
-        self._closing = ""
-        self._is_begun = self._has_thought = False  # whether the answer's own text has begun
+        self._pending, self._scanned = "", 0
+        self._depth = 0  # of open tags
+        self._inner_closing = ""  # which begins what is pending
+        self._marks = _pattern(())  # those that matter inside the thinking
+        self._opening = ""
+        self._is_begun = False  # the text
+        self._has_thought = self._is_marked = False
 
     def add(self, text: str) -> tuple[str, str]:
         """Return the text and the thinking that are certain now."""
         self._pending += text
-        text_part, thinking = "", ""
+        thinking = ""
         while self._pending and not self._is_begun:
-            if self._closing:
-                inside, found, behind = self._pending.partition(self._closing)
-                if not found:
-                    keep = _partial_end(self._pending, self._closing)
-                    thinking += self._pending[: len(self._pending) - keep]
-                    self._pending = self._pending[len(self._pending) - keep :]
-                    return text_part, thinking
-                thinking, self._pending, self._closing = thinking + inside, behind, ""
-                self._has_thought = True
+            if self._depth:
+                thinking += self._read_thinking()
+                if self._depth:
+                    return "", thinking
                 continue
             start = self._pending.lstrip()
-            opening = next((tag for tag in _OPENINGS if start.startswith(tag)), "")
-            if opening:
-                self._pending, self._closing = start.removeprefix(opening), _CLOSING_OF[opening]
-            elif any(tag.startswith(start) for tag in _OPENINGS):
-                return text_part, thinking
+            low = start[:_LONGEST_MARK].lower()
+            mark = next((mark for mark in _MARKS if low.startswith(mark)), "")
+            if mark:
+                self._pending = start[len(mark) :]
+                self._open(mark)
+            elif any(other.startswith(low) for other in _MARKS):
+                return "", thinking
             else:
                 self._is_begun = True
                 self._pending = start if self._has_thought else self._pending
-        if self._is_begun:
-            text_part, self._pending = text_part + self._pending, ""
+        keep = _MAX_TEXT_END if self._is_marked else 0
+        certain = max(0, len(self._pending) - keep) if self._is_begun else 0
+        text_part, self._pending = self._pending[:certain], self._pending[certain:]
         return text_part, thinking
+
+    def add_deltas(self, text: str) -> list[TextDelta | ReasoningDelta]:
+        """Return the same as deltas to display."""
+        text_part, thinking = self.add(text)
+        return [
+            *([ReasoningDelta(thinking)] if thinking else []),
+            *([TextDelta(text_part)] if text_part else []),
+        ]
+
+    def _open(self, mark: str) -> None:
+        if mark in _TEXT_MARKS:
+            self._is_marked = self._has_thought = True
+            return
+        self._opening, self._depth, self._scanned, self._inner_closing = mark, 1, 0, ""
+        self._marks = _pattern((*((mark,) if mark in _NESTED else ()), *_CLOSINGS[mark]))
+
+    def _read_thinking(self) -> str:
+        """Return the thinking that is certain; `_depth` is 0 if it ends there."""
+        thinking = ""
+        while found := self._marks.search(self._pending, self._scanned):
+            mark = found[0].lower()
+            self._scanned = found.end()
+            if mark == self._opening:
+                self._depth += 1
+                continue
+            self._depth -= 1
+            thinking += self._pending[: found.start()]
+            self._pending, self._scanned = self._pending[found.start() :], len(mark)
+            self._inner_closing = mark
+            if not self._depth:
+                self._has_thought = True
+                self._is_marked = self._is_marked or mark in _TEXT_MARKS
+                self._pending = self._pending[len(mark) :]
+                return thinking
+        certain = len(self._pending) - _partial_end(self._pending, (self._opening, *_CLOSINGS[self._opening]))
+        self._scanned = max(self._scanned, certain)
+        if not self._inner_closing:
+            thinking, self._pending, self._scanned = self._pending[:certain], self._pending[certain:], 0
+        return thinking
 
     def finish(self) -> tuple[str, str]:
         """Return what was still waiting, at the end of the answer."""
         pending, self._pending = self._pending, ""
-        if self._closing:
+        if self._depth and self._inner_closing:
+            return pending[len(self._inner_closing) :].lstrip(), ""
+        if self._depth:
             return "", pending
+        if self._is_marked:
+            pending = _TEXT_END.sub("", pending)
         return ("" if self._has_thought and not pending.strip() else pending), ""
 
 
@@ -77,13 +153,19 @@ def split_thinking(answer: str) -> tuple[str, str]:
 
 def _ends_a_thought(text: str, closing: re.Match[str]) -> bool:
     """Return True if a closing tag stands alone in a text, not where the text speaks of such tags."""
-    opening = closing[0].replace("/", "")
+    opening = closing[0].replace("/", "").lower()
     before = text[: closing.start()]
-    return opening not in text and before.count("`") % 2 == 0 and len(_LONE_CLOSING.findall(text)) == 1
-
-
-def _partial_end(text: str, tag: str) -> int:
-    """Return how many characters at the end of a text may begin a tag."""
-    return next(
-        (size for size in range(min(len(tag) - 1, len(text)), 0, -1) if tag.startswith(text[-size:])), 0
+    return (
+        opening not in text.lower() and before.count("`") % 2 == 0 and len(_LONE_CLOSING.findall(text)) == 1
     )
+
+
+def _pattern(marks: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, marks)), re.IGNORECASE)
+
+
+def _partial_end(text: str, marks: Iterable[str]) -> int:
+    """Return how many characters at the end of a text may begin a mark."""
+    end = text[-_LONGEST_MARK:].lower()
+    sizes = range(len(end), 0, -1)
+    return next((size for size in sizes if any(mark.startswith(end[-size:]) for mark in marks)), 0)

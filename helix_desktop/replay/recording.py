@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import InvalidRecording
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
@@ -134,7 +135,9 @@ def read_messages(path: Path) -> Iterator[dict[str, Any]]:
                 order.check(line)
             except _OrderError as error:
                 raise _unusable_error(path, number, error.reason) from error
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except msgspec.DecodeError as error:
+                raise _unusable_error(path, number, decoding_fault(error).rstrip(".")) from error
+            except UnicodeDecodeError as error:
                 raise _unusable_error(path, number, str(error).rstrip(".")) from error
             yield msgspec.to_builtins(line)
     if order.missing_text:

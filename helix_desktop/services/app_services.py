@@ -28,6 +28,7 @@ from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.model_spec import LearnedWindow
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
@@ -104,14 +105,18 @@ class AppServices:
             response_timeout_s=response_timeout_s,
             save_learned=self._save_learned_window,
         )
-        self.tools = ToolService(data_dir, self.registry, self.counter.count)
+        self.tools = ToolService(
+            data_dir, self.registry, self.counter.count, lambda: self.settings.home_names
+        )
         self.git = GitCheckouts(self.registry, self.tools.environment)
         self.prompt_files = PromptFiles(data_dir.prompt_files_dir, self.registry, self.tools.open_jail)
-        self.mcp_servers = McpServerService(self.registry, self.secrets, environ, self.counter)
         self.cache_endpoints = CacheEndpoints(
             data_dir.root, self.registry, self.secrets, self.borrow_store, self.counter.count
         )
         self.file_histories = FileHistories(self.registry, data_dir.root)
+        self.mcp_servers = McpServerService(
+            self.registry, self.secrets, environ, self.counter, self.file_histories
+        )
         self._approver, self._run_instructions = approver, run_instructions
         self.user_instructions = UserInstructions(data_dir)
         self._workspaces: dict[str, OpenWorkspace] = {}
@@ -169,6 +174,7 @@ class AppServices:
     async def _open(self, workspace_id: str, read_only: bool, on_progress: OnProgress) -> OpenWorkspace:
         record = self.registry.get(workspace_id)
         await asyncio.to_thread(check_data_is_there, self.data_dir, self.registry, workspace_id)
+        read_only = read_only or self.data_dir.refusal is not None
         root = None if read_only else _workspace_folder(record)
         policy = self.registry.load_policy(workspace_id)
         roles = await self.models.roles(record)
@@ -196,9 +202,10 @@ class AppServices:
             file_checker=self.tools.create_file_checker(root) if root else None,
             file_reader=self.tools.create_file_reader(root) if root else None,
             instructions=self._instructions(workspace_id, root) if root else None,
-            file_history=self.file_histories.open(workspace_id, root) if root else None,
+            file_history=self._file_history(workspace_id, root),
             line_search=self.tools.create_line_search(),
             slow_models=self.slow_models,
+            auto_run=self.tools.auto_run(workspace_id, root) if root else None,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),
@@ -218,6 +225,13 @@ class AppServices:
             )
             store.on_external_change(workspace.publish_external_change)
         return workspace
+
+    def _file_history(self, workspace_id: str, root: Path | None) -> WorkspaceFileHistory | None:
+        """Return the file history of a workspace; also of a copy of the data, to be read."""
+        folder = Path(self.registry.get(workspace_id).path)
+        if root is None and (self.data_dir.refusal is None or not folder.is_dir()):
+            return None
+        return self.file_histories.open(workspace_id, root or folder, starts=root is not None)
 
     def _instructions(self, workspace_id: str, root: Path) -> WorkspaceInstructions:
         return WorkspaceInstructions(

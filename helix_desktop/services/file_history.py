@@ -28,10 +28,14 @@ class FileHistories:
         """`data_root` is the app's own data directory, which no history covers."""
         self._registry, self._data_root = registry, data_root
         self._open: dict[str, WorkspaceFileHistory] = {}
+        self._read_only: dict[str, WorkspaceFileHistory] = {}
         self._scopes: dict[str, TaskScope] = {}
 
-    def open(self, workspace_id: str, root: Path) -> WorkspaceFileHistory:
-        """Return the file history of a workspace in a folder; it starts if the folder is trusted."""
+    def open(self, workspace_id: str, root: Path, starts: bool = True) -> WorkspaceFileHistory:
+        """Return the file history of a workspace in a folder; it starts if the folder is trusted.
+
+        Without `starts` it is only read, and looks at no file.
+        """
         history = WorkspaceFileHistory(
             root,
             self._file(workspace_id),
@@ -40,9 +44,16 @@ class FileHistories:
             own_data=(self._data_root,),
             save_settings=lambda settings: self._save(workspace_id, settings),
         )
-        self._open[workspace_id] = history
-        self.start(workspace_id)
+        if starts:
+            self._open[workspace_id] = history
+            self.start(workspace_id)
+        else:
+            self._read_only[workspace_id] = history
         return history
+
+    def of(self, workspace_id: str) -> WorkspaceFileHistory | None:
+        """Return the file history of an open workspace; None: it has none now."""
+        return self._open.get(workspace_id)
 
     def storage(self, workspace_id: str) -> FileHistoryStorage:
         """Return what the file history of a workspace takes on disk, open or not."""
@@ -85,7 +96,7 @@ class FileHistories:
 
     async def close(self, workspace_id: str) -> None:
         """Close the file history of a workspace."""
-        history = self._open.pop(workspace_id, None)
+        history = self._open.pop(workspace_id, None) or self._read_only.pop(workspace_id, None)
         scope = self._scopes.pop(workspace_id, None)
         if scope is not None:
             await scope.close()

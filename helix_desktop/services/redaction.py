@@ -133,6 +133,8 @@ def _redact_server(config: McpServerConfig, redact_text: Callable[[str], str]) -
         cwd=redact_text(config.cwd),
         url=redact_text(config.url),
         headers={name: redact_text(value) for name, value in config.headers.items()},
+        approved_files={redact_text(path): digest for path, digest in config.approved_files.items()},
+        consent_changes=tuple(map(redact_text, config.consent_changes)),
     )
 
 

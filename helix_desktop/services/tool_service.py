@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from helix_desktop.agent.ports.tools import FileReader, FileVersionChecker, LineSearch
+from helix_desktop.agent.ports.tools import AutoRunStore, FileReader, FileVersionChecker, LineSearch
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
@@ -27,7 +29,14 @@ from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.process.environment import clean_environment
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.registry import ToolRegistry
-from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
+from helix_desktop.tools.shell.sandbox import (
+    NoSandbox,
+    Sandbox,
+    SandboxScope,
+    confines,
+    describe_sandbox,
+)
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.workspace_tools import (
@@ -48,18 +57,42 @@ NO_SANDBOX_ADVICE = (
 )
 
 
+TAKEN_OUT = "taken-out"
+"""The folder in a workspace's data where what was taken out is kept."""
+
+
+class _GuardStore:
+    """The guard of a workspace, for asyncio."""
+
+    def __init__(self, guard: AutoRunGuard) -> None:
+        self._guard = guard
+
+    async def put(self, kept_id: str, *, found: bool) -> None:
+        """Put what a call left back, or take it out again. Raises HelixError."""
+        await asyncio.to_thread(self._guard.put, kept_id, found=found)
+
+
 class ToolService:
     """Creates the tools of workspaces; a changed grant holds from the next call on."""
 
-    def __init__(self, data_dir: DataDir, registry: WorkspaceRegistry, count_tokens: CountTokens) -> None:
+    def __init__(
+        self,
+        data_dir: DataDir,
+        registry: WorkspaceRegistry,
+        count_tokens: CountTokens,
+        home_names: Callable[[], Sequence[str]] = lambda: DEFAULT_HOME_NAMES,
+    ) -> None:
+        """`home_names` are the files and folders of the home folder that commands see."""
         self._registry, self._count_tokens = registry, count_tokens
         self._protected = (
             *(data_dir.settings_file, data_dir.workspaces_dir, data_dir.logs_dir),
             data_dir.root / INSTRUCTIONS_FILE,  # an agent does not write what every agent is told
         )
-        self.sandboxes = SandboxProvider(hidden=(data_dir.root, temporary_base()))
+        hidden = (data_dir.root, temporary_base())
+        self.sandboxes = SandboxProvider(hidden=hidden, home_names=home_names)
         self._toolsets: dict[str, Toolset] = {}
         self._file_indexes: dict[str, FileIndex] = {}
+        self._guards: dict[str, AutoRunGuard] = {}
 
     def create_tools(self, workspace_id: str, root: Path, contents: ContentReader) -> ToolRegistry:
         """Return the tools of the workspace whose folder is `root`."""
@@ -71,8 +104,20 @@ class ToolService:
             sandbox_provider=self.sandboxes,
             current_grants=lambda: self.grants(workspace_id),
             web=(WebFetcher(), resolve),
+            guard=self.guard(workspace_id, root),
         )
         return create_workspace_tools(root, contents, setup)
+
+    def guard(self, workspace_id: str, root: Path) -> AutoRunGuard:
+        """Return the guard of a workspace, the same for each call while the workspace is open."""
+        if workspace_id not in self._guards:
+            folder = self._registry.data_folder(workspace_id) / TAKEN_OUT
+            self._guards[workspace_id] = AutoRunGuard(root, self.sandboxes.home, folder)
+        return self._guards[workspace_id]
+
+    def auto_run(self, workspace_id: str, root: Path) -> AutoRunStore:
+        """Return what holds what the calls of a workspace changed that other programs run."""
+        return _GuardStore(self.guard(workspace_id, root))
 
     def open_jail(self, root: Path) -> Jail:
         """Return the jail of the workspace at `root`."""
@@ -108,6 +153,7 @@ class ToolService:
             clean_environment(environ),
             self.sandboxes,
             lambda: self.grants(workspace_id),
+            self.guard(workspace_id, root),
         )
 
     def create_session_tools(self, contents: ContentReader, session: CallingSession | None) -> ToolRegistry:
@@ -124,6 +170,7 @@ class ToolService:
         """Unregister the tools of a closed workspace, and its index of files."""
         self._toolsets.pop(workspace_id, None)
         self._file_indexes.pop(workspace_id, None)
+        self._guards.pop(workspace_id, None)
 
     async def set_grant(self, workspace_id: str, grant: Grant, allowed: bool) -> None:
         """Grant or revoke one access of a workspace's agent, from its next call on. Raises HelixError."""
@@ -133,21 +180,22 @@ class ToolService:
 
     async def is_sandboxed(self, workspace_id: str) -> bool:
         """Return True if commands of a workspace stay in its folder and off the network."""
-        kind, scope = await self._sandbox(workspace_id)
-        return confines(kind, scope, self.grants(workspace_id).network)
+        sandbox, scope = await self._sandbox(workspace_id)
+        return confines(sandbox.kind, scope, self.grants(workspace_id).network)
 
     async def sandbox_status(self, workspace_id: str) -> tuple[str, bool]:
         """Return a sentence on the sandbox of a workspace's commands, and whether there is one."""
-        kind, scope = await self._sandbox(workspace_id)
-        description = describe_sandbox(kind, self.grants(workspace_id).network, scope.contains_home)
+        sandbox, scope = await self._sandbox(workspace_id)
+        kind, network = sandbox.kind, self.grants(workspace_id).network
+        description = describe_sandbox(kind, network, scope.contains_home, sandbox.isolates_sockets)
         missing = kind == "none" and self.grants(workspace_id).sandbox
         return (join_sentences(description, NO_SANDBOX_ADVICE) if missing else description), kind != "none"
 
-    async def _sandbox(self, workspace_id: str) -> tuple[SandboxKind, SandboxScope]:
+    async def _sandbox(self, workspace_id: str) -> tuple[Sandbox, SandboxScope]:
         root = await asyncio.to_thread(Path(self._registry.get(workspace_id).path).resolve)
         scope = await asyncio.to_thread(self.sandboxes.scope_for, root, root)
-        kind = (await self.sandboxes.detect()).kind if self.grants(workspace_id).sandbox else "none"
-        return kind, scope
+        sandbox = await self.sandboxes.detect() if self.grants(workspace_id).sandbox else NoSandbox()
+        return sandbox, scope
 
     def grants(self, workspace_id: str) -> ToolGrants:
         """Return the current grants of a workspace."""

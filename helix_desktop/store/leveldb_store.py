@@ -297,9 +297,9 @@ class LevelDbStore(StoreSearch):
         await asyncio.wrap_future(self._index.when_synced())
         return await super().previous_version(digest)
 
-    async def handovers(self) -> list[tuple[str, RecordedEvent]]:
-        """Return every handover with its session, in any order."""
-        return await self._run_query(read_handovers)
+    async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
+        """Return every handover, and checkpoint if asked, with its session, in any order."""
+        return await self._run_query(lambda view: read_handovers(view, with_checkpoints))
 
     async def close(self) -> None:
         """Write what is queued, wait for readers, close the files, end the threads. Idempotent."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import msgspec
 
+from helix_desktop.domain.decoding_faults import decoding_fault, is_cut_off
 from helix_desktop.domain.errors import ToolError
 
 Line = Annotated[int, msgspec.Meta(ge=1)]
@@ -15,6 +16,19 @@ _KINDS = {str: "string", int: "integer", bool: "boolean"}
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The base class of all tool arguments; a field with a default may be left out."""
+
+
+def _wrong_arguments(tool: str, text: str, error: Exception, signature: str) -> ToolError:
+    """Return the error for the arguments of a call; one that was cut off is told how to fit."""
+    if is_cut_off(error, text):
+        return ToolError(
+            f"{tool} was not run: its arguments end in the middle.",
+            "The answer may have reached its limit of tokens.",
+            f"Call it again with less at once, such as in several calls. It takes {signature}.",
+        )
+    is_json = isinstance(error, msgspec.ValidationError)
+    what = f"{tool} was called with wrong arguments{'' if is_json else ': not valid JSON'}."
+    return ToolError(what, decoding_fault(error), f"It takes {signature}.")
 
 
 Args = TypeVar("Args", bound=Arguments)
@@ -31,10 +45,7 @@ def parse(tool: str, text: str, kind: type[Args]) -> Args:
             args = _without_nulls(args)
         return msgspec.convert(args, kind, strict=False)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        message = str(error).replace("`$.", "`").replace(" - at `$`", "")
-        is_json = isinstance(error, msgspec.ValidationError)
-        what = f"{tool} was called with wrong arguments{'' if is_json else ': not valid JSON'}."
-        raise ToolError(what, f"{message}.", f"It takes {_signature(kind)}.") from error
+        raise _wrong_arguments(tool, text, error, _signature(kind)) from error
 
 
 def _without_nulls(args: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
+from helix_desktop.domain.unicode_safety import escape_undecodable
 
 _WHY = {
     errno.ENOENT: "There is no such file or folder.",
@@ -43,7 +44,8 @@ def os_errors_as_tool_errors(action: str, path: str) -> Iterator[None]:
     except OSError as error:
         why = _WHY.get(error.errno or 0, f"{error.strerror or error}.")
         fix = "List the folder above it to see what is there." if error.errno == errno.ENOENT else ""
-        raise ToolError(f"Cannot {action} {path or 'the workspace'}.", why, fix) from error
+        name = escape_undecodable(path) or "the workspace"
+        raise ToolError(f"Cannot {action} {name}.", why, fix) from error
 
 
 @contextmanager

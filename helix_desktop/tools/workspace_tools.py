@@ -29,6 +29,7 @@ from helix_desktop.tools.grants import CurrentGrants, ToolGrants
 from helix_desktop.tools.process.environment import clean_environment
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.registry import ToolRegistry, spec_of
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.run_command import CommandContext, RunCommand
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
 from helix_desktop.tools.shell.scratch import ScratchDir
@@ -44,7 +45,8 @@ class ToolSetup:
     """What a workspace's tools are made with; `descriptions` holds one Markdown file per tool.
 
     `protected` paths are neither read nor written (the program's own data). `environ` (the process's own by
-    default) is what commands inherit, cleaned of secrets. Without `web` there is no fetch tool.
+    default) is what commands inherit, cleaned of secrets. Without `web` there is no fetch tool. `guard` is
+    the workspace's (a new one by default).
     """
 
     descriptions: Path
@@ -54,6 +56,7 @@ class ToolSetup:
     sandbox_provider: SandboxProvider = field(default_factory=no_sandbox_provider)
     current_grants: CurrentGrants = ToolGrants
     web: tuple[Fetcher, Resolve] | None = None
+    guard: AutoRunGuard | None = None
 
 
 def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup) -> ToolRegistry:
@@ -65,7 +68,10 @@ def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup
     grants = setup.current_grants
     jail = open_jail(root, setup.protected)
     ripgrep = Ripgrep(find_ripgrep(), environment)
-    commands = CommandContext(root.resolve(), jail, environment, setup.sandbox_provider, grants, ScratchDir())
+    guard = setup.guard or AutoRunGuard(root, setup.sandbox_provider.home)
+    commands = CommandContext(
+        root.resolve(), jail, environment, setup.sandbox_provider, grants, ScratchDir(), guard
+    )
     tools: list[Tool[Any]] = [
         ReadFile(jail, ripgrep),
         ListDirectory(jail),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.file_history.state import FileChange
-from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.tools import AutoRunChange
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import format_integer
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Changes")
 
@@ -80,3 +83,23 @@ def _revert_text(event: ChangesRecorded, turn: int, *, is_redo: bool) -> str:
         case "rewind":
             return tr("Rewound files: {files}", files=files)
     return tr("Reverted {files}", files=files)
+
+
+def auto_run_texts(changes: Iterable[AutoRunChange]) -> list[str]:
+    """Return what a call changed that other programs run by themselves: a line for each outcome."""
+    lines: dict[str, list[str]] = {"removed": [], "failed": [], "left": []}
+    for change in changes:
+        name = escape_hidden_name(change.path)
+        why = "; ".join(map(escape_hidden, change.reasons)) or translate(change.effect)
+        outcome = change.outcome if change.outcome in lines else "left"
+        lines[outcome].append(f"{name} ({why})" if why else name)
+    texts = []
+    if lines["removed"]:
+        texts.append(
+            tr("Taken back, as programs run it by themselves: {files}", files=tuple(lines["removed"]))
+        )
+    if lines["failed"]:
+        texts.append(tr("Couldn't be taken back, and programs run it: {files}", files=tuple(lines["failed"])))
+    if lines["left"]:
+        texts.append(tr("Changed what other programs run: {files}", files=tuple(lines["left"])))
+    return texts

@@ -10,14 +10,14 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Compaction")
 text = TextContext("Compaction")
 
-_CONTEXT_FULL = text("context was full")
+_TOO_LARGE = text("request was too large")
 _CACHE_COLD = text("provider cache had expired")
 _MANUAL = text("manual")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
     PlacementReason.IMMEDIATE: text("as soon as ready"),
     PlacementReason.COLD: _CACHE_COLD,
     PlacementReason.REWRITE: text("together with another change"),
-    PlacementReason.OVERFLOW: _CONTEXT_FULL,
+    PlacementReason.OVERFLOW: _TOO_LARGE,
     PlacementReason.MANUAL: _MANUAL,
 }
 _SWEEPS: dict[SweepReason, TranslatableText] = {
@@ -25,7 +25,7 @@ _SWEEPS: dict[SweepReason, TranslatableText] = {
     SweepReason.FOLD: text("together with a note"),
     SweepReason.OBSERVATIONS: text("together with noted facts"),
     SweepReason.HANDOVER: text("together with a compaction"),
-    SweepReason.OVERFLOW: _CONTEXT_FULL,
+    SweepReason.OVERFLOW: _TOO_LARGE,
     SweepReason.MANUAL: _MANUAL,
     SweepReason.REFUSED: text("provider refused the images"),
 }
@@ -37,7 +37,7 @@ def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
         case HandoverTrigger.MANUAL:
             return translate(_MANUAL)
         case HandoverTrigger.OVERFLOW:
-            return translate(_CONTEXT_FULL)
+            return translate(_TOO_LARGE)
         case HandoverTrigger.CONTINUED:
             return tr("start of this session")
     return tr("automatic at {share}", share=format_percent(threshold)) if threshold else tr("automatic")

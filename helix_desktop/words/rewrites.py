@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import output_tokens
@@ -19,7 +21,14 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS, SweepReason
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import (
+    SECTIONS,
+    Bullet,
+    HandoverMade,
+    ObservationsMade,
+    ObservationsPlaced,
+    Section,
+)
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.text_format import ellipsize
@@ -32,6 +41,10 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Compaction")
 
 _NAME_CAP = 60  # characters of an output's name
+_GIST_BULLETS = 2
+_SECTION_BULLETS, _GIST_SECTIONS = 3, 2
+_BACKGROUND, _DETAILS, _DONE, _ISSUES, _TODO, _PREFERENCES = SECTIONS
+_ORDER = (_ISSUES, _TODO, _DONE, _DETAILS, _PREFERENCES, _BACKGROUND)
 
 
 def mode_text(mode: PermissionMode) -> str:
@@ -90,6 +103,23 @@ def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     return tr("Cached: {contents}", contents=tuple(contents))
+
+
+def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
+    """Return the sentences that say most of a handover, in a few lines."""
+    firsts = [bullet for section in ordered_sections(sections) for bullet in section.bullets[:1]]
+    return firsts[:_GIST_BULLETS]
+
+
+def ordered_sections(sections: Sequence[Section]) -> list[Section]:
+    """Return sections in the order of a timeline: what is open comes first."""
+    return sorted(sections, key=lambda section: _ORDER.index(section.title) if section.title in _ORDER else 0)
+
+
+def gist_sections(sections: Sequence[Section]) -> list[Section]:
+    """Return what says most of a handover, in a few lines: sections with their first sentences."""
+    filled = [section for section in ordered_sections(sections) if section.bullets]
+    return [Section(section.title, section.bullets[:_SECTION_BULLETS]) for section in filled[:_GIST_SECTIONS]]
 
 
 def handover_text(handover: HandoverMade, transcript: Transcript) -> str:

@@ -7,34 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.permissions.auto_run import AUTO_RUN_KINDS
+from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Workspaces")
 
 _INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
-_KNOWN_FILES: tuple[tuple[str, TranslatableText], ...] = (
-    (".envrc", text("sets the environment of every shell in the folder")),
-    (".githooks", text("programs that git runs if configured")),
-    (".husky", text("programs that git runs on commits")),
-    (".pre-commit-config.yaml", text("programs that git runs on commits")),
-    (".vscode/tasks.json", text("tasks that an editor runs")),
-    (".vscode/settings.json", text("settings that an editor applies")),
-    (".idea", text("settings that an editor applies")),
-    (".devcontainer", text("containers that an editor builds")),
-    (".github/workflows", text("jobs that run where the project is pushed")),
-    (".gitlab-ci.yml", text("jobs that run where the project is pushed")),
-    (".mcp.json", text("servers that other agents start; not used by Helix")),
-    (".cursor/mcp.json", text("servers that other agents start; not used by Helix")),
-    (".claude", text("hooks and servers of another agent; not used by Helix")),
-    ("Makefile", text("commands that make runs")),
-    ("justfile", text("commands that just runs")),
-    ("Taskfile.yml", text("commands that task runs")),
-    ("package.json", text("scripts that npm runs, also on install")),
-    ("setup.py", text("a program that pip install runs")),
-    ("build.rs", text("a program that cargo build runs")),
-    ("CMakeLists.txt", text("commands that cmake runs")),
-    ("Dockerfile", text("commands that docker build runs")),
-)
 
 
 class AutoRunFile(msgspec.Struct, frozen=True):
@@ -58,7 +36,8 @@ def find_auto_run_files(folder: Path) -> tuple[AutoRunFile, ...]:
         for name in _INSTRUCTION_FILES
         if os.path.lexists(folder / name)
     )
-    files = [AutoRunFile(path, effect) for path, effect in _KNOWN_FILES if os.path.lexists(folder / path)]
+    kinds = (kind for kind in AUTO_RUN_KINDS if kind.in_trust and os.path.lexists(folder / kind.name))
+    files = [AutoRunFile(kind.name, kind.effect) for kind in kinds]
     hooks = _active_hooks(folder / ".git" / "hooks")
     if hooks:
         files.insert(0, AutoRunFile(".git/hooks", text("programs that git runs: {names}", names=hooks)))

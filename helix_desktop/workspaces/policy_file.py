@@ -18,14 +18,6 @@ text = TextContext("Workspaces")
 _NOT_SAVED = text("The policy wasn't saved.")
 
 POLICY_FILE, CHANGES_FILE = "policy.toml", "policy-changes.toml"
-_WRONG_TYPE = re.compile(r"^Expected `(.+?)`, got `(.+?)` - at `\$\.(\w+)`$")
-_UNKNOWN = re.compile(r"^Object contains unknown field `(\w+)`$")
-_TYPES: Mapping[str, TranslatableText] = {
-    "int": text("a whole number"),
-    "float": text("a number"),
-    "bool": text("true or false"),
-    "str": text("text"),
-}
 
 ProfileChanges = dict[str, dict[str, Any]]
 """The user's own values that are not in use now, by profile."""
@@ -146,14 +138,7 @@ def _is_valid_policy(profile: str, fields: Mapping[str, Any]) -> bool:
 def _explain(error: ValueError) -> tuple[TranslatableText, str]:
     """Explain an error of a policy's fields; return a sentence and the field's name, or the first word."""
     reason = error_reason(error)
-    message = str(reason)
-    if match := _WRONG_TYPE.match(message):
-        expected, got, field = match.groups()
-        types = _TYPES.get(expected, expected), _TYPES.get(got, got)
-        why = text(
-            "{field} must be {expected} (got {actual}).", field=field, expected=types[0], actual=types[1]
-        )
-        return why, field
-    if match := _UNKNOWN.match(message):
-        return text("Unknown field {field}.", field=match[1]), match[1]
-    return text("{reason}.", reason=reason), message.partition(" ")[0]
+    field = str(error.args[1]) if len(error.args) > 1 else reason.partition(" ")[0]
+    if isinstance(reason, TranslatableText) and reason.endswith("."):
+        return reason, field
+    return text("{reason}.", reason=reason), field

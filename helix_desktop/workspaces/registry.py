@@ -13,6 +13,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import (
     HelixError,
     InvalidInput,
@@ -20,7 +21,7 @@ from helix_desktop.domain.errors import (
     SettingsUnreadable,
     WorkspaceMissing,
 )
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.workspaces.policy_file import PolicyFile
@@ -67,7 +68,7 @@ class WorkspaceRegistry:
             self._add_problem(SettingsDamaged(error.what, error.why, _RECORD_FIX))
         except msgspec.ValidationError as error:
             what = text("The workspace file {file} is invalid.", file=folder / RECORD_FILE)
-            self._add_problem(SettingsDamaged(what, verbatim(f"{error}."), _RECORD_FIX))
+            self._add_problem(SettingsDamaged(what, decoding_fault(error), _RECORD_FIX))
 
     def list_workspaces(self, include_removed: bool = False) -> list[WorkspaceRecord]:
         """Return the listed workspaces; with `include_removed` also the removed ones."""

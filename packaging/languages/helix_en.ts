@@ -2865,6 +2865,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/changes/controller.py" />
+            <source>%n files restored.</source>
+            <translation>
+                <numerusform>%n file restored.</numerusform>
+                <numerusform>%n files restored.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>%n files reverted.</source>
             <translation>
@@ -2878,6 +2886,14 @@
             <translation>
                 <numerusform>%n file rewound.</numerusform>
                 <numerusform>%n files rewound.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/changes/controller.py" />
+            <source>%n files taken back. They are kept.</source>
+            <translation>
+                <numerusform>%n file taken back. It is kept.</numerusform>
+                <numerusform>%n files taken back. They are kept.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -3157,6 +3173,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Changed what other programs run: {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/changes/change_list_view.py" />
             <location filename="../../helix_desktop/ui/changes/commands.py" />
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
@@ -3174,6 +3195,11 @@
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Changes can't be reverted in a folder that isn't trusted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Changes can't be reverted while the workspace is open for reading only.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3348,6 +3374,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Couldn't be taken back, and programs run it: {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/changes/controller.py" />
             <source>Couldn't open {file}.</source>
             <translation type="unfinished" />
@@ -3513,6 +3544,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Helix's data folder can't be written.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Hunks are those of one change of one file.</source>
             <translation type="unfinished" />
         </message>
@@ -3659,6 +3695,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>Looking at the files…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Make it writable, or free up disk space, then restart Helix.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4125,6 +4166,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/schema.py" />
             <source>Tables are missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>Taken back, as programs run it by themselves: {files}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5159,6 +5205,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
+            <source>Keep what runs by itself?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_painting.py" />
             <source>Last text {time} ago</source>
             <translation type="unfinished" />
@@ -5444,6 +5495,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>Replaced by noted facts. The agent can recall it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/auto_run_strip.py" />
+            <source>Restore</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5868,6 +5924,11 @@
         <message>
             <location filename="../../helix_desktop/words/answer_ends.py" />
             <source>Turn tool calling on at the model's server, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/auto_run_strip.py" />
+            <source>Undo</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7193,6 +7254,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>Opened for reading.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>Permanently deleted: {totals}</source>
             <translation type="unfinished" />
@@ -7711,6 +7777,11 @@
         <message>
             <location filename="../../helix_desktop/cli/rewrite_lines.py" />
             <source>checkpoint {event} edited by you</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/list.py" />
+            <source>checkpoint {event} of session {session}</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -9372,11 +9443,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/rewrite_reasons.py" />
-            <source>context was full</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>counted in the handover</source>
             <translation type="unfinished" />
@@ -9417,6 +9483,11 @@
         <message>
             <location filename="../../helix_desktop/words/rewrite_reasons.py" />
             <source>provider refused the images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrite_reasons.py" />
+            <source>request was too large</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10764,6 +10835,109 @@
         </message>
     </context>
     <context>
+        <name>Decoding</name>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>It isn't valid JSON at byte {number}: {reason}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>The JSON isn't complete.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>The length of {place} must be at least {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>The length of {place} must be at most {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>The value</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>Unknown field {field}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>a list</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>a number</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>a whole number</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>an object</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>nothing</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>true or false</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{field} is missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{one} or {other}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{place} can't be {value}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{place} must be at least {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{place} must be at most {limit}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{place} must be {expected} (got {actual}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/decoding_faults.py" />
+            <source>{place} must be {expected}.</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
         <name>Demo</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/demo/session_checks.py" />
@@ -11732,7 +11906,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>A name with a line feed, or that isn't UTF-8</source>
+            <source>A name with control characters, or that isn't UTF-8</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11747,6 +11921,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A reply without its ID, over several lines, or without a result</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>A result without content, or of an unknown kind</source>
             <translation type="unfinished" />
         </message>
@@ -11757,12 +11936,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A schema that refers to itself</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>A schema with wrong keywords</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>A search names the file as a binary file that matches, without its lines.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A tool call cut off in its arguments</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12042,12 +12231,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>It ends at its start, or hangs</source>
+            <source>It counts as the reply to the only open call. One without a result fails at once.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>It is named with the last line that it printed. The turn goes ahead without its tools.</source>
+            <source>It doesn't run, and the model reads why: it calls again with less at once.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It ends at its start or later, or hangs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is named with its exit code and the last line that it printed. The turn continues.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12057,7 +12256,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>It is shown as thinking, and sent back as it came.</source>
+            <source>It is shown as thinking, and sent back as it came; nested tags count as one thought.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12073,6 +12272,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>It is written with codes such as {code}, which every tool takes too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Its first level is sent, and below that what it repeats.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12297,12 +12501,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>The turn ends at once. Other failures are tried again for ten minutes.</source>
+            <source>The turn ends at once with that reason. Choose a model that can call tools.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>The turn ends with that reason. Choose a model that can call tools.</source>
+            <source>The turn ends at once. Other failures are tried again for ten minutes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13899,8 +14103,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>Files that it runs have changed since you approved it: {files}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
+            <source>Files that it runs have changed: {files}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/mcp/client/process.py" />
             <source>Folder {folder} not found.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>Helix now checks the files of the workspace that a server runs: {files}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14069,6 +14288,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>Review it in Settings → MCP servers.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/mcp_banners.py" />
             <source>Review…</source>
             <translation type="unfinished" />
@@ -14166,6 +14390,11 @@
         <message>
             <location filename="../../helix_desktop/mcp/client/server_actor.py" />
             <source>The server ended before it was ready.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>The server ended in the middle of the call.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14275,6 +14504,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
+            <source>{host} answered with JSON that isn't a message of the protocol.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/connection_errors.py" />
             <source>{host} answered with {type}.</source>
             <translation type="unfinished" />
         </message>
@@ -14311,6 +14545,11 @@
         <message>
             <location filename="../../helix_desktop/services/mcp/servers.py" />
             <source>{name} was changed in the meantime.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/mcp/client/server_actor.py" />
+            <source>{name} wasn't started.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17558,6 +17797,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
+            <source>Read-only: the data folder can't be written</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/effort.py" />
             <source>Reasoning effort</source>
             <translation type="unfinished" />
@@ -18713,6 +18957,14 @@
     <context>
         <name>Settings: MCP</name>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>%n more.</source>
+            <translation>
+                <numerusform>%n more.</numerusform>
+                <numerusform>%n more.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/settings/mcp/server_card.py" />
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>%n tools</source>
@@ -18831,6 +19083,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Files that it runs have changed since you approved it: {files}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/mcp/tool_list.py" />
             <source>Filter tools</source>
             <translation type="unfinished" />
@@ -18848,6 +19105,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/sharing_card.py" />
             <source>For programs that can't start commands. Only on this computer, with the token.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Helix now checks the files of the workspace that a server runs: {files}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18914,6 +19176,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/page.py" />
             <source>No servers yet. Files such as .mcp.json in the folder are never read. Paste what you want to use.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>Of the workspace it runs {files}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19013,7 +19280,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/server_card.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>This configuration hasn't been approved.</source>
             <translation type="unfinished" />
         </message>
@@ -19068,6 +19335,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>You're asked again when such a file changes, or the agent changes anything in {folders}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>You're asked again when such a file changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/mcp/tool_list.py" />
             <source>hidden</source>
             <translation type="unfinished" />
@@ -19075,6 +19352,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>no tools</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
+            <source>the workspace</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -20035,7 +20317,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
-            <source>Commands can write only in the workspace, and can't read the keys and passwords in your home folder. They can read all files of the workspace, such as .env.</source>
+            <source>Commands can write only in the workspace, and read all its files, such as .env. Of your home folder they see only the listed toolchains and caches, and what the project is built with.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20051,6 +20333,16 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Effect of the rule</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Files and folders of your home folder that commands see</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Home folder: what commands see…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20094,6 +20386,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>One name per line, for all workspaces. Known places of keys, such as .ssh, stay hidden.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Other models still ask.</source>
             <translation type="unfinished" />
@@ -20101,6 +20398,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Permissions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Restore defaults</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20136,6 +20438,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Run demo calls without asking</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/sandbox_group.py" />
+            <source>Save</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21658,6 +21965,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/app/run.py" />
+            <source>Opened for reading: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/app/single_instance.py" />
             <source>Otherwise end that process and start again. Your data is safe.</source>
             <translation type="unfinished" />
@@ -21680,6 +21992,11 @@
         <message>
             <location filename="../../helix_desktop/app/launch_targets.py" />
             <source>See {command}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/app/run.py" />
+            <source>Sessions can be read and exported; what you change isn't saved. Make the folder writable or free up disk space, then restart Helix.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24372,6 +24689,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <source>It was in {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>Keep</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Never: {action}</source>
             <translation type="unfinished" />
@@ -24379,6 +24706,11 @@
         <message>
             <location filename="../../helix_desktop/tools/shell/sandbox.py" />
             <source>Not sandboxed: it can do anything you can, on this computer and the network.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>Programs outside the sandbox will run or follow it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24443,8 +24775,24 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>Take back</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>The command changed what other programs run or follow by themselves:
+{files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/permissions/rules.py" />
             <source>The command is missing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>The files become what they were. You can restore them later.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24485,6 +24833,21 @@
         <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Use {tool}: {subject}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <source>What was taken out is no longer kept.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/tool_calls/auto_run_decisions.py" />
+            <source>What was taken out stays out. You can restore it later.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/shell/sandbox.py" />
+            <source>With network access, it can also reach other programs of yours, such as your display and keyboard.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24570,6 +24933,11 @@
         <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>write any file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <source>{file} could not be restored.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -27126,11 +27494,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>Unknown field {field}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
             <source>Unpin session</source>
             <translation type="unfinished" />
@@ -27181,23 +27544,23 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>a number</source>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>a program that Python runs at its start</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>a program that cargo build runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>a program that pip install runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>a whole number</source>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>a program that runs with the tests</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -27210,37 +27573,42 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that cmake runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that docker build runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that just runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that make runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>commands that task runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>containers that an editor builds</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>filters of git that files go through</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>hooks and servers of another agent; not used by Helix</source>
             <translation type="unfinished" />
         </message>
@@ -27250,17 +27618,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>jobs that run where the project is pushed</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>options that bazel follows</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>programs that git runs if configured</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>programs that git runs on commits</source>
             <translation type="unfinished" />
         </message>
@@ -27270,38 +27643,48 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>repositories that git fetches</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>scripts that composer runs, also on install</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>scripts that npm runs, also on install</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>servers that other agents start; not used by Helix</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>sets the environment of every shell in the folder</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>settings that a package manager follows</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>settings that an editor applies</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/auto_run_files.py" />
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>tasks that an editor runs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>text</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>true or false</source>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>what pip install builds with</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -27311,11 +27694,6 @@
                 <numerusform>{count} of %n workspace backed up: {size}, verified.</numerusform>
                 <numerusform>{count} of %n workspaces backed up: {size}, verified.</numerusform>
             </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/workspaces/policy_file.py" />
-            <source>{field} must be {expected} (got {actual}).</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/import_export.py" />

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.agent.ports.store import Store
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import SubagentStarted, UserSpoke
@@ -24,6 +25,7 @@ from tests.support.store.builders import (
     START_MS,
     WORKSPACE,
     TickingClock,
+    checkpoint_event,
     handover_event,
     make_content,
     make_summary,
@@ -142,6 +144,34 @@ async def test_a_deleted_parent_is_hidden_and_goes_with_its_last_branch(store: S
     assert [await store.events(name) for name in "pbc"] == [[], [], []]
     assert [(await store.entry(digest_of(data))).references for data in (SHARED, LATER, OWN)] == [0, 0, 0]
     assert (await store.totals()).sessions == 0
+
+
+async def test_a_checkpoint_belongs_to_the_branches_behind_it(store: Store) -> None:
+    """A branch from before it has none; one from behind it has it, also when its parent is gone."""
+    log = [user_message_event(1), user_message_event(2), checkpoint_event(3, "The tide gauge is broken.")]
+    await commit(store, "p", *log)
+    await branch(store, "before", "p", 2)
+    await branch(store, "behind", "p", 3)
+    await commit(store, "behind", checkpoint_event(5, "The tide gauge is mended.", updates=3))
+
+    async def found() -> list[tuple[str, int]]:
+        return [(hit.session, hit.seq) for hit in await store.search_handovers("tide gauge")]
+
+    assert await found() == [("behind", 5), ("p", 3)]
+    own = {name: Transcript(await store.events(name)).checkpoints for name in ("p", "before", "behind")}
+    assert {name: list(checkpoints) for name, checkpoints in own.items()} == {
+        "p": [3],
+        "before": [],
+        "behind": [3, 5],
+    }
+    await store.retention.trash_session("p")
+    assert await found() == [("behind", 5)]
+    await store.retention.empty_trash()
+    assert list(Transcript(await store.events("behind")).checkpoints) == [3, 5]
+    assert await found() == [("behind", 5)]
+    await store.retention.trash_session("behind")
+    await store.retention.empty_trash()
+    assert await found() == []
 
 
 async def test_a_handover_of_a_deleted_parent_is_found_in_a_branch(store: Store) -> None:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.open_store import connect
 from helix_desktop.store.remote.shared_store import SharedStore
-from tests.support.store.builders import WORKSPACE, TickingClock
+from tests.support.store.builders import WORKSPACE, TickingClock, checkpoint_event
 from tests.support.store.search_samples import (
     COLUMNS,
     collect_entries,
@@ -341,6 +342,34 @@ async def test_handovers_are_found_newest_first(store: Store) -> None:
     assert hits[1].matches.best[0].excerpt == "- The Tide gauge is broken."
     assert [hit.seq for hit in await store.search_handovers("tide", limit=1)] == [2]
     assert await store.search_handovers("zebra") == ()
+
+
+async def test_of_checkpoints_the_newest_that_says_it_is_found(store: Store) -> None:
+    """Each repeats what the one before said; a handover that was made from one speaks for it too."""
+    handover = handover_with_bullets(5, "The tide gauge is mended.")
+    made = msgspec.structs.replace(handover.event, checkpoint=4)
+    log = [
+        checkpoint_event(1, "The Tide gauge is broken.", "Ask Ann about the fence."),
+        checkpoint_event(2, "The tide gauge drifts.", updates=1),
+        checkpoint_event(3, "The tide gauge drifts.", "So the user says."),
+        checkpoint_event(4, "The tide gauge is mended.", updates=2),
+        msgspec.structs.replace(handover, event=made),
+        checkpoint_event(6, "The tide gauge is mended.", "Now the buoy.", updates=5),
+        checkpoint_event(7, "The tide gauge is mended.", "Now the lamp.", revises=6),
+    ]
+    await store.commit(Commit("h", log, [Content(digest_of(b"index"), b"index", kind="index")]))
+
+    async def found(words: str) -> list[tuple[int, bool]]:
+        hits = await store.search_handovers(words)
+        assert {hit.session for hit in hits} <= {"h"}
+        return [(hit.seq, hit.is_checkpoint) for hit in hits]
+
+    assert await found("tide") == [(7, True), (5, False), (3, True)]
+    assert await found("fence") == [(1, True)], "the ones after it left that out"
+    assert await found("buoy") == [(6, True)]
+    assert [hit.seq for hit in await store.search_handovers("tide", limit=2)] == [7, 5]
+    assert {recorded.seq for _, recorded in await store.handovers()} == {5}
+    assert {recorded.seq for _, recorded in await store.handovers(with_checkpoints=True)} == set(range(1, 8))
 
 
 async def test_a_closed_store_finds_nothing(store: Store) -> None:

@@ -11,6 +11,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     ChatServer,
+    Delta,
     Raw,
     Reply,
     StreamedReply,
@@ -23,6 +24,7 @@ ENDS: dict[str, tuple[StreamedReply, str]] = {
     "length": (StreamedReply(Text("Half of"), finish="length"), "limit of tokens"),
     "filter": (StreamedReply(Text("Half of"), finish="content_filter"), "content filter"),
     "context": (StreamedReply(Text("Half of"), finish="model_length"), "context window is full"),
+    "refusal": (StreamedReply(Delta({"refusal": "I won't do that."})), "refused to continue"),
     "call as text": (
         text_reply('<tool_call>{"name": "read_file", "arguments": {"path": "a"}}</tool_call>'),
         "tool call as text",

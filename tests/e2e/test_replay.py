@@ -156,7 +156,7 @@ def test_bad_input_is_refused_in_one_line(
     (tmp_path / "bad.jsonl").write_text(
         '{"role": "user", "content": "Go"}\n{"role": "robot"}\n', encoding="utf-8"
     )
-    assert "bad.jsonl can't be used. Line 2: Invalid value 'robot'" in refuse(
+    assert "bad.jsonl can't be used. Line 2: role can't be 'robot'" in refuse(
         good, str(tmp_path / "bad.jsonl")
     )
     assert "Line 2" in refuse(good, str(tmp_path / "bad.jsonl"), "--jobs", "2")
@@ -177,8 +177,8 @@ def test_a_bad_policy_is_refused(folder: Path, tmp_path: Path, refuse: Callable[
     own = tmp_path / "own.toml"
     for text, words in (
         ("profile = ", "isn't valid"),
-        ("protect_stepz = 3", "unknown field `protect_stepz`"),
-        ('protect_steps = "3"', "Expected `int`"),
+        ("protect_stepz = 3", "Unknown field protect_stepz"),
+        ('protect_steps = "3"', "protect_steps must be a whole number (got text)"),
         ("handover_at = 7.0", "handover_at must be between"),
         ('profile = "frugal"', "profile must be one of"),
     ):

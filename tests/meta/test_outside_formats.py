@@ -86,6 +86,7 @@ LETTERS = {
     "newest": keys.TIME_INDEX,
     "summaries": keys.SUMMARIES,
     "handovers": keys.HANDOVERS,
+    "checkpoints": keys.CHECKPOINTS,
     "branches": keys.BRANCHES,
     "drafts": keys.DRAFTS,
     "last events": keys.LAST_EVENTS,

@@ -64,6 +64,7 @@ class WorkspaceChanges:
         find_open: Callable[[str], Session | None],
         open_session: Callable[[str], Awaitable[Session]],
         is_trusted: IsTrusted,
+        is_read_only: bool = False,
     ) -> None:
         """`find_open` returns an open session, or a subagent that runs; `open_session` opens one.
 
@@ -71,6 +72,7 @@ class WorkspaceChanges:
         """
         self._history, self._store, self._is_trusted = history, store, is_trusted
         self._find_open, self._open_session = find_open, open_session
+        self._is_read_only = is_read_only
         self._lists: dict[str, ChangeList] = {}
         self._ended_subagents: dict[str, LoggedChanges] = {}
         self._branches: dict[str, tuple[int, LoggedChanges]] = {}  # closed ones, as of their last events
@@ -371,7 +373,16 @@ class WorkspaceChanges:
         return FileChange(path, FileState("file", digest, len(data), mode), change.after)
 
     def _require_files(self) -> FileHistory:
-        """Return the history of a folder whose files may be read and written. Raises WorkspaceUntrusted."""
+        """Return the history of a folder whose files may be read and written. Raises WorkspaceUntrusted.
+
+        Raises InvalidInput where what is done couldn't be recorded.
+        """
+        if self._is_read_only and self._history is not None:
+            raise InvalidInput(
+                _text("Changes can't be reverted while the workspace is open for reading only."),
+                _text("Helix's data folder can't be written."),
+                _text("Make it writable, or free up disk space, then restart Helix."),
+            )
         if not self._is_trusted():
             raise WorkspaceUntrusted(
                 _text("Changes can't be reverted in a folder that isn't trusted."),

@@ -188,6 +188,7 @@ class Intake:
             files=result.files,
             excerpt=result.excerpt,
             reply=result.reply,
+            auto_run=result.auto_run,
             about=result.about or about,
             handle_digits=digits,
             identifiers=identifiers,

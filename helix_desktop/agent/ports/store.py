@@ -189,7 +189,7 @@ class Store(ContentReader, Protocol):
         ...
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
-        """Return the newest handovers that hold all words of a query. Raises InvalidInput."""
+        """Return the newest handovers and checkpoints with all words of a query. Raises InvalidInput."""
         ...
 
     async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:

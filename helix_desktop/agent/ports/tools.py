@@ -41,6 +41,14 @@ class Tools(Protocol):
         ...
 
 
+class AutoRunStore(Protocol):
+    """Holds what calls changed that other programs run by themselves, and what was there before."""
+
+    async def put(self, kept_id: str, *, found: bool) -> None:
+        """Put what a call left back (`found`), or take it out again. Raises HelixError."""
+        ...
+
+
 class FileVersionChecker(Protocol):
     """Finds out which files of a workspace are not as they were; reads off the calling thread.
 

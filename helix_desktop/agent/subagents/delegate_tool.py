@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.subagents.runner import SubagentRunner
+from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.session import ModelRole
 from helix_desktop.domain.messages import ToolCall, ToolSpec
@@ -83,12 +84,11 @@ def _parse_arguments(text: str) -> DelegateArguments:
             args = {name: value for name, value in args.items() if value is not None}
         return msgspec.convert(args, DelegateArguments)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        reason = str(error).replace("`$.", "`").replace(" - at `$`", "")
         models = ", ".join(get_args(ModelRole))
         is_json = isinstance(error, msgspec.ValidationError)
         raise ToolError(
             f"{DELEGATE} was called with wrong arguments{'' if is_json else ': not valid JSON'}.",
-            f"{reason}.",
+            decoding_fault(error),
             f"It takes task, title?, model? (one of {models}).",
         ) from error
 

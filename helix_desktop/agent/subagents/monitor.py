@@ -16,6 +16,7 @@ from helix_desktop.agent.session_updates import (
     QuestionAsked,
     SubagentActivity,
     SubagentProgress,
+    SummaryAwaited,
     TurnChanged,
     Update,
 )
@@ -102,6 +103,8 @@ class SubagentMonitor:
                 self.report(self._activity())
             case ErrorRaised() as error:
                 self._on_error(error)
+            case SummaryAwaited():
+                self._parent.publish(update)
             case TurnChanged(running=False):
                 self.ended.set()
             case _:

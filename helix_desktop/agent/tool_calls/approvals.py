@@ -17,7 +17,7 @@ from helix_desktop.domain.permissions.rules import (
     rule_applies,
 )
 from helix_desktop.domain.question import Question, QuestionReply
-from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import ANY, ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionRule
 
 _USER_SAYS = " The user says: "
 _RULE_SAYS = " A saved rule says: "
@@ -48,7 +48,10 @@ class SessionPermissions:
 
 
 class ApprovalOutcome(msgspec.Struct, frozen=True):
-    """The outcome of an approval request: see ApprovalGiven. `model_text` tells the agent of a denial."""
+    """The outcome of an approval request: see ApprovalGiven. `model_text` tells the agent of a denial.
+
+    `is_by_user`: they saw this very request, and no rule, mode or option answered it.
+    """
 
     decision: ApprovalDecision
     rule: str = ""
@@ -56,6 +59,7 @@ class ApprovalOutcome(msgspec.Struct, frozen=True):
     user_reason: str = ""
     rule_to_save: PermissionRule | None = None
     model_text: str = ""
+    is_by_user: bool = False
 
 
 class InteractiveApprover:
@@ -176,6 +180,18 @@ class ApprovalService:
         """Return the user's reply to a question; None if no user is there. No rule or mode answers it."""
         return await self._approver.reply(session_id, question)
 
+    def auto_run_decision(self, path: str) -> Literal["", "kept", "removed"]:
+        """Return what rules say of a file that a call changed and other programs run; empty: nothing.
+
+        A rule has to name the file, or its folder.
+        """
+        request = ApprovalRequest("", ANY, path, "", "", PermissionRule(ANY, path, kind="path"), kind="edit")
+        decision = evaluate(self._rules(), request)
+        rule = decision.rule
+        if rule is None or decision.effect == "ask" or not rule.subject:
+            return ""
+        return "kept" if decision.effect == "allow" else "removed"
+
     async def save_rule(self, rule: PermissionRule) -> None:
         """Apply a rule from now on, to open requests too. Raises HelixError if it could not be saved."""
         if rule.scope == "session":
@@ -230,9 +246,13 @@ def _user_outcome(reply: ApprovalReply, request: ApprovalRequest) -> ApprovalOut
     if reply.decision in ("session", "always"):
         scope = "session" if reply.decision == "session" else "workspace"
         rule = msgspec.structs.replace(reply.rule or request.rule, scope=scope)
-        return ApprovalOutcome(reply.decision, rule_to_save=rule)
+        return ApprovalOutcome(reply.decision, rule_to_save=rule, is_by_user=not reply.is_fixed)
     return ApprovalOutcome(
-        reply.decision, user_reason=user_reason, rule_to_save=reply.rule, model_text=model_text
+        reply.decision,
+        user_reason=user_reason,
+        rule_to_save=reply.rule,
+        model_text=model_text,
+        is_by_user=not reply.is_fixed,
     )
 
 
@@ -240,7 +260,7 @@ class FixedApprover:
     """An approver with one answer to everything: `--yes`, or its absence, on the command line."""
 
     def __init__(self, decision: ApprovalDecision) -> None:
-        self._reply = ApprovalReply(decision)
+        self._reply = ApprovalReply(decision, is_fixed=True)
 
     async def decide(self, session_id: str, request: ApprovalRequest) -> ApprovalReply:
         """Return the fixed reply."""

@@ -22,6 +22,7 @@ from helix_desktop.agent.session_updates import (
     QuestionAsked,
 )
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService, UserAsk
+from helix_desktop.agent.tool_calls.auto_run_decisions import AutoRunDecisions, named_changes
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.partial_outputs import PartialOutputs
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls, run_to_end
@@ -84,9 +85,10 @@ class ToolRunner:
         gate: IntakeGate,
         file_versions: FileVersionTracker,
         changes: ChangeRecorder,
+        auto_run: AutoRunDecisions,
     ) -> None:
         self._runtime, self._tools, self._approvals, self._gate = runtime, tools, approvals, gate
-        self._file_versions, self._changes = file_versions, changes
+        self._file_versions, self._changes, self._auto_run = file_versions, changes, auto_run
         self._intake = Intake(runtime.counter)
         self.running_calls = RunningCalls(runtime.clock)
         self._partial_outputs = PartialOutputs(runtime)
@@ -156,7 +158,7 @@ class ToolRunner:
             await self._record(call, ask, self._runtime.clock(), step)
             return
         if ask is None:
-            await self._run(call, None, step)
+            await self._run(call, None, ApprovalOutcome("once"), step)
             return
         for other in earlier:
             await other.is_asked.wait()
@@ -168,7 +170,7 @@ class ToolRunner:
             await self._deny(call, outcome.model_text, step)
         else:
             await _settled(earlier)
-            await self._run(call, ask, step)
+            await self._run(call, ask, outcome, step)
         own.is_settled.set()
 
     async def _user_ask(self, call: ToolCall) -> UserAsk | ToolResult | None:
@@ -204,7 +206,7 @@ class ToolRunner:
         question_shown.set()
         reply = await self._approvals.reply(session.id, question)
         if reply is None:
-            await self._run(call, None, step)
+            await self._run(call, None, ApprovalOutcome("once"), step)
             return
         target = " ".join(question.text.split())
         result = ToolResult(reply_text(reply).encode("utf-8", "surrogatepass"), target=target, reply=reply)
@@ -292,7 +294,9 @@ class ToolRunner:
         await step.rewrites.wait()
         await self._runtime.session.record(answer)
 
-    async def _run(self, call: ToolCall, request: ApprovalRequest | None, step: _Step) -> None:
+    async def _run(
+        self, call: ToolCall, request: ApprovalRequest | None, outcome: ApprovalOutcome, step: _Step
+    ) -> None:
         outside = await self._changes.begin_call(call, request)
         if refusal := await self._refusal(request):  # it may have changed while the user was asked
             await self._changes.record(call.id, await self._changes.end_call(call.id))
@@ -322,10 +326,13 @@ class ToolRunner:
             result = msgspec.structs.replace(result, stopped=True)
         if running.is_cut_off:
             step.rewrites.interrupt()
+
         # It ran: a stop from now on comes too late for it, and must not take its output.
-        await run_to_end(
-            self._record_end(call, request, result, started_at_ms, step), step.rewrites.interrupt
-        )
+        def on_cancel() -> None:
+            step.rewrites.interrupt()
+            self._auto_run.give_up()
+
+        await run_to_end(self._record_end(call, request, outcome, result, started_at_ms, step), on_cancel)
         if running.is_cut_off:
             raise asyncio.CancelledError
 
@@ -333,12 +340,22 @@ class ToolRunner:
         self,
         call: ToolCall,
         request: ApprovalRequest | None,
+        outcome: ApprovalOutcome,
         result: ToolResult,
         started_at_ms: int,
         step: _Step,
     ) -> None:
-        """Record the output of a call that has ended, and what it changed."""
+        """Record the output of a call that has ended, and what it changed.
+
+        What runs by itself of that is decided on before: the user may keep it or take it back.
+        """
+        ended_at_ms = self._runtime.clock()
+        result = await self._auto_run.decide(call.id, outcome, result)
+        started_at_ms += max(0, self._runtime.clock() - ended_at_ms)  # the call took no time meanwhile
         captured = await self._changes.end_call(call.id)
+        if captured is not None and request is not None and request.kind != "edit":
+            named = named_changes(captured.list.changes, result.auto_run)
+            result = msgspec.structs.replace(result, auto_run=(*result.auto_run, *named))
         result = await self._file_versions.with_versions(call, request, result)
         await self._record(call, result, started_at_ms, step)
         await self._changes.record(call.id, captured)

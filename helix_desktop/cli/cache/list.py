@@ -64,8 +64,11 @@ async def search(args: argparse.Namespace, _: AppServices, workspace: OpenWorksp
         print_out(_entry_line(hit.entry))
         _print_matches(hit)
     for handover in handovers:
+        event, session = f"e{handover.seq}", handover.session
         print_out(
-            tr("handover {event} of session {session}", event=f"e{handover.seq}", session=handover.session)
+            tr("checkpoint {event} of session {session}", event=event, session=session)
+            if handover.is_checkpoint
+            else tr("handover {event} of session {session}", event=event, session=session)
         )
         _print_matches(handover)
     print_err(_found_text(results, len(handovers)))
@@ -153,7 +156,12 @@ def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> 
     return {
         "entries": [{**as_builtins(hit.entry), **as_builtins(hit.matches)} for hit in results.hits],
         "handovers": [
-            {"session": handover.session, "seq": handover.seq, **as_builtins(handover.matches)}
+            {
+                "session": handover.session,
+                "seq": handover.seq,
+                "checkpoint": handover.is_checkpoint,
+                **as_builtins(handover.matches),
+            }
             for handover in handovers
         ],
         "unreadable": results.unreadable,

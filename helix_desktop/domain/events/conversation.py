@@ -25,7 +25,7 @@ from helix_desktop.domain.messages import (
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.question import QuestionReply
-from helix_desktop.domain.tools import ApprovalDecision, Excerpt, SubagentUsage
+from helix_desktop.domain.tools import ApprovalDecision, AutoRunChange, Excerpt, SubagentUsage
 
 AttachmentKind = Literal["cached", "file", "pdf", "paste"]
 """Where an attachment comes from: the cache, a file, the text of a PDF, or a long text that was pasted."""
@@ -187,7 +187,8 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     its digest by the first `handle_digits` of its hex digits.
     `identifiers` are the names of paths, symbols, errors and the like in it; `files` are those that the call
     read or wrote, as they were then. `excerpt` is what the user sees in place of the output, `reply` the
-    user's reply where the call asked a question.
+    user's reply where the call asked a question, `auto_run` what it changed that other programs run by
+    themselves.
     """
 
     call_id: str
@@ -228,6 +229,7 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     intake_estimated: bool = False
     intake_unpriced: int | None = None
     intake_slow_model: str = ""
+    auto_run: tuple[AutoRunChange, ...] = ()
 
 
 class OutputHeld(EventBase, frozen=True, tag="output-held"):

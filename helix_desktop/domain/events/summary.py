@@ -256,3 +256,8 @@ class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
     estimated: bool = False
     unpriced: int | None = None
     prepared: HandoverPrepared | None = None
+
+
+def checkpoint_in(event: object) -> HandoverPrepared | None:
+    """Return the checkpoint that an event of a log holds; None if it is no checkpoint."""
+    return event.prepared if isinstance(event, HandoverDiscarded) else None

@@ -50,3 +50,13 @@ class CapturedChanges(msgspec.Struct, frozen=True):
 
     capture: Capture
     list: ChangeList
+
+
+class AgentChanges(msgspec.Struct, frozen=True):
+    """What the agent's calls changed in some folders: a few of the paths.
+
+    With `is_certain` false there may be more: a call still runs, or a list of changes is lost.
+    """
+
+    paths: tuple[str, ...] = ()
+    is_certain: bool = True

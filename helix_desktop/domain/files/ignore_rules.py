@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from helix_desktop.domain.files.name_comparison import normalized_name
 
 _MAX_FOLDERS = 50_000  # whose verdicts are remembered
 _TOKEN = re.compile(r"\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\])*\]|\\?.", re.DOTALL)
 _NAME = "[^/]"
+_LETTERS = 3  # in a row, by which rules are found
+_FEW = 64  # rules that are tried together, as one pattern
 _SPECIAL = re.compile(r"[*?\[\\]")
 
 
@@ -19,18 +22,24 @@ _SPECIAL = re.compile(r"[*?\[\\]")
 class _Rule:
     """One line; one that fits names by their whole or by their end has that in `name` or `ending`."""
 
-    pattern: str
+    glob: str
     ignores: bool
     folders_only: bool
-    is_everything: bool
     name: str = ""
     ending: str = ""
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of the paths that it fits; one that is not anchored fits at any depth."""
+        anywhere = "" if "/" in self.glob else "(?:.*/)?"
+        return anywhere + _regex(self.glob.removeprefix("/"))
 
 
 class IgnoreRules:
     """The rules of an ignore file: the last that fits decides, and nothing in an ignored folder returns.
 
-    Names and endings, which most rules are, are looked up: a file may have tens of thousands of them.
+    Names and endings, which most rules are, are looked up: a file may have tens of thousands of them. Of many
+    others those are tried on a path of which it has a few letters in a row that they require.
     """
 
     def __init__(self, text: str, ignores_case: bool = False) -> None:
@@ -69,7 +78,7 @@ class IgnoreRules:
     @property
     def ignores_everything(self) -> bool:
         """True if all that is in the file's own folder is listed."""
-        return any(rule.is_everything for rule in self._rules) and all(rule.ignores for rule in self._rules)
+        return any(rule.glob == "*" for rule in self._rules) and all(rule.ignores for rule in self._rules)
 
     def _is_inside(self, folder: str) -> bool:
         """Return True if a folder is listed, or lies in one that is; each is looked at once."""
@@ -91,11 +100,37 @@ class IgnoreRules:
         for length in self._lengths:
             if length <= len(name):
                 found += self._endings.get(name[-length:], ())
-        if self._others and self._any_other.fullmatch(path):  # few paths fit one, at the price of one pattern
+        if len(self._others) > _FEW:
+            found += (at for at in self._candidates(path) if self._pattern(at).fullmatch(path))
+        elif self._others and self._any_other.fullmatch(path):  # few paths fit one: the price of one pattern
             found += (at for at in self._others if self._pattern(at).fullmatch(path))
         fitting = (at for at in found if is_folder or not self._rules[at].folders_only)
         last = max(fitting, default=None)
         return None if last is None else self._rules[last].ignores
+
+    def _candidates(self, path: str) -> set[int]:
+        """Return the places of those other rules of which a path has all the letters that they require."""
+        letters = path.lower() if self._ignores_case else path
+        found = set(self._by_letters.get("", ()))
+        for length in range(1, _LETTERS + 1):
+            for start in range(len(letters) - length + 1):
+                found.update(self._by_letters.get(letters[start : start + length], ()))
+        return {at for at in found if all(run in letters for run in self._runs[at])}
+
+    @cached_property
+    def _runs(self) -> dict[int, list[str]]:
+        return {at: _required_runs(self._rules[at].glob, self._ignores_case) for at in self._others}
+
+    @cached_property
+    def _by_letters(self) -> dict[str, list[int]]:
+        """The places of the other rules by letters that a path has to have: the rarest among all rules."""
+        required = {at: _few_letters(runs) for at, runs in self._runs.items()}
+        counts = Counter(letters for all_letters in required.values() for letters in all_letters)
+        found: dict[str, list[int]] = {}
+        for at, all_letters in required.items():
+            rarest = min(all_letters, key=lambda letters: (counts[letters], letters), default="")
+            found.setdefault(rarest, []).append(at)
+        return found
 
     @cached_property
     def _any_other(self) -> re.Pattern[str]:
@@ -125,14 +160,46 @@ class IgnoreRules:
             return None
         anchored = "/" in body
         try:
-            pattern = ("" if anchored else "(?:.*/)?") + _regex(body.removeprefix("/"))
-            if "[" in body:
-                re.compile(pattern, self._flags)
-            name = body if not anchored and not _SPECIAL.search(body) else ""
-            ending = body[1:] if not anchored and body[:1] == "*" and not _SPECIAL.search(body[1:]) else ""
-            return _Rule(pattern, ignores, folders_only, body == "*", name, ending)
+            if "[" in body or "\\" in body:
+                for token in _TOKEN.findall(body):
+                    _check_token(token)
         except re.error:  # as git: such a pattern fits nothing
             return None
+        name = body if not anchored and not _SPECIAL.search(body) else ""
+        ending = body[1:] if not anchored and body[:1] == "*" and not _SPECIAL.search(body[1:]) else ""
+        return _Rule(body, ignores, folders_only, name, ending)
+
+
+@lru_cache(maxsize=1_000)
+def _check_token(token: str) -> None:
+    """Raise re.error for a token that is no part of a pattern."""
+    if not token.startswith("*"):
+        re.compile(_token_regex(token))
+
+
+def _few_letters(runs: Sequence[str]) -> set[str]:
+    """Return each row of three letters in what a path has to have, or of fewer."""
+    length = min(_LETTERS, max(map(len, runs), default=0))
+    return {run[start : start + length] for run in runs for start in range(len(run) - length + 1) if length}
+
+
+def _required_runs(glob: str, ignores_case: bool) -> list[str]:
+    """Return what every path has that fits a glob: the letters between its special signs.
+
+    Where case is ignored, letters that a pattern also takes for others (as the Kelvin sign) part them.
+    """
+    runs = [""]
+    for part in glob.split("/"):
+        runs.append("")
+        for token in _TOKEN.findall(part):
+            letter = token.removeprefix("\\")
+            is_special = token in ("?", "*") or len(letter) != 1
+            is_ambiguous = ignores_case and (not letter.isascii() or letter.lower() in "iks")
+            if is_special or is_ambiguous:
+                runs.append("")
+            else:
+                runs[-1] += letter.lower() if ignores_case else letter
+    return [run for run in runs if run]
 
 
 def _regex(glob: str) -> str:

@@ -30,6 +30,9 @@ _VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$|\.(?:exe|cmd|bat)$")
 _SHELLS = SHELLS | {"busybox"}
 _FEEDERS = frozenset({"gxargs", "parallel", "rush", "xargs"})  # what they read is behind the words they name
 _BEHIND_FEED = frozenset({":::", ":::+", "::::", "::::+", "<", "<<<"})
+_RENAMERS = frozenset({"alias", "cp", "hash", "install", "link", "ln", "mv"})
+_NAMERS = _RENAMERS | {"command", "realpath", "type", "whereis", "which"}
+"""Programs that give another one a name, and those that print its path for them."""
 _SAME_AS: dict[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("git", "push"): (("git", "send-pack"), ("git", "http-push"), ("git", "subtree", "push"))
 }
@@ -74,8 +77,33 @@ def _match(prefix: Sequence[str], command: str) -> Match:
     if "yes" in found:
         return "yes"
     is_aliased = program == "git" and "alias." in command
-    is_maybe = "maybe" in found or is_aliased or _is_unclear(command) or _is_fed(prefix, command)
+    is_maybe = (
+        "maybe" in found
+        or is_aliased
+        or _is_unclear(command)
+        or _is_fed(prefix, command)
+        or _is_renamed(prefix, parts)
+    )
     return "maybe" if is_maybe else "no"
+
+
+def _is_renamed(prefix: Sequence[str], parts: Sequence[_Part]) -> bool:
+    """Return True if a program gets another name (an alias, a link, a copy), and one runs with its words."""
+    program = _program(prefix[0])
+    programs = [part.programs for part in parts if part.words]
+    has_name = any(
+        program in names[at + 1 :] for names in programs for at, name in enumerate(names) if name in _NAMERS
+    )
+    return (
+        has_name
+        and any(not _RENAMERS.isdisjoint(names) for names in programs)
+        and (
+            len(prefix) == 1
+            or any(
+                prefix[1] in part.words[1:] and part.programs[0] != program for part in parts if part.words
+            )
+        )
+    )
 
 
 def _is_fed(prefix: Sequence[str], command: str) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.file_coverage import UncoveredPlace
 from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.permissions.auto_run import ASKED_FILES, ASKED_FOLDERS
 from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.permissions.possible_match import Match
 from helix_desktop.domain.permissions.shell_command import (
@@ -35,15 +36,7 @@ _text = TextContext("Tools")
 
 _STRICTEST_FIRST: tuple[RuleEffect, ...] = ("deny", "ask", "allow")
 _NARROWEST_FIRST = ("exact", "path", "pattern", "folder", "host", "server")
-_AUTO_EXECUTED_FOLDERS = frozenset({
-    ".claude", ".cursor", ".devcontainer", ".direnv", ".git", ".githooks", ".github", ".gitlab", ".husky",
-    ".idea", ".vscode",
-})  # fmt: skip
-_AUTO_EXECUTED_FILES = frozenset({
-    ".bazelrc", ".envrc", ".gitattributes", ".gitmodules", ".mcp.json", ".npmrc", ".pre-commit-config.yaml",
-    ".pypirc", ".yarnrc", ".yarnrc.yml", "lefthook.yml", "mcp.json", "sitecustomize.py",
-})  # fmt: skip
-_AUTO_EXECUTED = sorted(_AUTO_EXECUTED_FOLDERS | _AUTO_EXECUTED_FILES)
+_AUTO_EXECUTED = sorted(ASKED_FOLDERS | ASKED_FILES)
 _WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -299,7 +292,7 @@ def _is_auto_executed(path: str) -> bool:
 
 def _has_executed_name(names: tuple[str, ...]) -> bool:
     folded = _casefolded(names)
-    if _AUTO_EXECUTED_FOLDERS & set(folded) or _AUTO_EXECUTED_FILES & set(folded[-1:]):
+    if ASKED_FOLDERS & set(folded) or ASKED_FILES & set(folded[-1:]):
         return True
     patterns = [name for name in folded if name.startswith(".") and _WILDCARD.search(name)]
     return any(fnmatchcase(name, part) for part in patterns for name in _AUTO_EXECUTED)

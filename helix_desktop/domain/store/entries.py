@@ -114,11 +114,12 @@ class ContentHit(msgspec.Struct, frozen=True):
 
 
 class HandoverHit(msgspec.Struct, frozen=True):
-    """A handover that holds the words of a search: session, seq of its event, and where they stand."""
+    """A handover or checkpoint that holds the words of a search: session, seq of its event, and where."""
 
     session: str
     seq: int
     matches: MatchSummary = msgspec.field(name="sighting")  # as it crosses to other versions
+    is_checkpoint: bool = False
 
 
 class SearchResults(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ import msgspec
 from helix_desktop.domain.events.conversation import MessageQueued, TurnRetried, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import SessionArchived, SessionBranched, SessionPinned
-from helix_desktop.domain.events.summary import HandoverDiscarded
+from helix_desktop.domain.events.summary import checkpoint_in
 
 PLACE_EVENTS = (SessionPinned, SessionArchived)
 """What moves a session in the list and changes nothing else: it does not count as a use of the session."""
@@ -15,9 +15,7 @@ PLACE_EVENTS = (SessionPinned, SessionArchived)
 
 def is_no_use(event: Event) -> bool:
     """Return True if an event is no use of the session: it moves it in the list, or is a checkpoint."""
-    return isinstance(event, PLACE_EVENTS) or (
-        isinstance(event, HandoverDiscarded) and event.prepared is not None
-    )
+    return isinstance(event, PLACE_EVENTS) or checkpoint_in(event) is not None
 
 
 class ListPlace(msgspec.Struct, frozen=True):

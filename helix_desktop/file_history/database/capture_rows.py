@@ -96,6 +96,13 @@ class CaptureRows:
         rows = self._connection.query("SELECT capture FROM captures ORDER BY created_ms, rowid")
         return [self._connection.decode(row[0], Capture) for row in rows]
 
+    def since(self, created_ms: int) -> list[Capture]:
+        """Return the captures made from a time on, newest first."""
+        rows = self._connection.query(
+            "SELECT capture FROM captures WHERE created_ms >= ? ORDER BY created_ms DESC", (created_ms,)
+        )
+        return [self._connection.decode(row[0], Capture) for row in rows]
+
     def lists(self) -> set[str]:
         """Return the digests of all lists of changes."""
         rows = self._connection.query("SELECT changes FROM captures")

@@ -85,6 +85,10 @@ class CallCaptures:
             if any(not self._runs(call) for call in self._database.captures.running()):
                 self._scan(None)
 
+    def is_any_running(self) -> bool:
+        """Return True if a call is running, in any process."""
+        return any(map(self._runs, self._database.captures.running()))
+
     def is_busy(self, path: str) -> bool:
         """Return True if a call that may change a path is running."""
         return any(

@@ -183,6 +183,14 @@ class WorkspaceTree:
             or path in self.skipped
         )
 
+    def uncovered_places(self) -> frozenset[str]:
+        """Return the places that no scan looks into or reads, as they are now. Raises OSError, TooManyPaths.
+
+        It has rules of its own, so that the next scan still finds what changed in them.
+        """
+        rules = FileCoverageRules(self.rules.settings, self._own_data)
+        return frozenset(Scan(self.root, rules, self._stamps).run().skipped)
+
     def current_states(self, paths: Iterable[str]) -> dict[str, FileState | None]:
         """Return what stands at paths; contents are stored, except those of secrets and large files."""
         states: dict[str, FileState | None] = {}

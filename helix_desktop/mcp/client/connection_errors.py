@@ -143,6 +143,12 @@ def other_content(host: str, media_type: str) -> ConnectionFailure:
     return ConnectionFailure(what, _text("There may be no MCP server at this path."), _CHECK_PATH)
 
 
+def other_message(host: str) -> ConnectionFailure:
+    """Return the failure of a request that was answered with JSON that is no message of the protocol."""
+    what = _text("{host} answered with JSON that isn't a message of the protocol.", host=host)
+    return ConnectionFailure(what, _text("There may be no MCP server at this path."), _CHECK_PATH)
+
+
 def error_reason(error: BaseException) -> TranslatableText:
     """Describe an error in whole sentences; of a group, the first."""
     while isinstance(error, BaseExceptionGroup):

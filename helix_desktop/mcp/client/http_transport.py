@@ -21,12 +21,13 @@ from helix_desktop.mcp.client.connection_errors import (
     cut_off,
     no_answer,
     other_content,
+    other_message,
     refused,
     session_lost,
     undecodable,
     unreachable,
 )
-from helix_desktop.mcp.client.message_repair import repair_json
+from helix_desktop.mcp.client.message_repair import read_messages, repair_json
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
 from helix_desktop.mcp.client.stderr_log import StderrLog
 
@@ -178,10 +179,13 @@ async def _read_answer(response: httpx2.Response) -> httpx2.Response:
         raise refused(host, status, response.reason_phrase)
     if media_type != _JSON:
         raise other_content(host, media_type)
+    repaired = repair_json(content, json.loads(response.request.content).get("id"))
+    if not read_messages(repaired):
+        raise other_message(host)
     headers = {"content-type": _JSON}
     if session_id := response.headers.get("mcp-session-id"):
         headers["mcp-session-id"] = session_id
-    return httpx2.Response(status, headers=headers, content=repair_json(content), request=response.request)
+    return httpx2.Response(status, headers=headers, content=repaired, request=response.request)
 
 
 def _error_in(content: bytes) -> dict[str, Any] | None:

@@ -15,8 +15,9 @@ from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import OptionalText
 from helix_desktop.domain.unicode_safety import escape_hidden
+from helix_desktop.mcp.client.connection_errors import error_reason
 from helix_desktop.mcp.client.exposed_tool import ExposedTool
-from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext, ServerStatus
+from helix_desktop.mcp.client.server_actor import ConsentEnded, ServerActor, ServerContext, ServerStatus
 
 TaskStarter = Callable[[Coroutine[Any, Any, None], str], "asyncio.Task[None]"]
 """Starts an owned task under a name."""
@@ -142,7 +143,12 @@ class Hub:
     @property
     def failures(self) -> tuple[tuple[str, OptionalText], ...]:
         """The servers that should run and don't, by name, each with the reason."""
-        return tuple((name, actor.failure_reason) for name, actor in self._actors.items() if not actor.is_up)
+        return tuple(
+            (config.name, actor.failure_reason if actor else error_reason(ConsentEnded.of(config)))
+            for config in self._configs
+            if ((actor := self._actors.get(config.name)) is not None and not actor.is_up)
+            or (actor is None and self._trusted and config.enabled and config.consent_changes)
+        )
 
     @property
     def rejected_tools(self) -> tuple[tuple[str, str, OptionalText], ...]:

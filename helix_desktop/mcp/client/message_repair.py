@@ -1,6 +1,6 @@
 """What servers send against the protocol, as far as it can be understood: nothing readable is lost.
 
-`read_message` takes a message whose envelope or bytes are not as they should be, `repair_result` what stands
+`read_messages` takes messages whose envelope or bytes are not as they should be, `repair_result` what stands
 in the result of a request. What remains invalid then is not usable.
 """
 
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import mcp_types as types
-from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import JSONRPCMessage, JSONRPCRequest, jsonrpc_message_adapter
 from pydantic import TypeAdapter, ValidationError
 
 OTHER_RESULT = "helix-desktop/result"
@@ -22,49 +22,83 @@ REJECTION = "helix-desktop/rejection"
 
 _INTERNAL_ERROR = -32000
 _MAX_DATA_CHARS = 500
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-\r\n]+=*\s*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
+_WORDS_FIELDS = ("text", "markdown", "html", "message")
+"""Fields of an unknown block that hold its words."""
+_BYTES_FIELDS = frozenset({"data", "blob", "bytes", "base64"})
 _OPTIONAL_TOOL_FIELDS = ("title", "description", "outputSchema", "annotations", "icons", "_meta", "execution")
 _RESULT_FIELDS = ("content", "structuredContent", "isError", "_meta", "resultType")
 
 
-def read_message(line: bytes) -> JSONRPCMessage | None:
-    """Return the message in these bytes; None if it is none, such as text printed by mistake."""
+def read_messages(line: bytes, asked: int | str | None = None) -> list[JSONRPCMessage]:
+    """Return the message in these bytes, or those of a batch; none of what is text printed by mistake.
+
+    `asked` is the id of the request that a reply without an id answers; None: that is not known.
+    """
     try:
-        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        # A request may be a reply that repeats it, an error may lack the id.
+        if not isinstance(message, JSONRPCRequest) and getattr(message, "id", 0) is not None:
+            return [message]
     except ValueError:
         pass
     try:
-        value = json.loads(line.decode("utf-8", "replace"))
-        if not isinstance(value, dict) or not ({"method", "result", "error"} & value.keys()):
-            return None
-        return jsonrpc_message_adapter.validate_python(_envelope(_without_surrogates(value)), by_name=False)
+        value = json.loads(line.decode("utf-8-sig", "replace"))
+        batch = value if isinstance(value, list) else [value]
+        envelopes = [_envelope(_without_surrogates(item), asked) for item in batch if _is_message(item)]
+        return [jsonrpc_message_adapter.validate_python(envelope, by_name=False) for envelope in envelopes]
     except (ValueError, RecursionError):
-        return None
+        return []
 
 
-def repair_json(content: bytes) -> bytes:
-    """Return the JSON of a message as the protocol has it; other bytes as they are."""
-    message = read_message(content)
-    if message is None:
-        return content
-    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+def repair_json(content: bytes, asked: int | str | None = None) -> bytes:
+    """Return the JSON of a message as the protocol has it; other bytes, and batches, as they are."""
+    match read_messages(content, asked):
+        case [message]:
+            return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+    return content
 
 
-def _envelope(value: dict[str, Any]) -> dict[str, Any]:
+def _is_message(value: Any) -> bool:
+    """Return True if a value is a message or was meant as one: a program may log in JSON too."""
+    if not isinstance(value, dict):
+        return False
+    is_reply = "id" in value and ("jsonrpc" in value or value.keys() <= {"id", "result", "error"})
+    return is_reply or bool({"method", "result", "error"} & value.keys())
+
+
+def _envelope(value: dict[str, Any], asked: int | str | None) -> dict[str, Any]:
     message = {**value, "jsonrpc": "2.0"}
     if isinstance(message.get("id"), float) and message["id"].is_integer():
         message["id"] = int(message["id"])
     if message.get("error") is None:
         message.pop("error", None)
-    if "error" in message:
-        message.pop("result", None)
-        message["error"] = _error(message["error"])
-    elif "result" in message and not isinstance(message["result"], dict):
-        message["result"] = {OTHER_RESULT: message["result"]}
+    if "error" in message or "result" in message:
+        message.pop("method", None)  # repeated from the request
+    if "method" not in message:
+        if message.get("id") is None and asked is not None:
+            message["id"] = asked
+        message = _reply(message)
+    elif message.get("id", 0) is None:
+        del message["id"]
     if not isinstance(message.get("params", {}), dict):
         del message["params"]
     return message
+
+
+def _reply(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a reply with either a result or an error."""
+    envelope: dict[str, Any] = {key: message.pop(key) for key in ("jsonrpc", "id") if key in message}
+    message.pop("params", None)
+    if "error" in message:
+        return {**envelope, "error": _error(message["error"])}
+    result = message.get("result", message or None)  # some put the result's fields beside the id
+    if result is None and "result" not in message:
+        words = "It replied with neither a result nor an error."
+        return {**envelope, "error": {"code": _INTERNAL_ERROR, "message": words}}
+    return {**envelope, "result": result if isinstance(result, dict) else {OTHER_RESULT: result}}
 
 
 def _error(error: Any) -> dict[str, Any]:
@@ -104,10 +138,21 @@ def repair_result(method: str, result: Mapping[str, Any]) -> dict[str, Any]:
     return dict(result)
 
 
-def plain_result(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of a call with everything in it as text."""
-    words = json.dumps(result, ensure_ascii=False, indent=1)
-    return {"content": [{"type": "text", "text": words}], "isError": bool(result.get("isError"))}
+def plain_result(result: Mapping[str, Any], is_valid: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Return the result of a call with what is not valid in it as text.
+
+    `is_valid` says whether the protocol that was agreed on has such a result.
+    """
+    frame = {"isError": bool(result.get("isError")), "resultType": "complete"}
+
+    def fits(**fields: Any) -> bool:
+        return is_valid({**frame, "content": [], **fields})
+
+    blocks = [block if fits(content=[block]) else _text_block(block) for block in result.get("content", ())]
+    structure = result.get("structuredContent")
+    if structure is not None and not fits(structuredContent=structure):
+        return {**frame, "content": [*blocks, _text_block(structure)]}
+    return {**frame, "content": blocks, **({} if structure is None else {"structuredContent": structure})}
 
 
 def _call_result(result: dict[str, Any]) -> dict[str, Any]:
@@ -132,25 +177,85 @@ def _call_result(result: dict[str, Any]) -> dict[str, Any]:
         repaired["isError"] = str(repaired["isError"]).lower() not in ("false", "0", "")
     if not isinstance(repaired.get("_meta", {}), dict):
         del repaired["_meta"]
+    repaired["resultType"] = "complete"
     return repaired
 
 
 def _block(item: Any) -> dict[str, Any]:
-    """Return a block of content; one of an unknown kind as its text, or as JSON."""
-    if isinstance(item, dict):
-        try:
-            _BLOCK.validate_python(item, by_name=False)
-            return item
-        except ValidationError:
-            words = item.get("text")
-            if isinstance(words, str) and item.get("type") in (None, "text"):
-                return _text_block(words)
-    return _text_block(item)
+    """Return a block of content as the protocol has it; one of an unknown kind as text."""
+    if not isinstance(item, dict):
+        return _text_block(item)
+    candidates = (item, _plain_block(item))
+    return next((block for block in candidates if block is not None and _is_block(block)), _text_block(item))
+
+
+def _is_block(block: dict[str, Any]) -> bool:
+    try:
+        _BLOCK.validate_python(block, by_name=False)
+    except ValidationError:
+        return False
+    return True
+
+
+def _plain_block(item: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a block with the fields that its kind needs, also where another API's name for them stands."""
+    kind, words = str(item.get("type") or "text"), item.get("text")
+    data, media = _encoded_bytes(item)
+    if "image" in kind and data:
+        return {"type": "image", "data": data, "mimeType": media or "image/png"}
+    if "audio" in kind and data:
+        return {"type": "audio", "data": data, "mimeType": media or "audio/wav"}
+    if kind in ("text", "output_text", "input_text") and isinstance(words, str | int | float):
+        return _text_block(str(words))
+    if kind == "resource_link" and isinstance(item.get("uri"), str):
+        return {"type": kind, "uri": item["uri"], "name": str(item.get("name") or item["uri"])}
+    resource = item.get("resource")
+    if kind == "resource" and isinstance(resource, dict):
+        uri = str(resource.get("uri") or "without an address")
+        body = next((name for name in ("text", "blob") if isinstance(resource.get(name), str)), "")
+        return {"type": kind, "resource": {"uri": uri, body: resource[body]}} if body else None
+    return None
+
+
+def _encoded_bytes(item: dict[str, Any]) -> tuple[str, str]:
+    """Return the bytes of a picture or a sound in base64, and their type, wherever they stand."""
+    places = [
+        item,
+        *(item[key] for key in ("source", "image_url", "input_audio") if isinstance(item.get(key), dict)),
+    ]
+    fields: dict[str, Any] = {}
+    for place in places:
+        fields |= {key: value for key, value in place.items() if isinstance(value, str)}
+    url = next(
+        (fields[key] for key in ("image_url", "url", "data") if fields.get(key, "").startswith("data:")), ""
+    )
+    if url:
+        head, _, data = url.removeprefix("data:").partition(",")
+        return data, head.partition(";")[0]
+    media = next(
+        (fields[key] for key in ("mimeType", "mime_type", "media_type", "mediaType") if key in fields), ""
+    )
+    return fields.get("data", ""), media
 
 
 def _text_block(value: Any) -> dict[str, Any]:
-    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
-    return {"type": "text", "text": words}
+    """Return a block with a value as text: the words of an unknown block as they are, its data as JSON."""
+    if isinstance(value, str):
+        return {"type": "text", "text": value}
+    words = ""
+    if isinstance(value, dict):
+        value = {key: _shortened(part) if key in _BYTES_FIELDS else part for key, part in value.items()}
+        key = next((key for key in _WORDS_FIELDS if isinstance(value.get(key), str)), "")
+        words = value.pop(key) if key else ""
+    rest = json.dumps(value, ensure_ascii=False, indent=1) if value or not words else ""
+    return {"type": "text", "text": "\n".join(filter(None, (words, rest)))}
+
+
+def _shortened(value: Any) -> Any:
+    """Return a value; of many bytes in base64 only how many characters they take."""
+    if isinstance(value, str) and len(value) > _MAX_DATA_CHARS and _BASE64.fullmatch(value):
+        return f"[{len(value):,} characters of base64, not shown]"
+    return value
 
 
 def _tool_list(result: dict[str, Any]) -> dict[str, Any]:
@@ -161,6 +266,7 @@ def _tool_list(result: dict[str, Any]) -> dict[str, Any]:
         del result["nextCursor"]
     if isinstance(listed, dict):  # by name
         listed = [{"name": name, **tool} for name, tool in listed.items() if isinstance(tool, dict)]
+    result = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}
     if listed is None or isinstance(listed, list):
         result["tools"] = [_tool(tool, number) for number, tool in enumerate(listed or (), 1)]
     return result
@@ -174,7 +280,7 @@ def _tool(tool: Any, number: int) -> dict[str, Any]:
     schema = fields.get("inputSchema", fields.get("input_schema", fields.get("parameters")))
     rejection = ""
     if not isinstance(name, str) or not name:
-        repaired["name"], rejection = f"tool {number}", "It has no name."
+        repaired["name"], rejection = f"#{number}", "It has no name."
     elif schema is not None and not isinstance(schema, dict):
         rejection = "Its schema isn't a JSON object."
     elif isinstance(schema, dict) and not _may_be_object(schema.get("type")):

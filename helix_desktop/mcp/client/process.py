@@ -23,6 +23,7 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024  # bytes of one line; images of 5 MB fit in
 _GRACE_S = 1.0  # for a server to exit by itself once its input is closed
 _TERM_S = 0.5
 _KILL_S = 2.0
+_LAST_WORDS_S = 0.5  # for what a program printed before its end, if another one keeps the pipe open
 _INHERITED_VARIABLES = frozenset({
     "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LANGUAGE", "TMPDIR", "TZ",
     "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA",
@@ -114,18 +115,23 @@ class ServerProcess:
                 await self._process.wait()
         return self._process.returncode is not None
 
-    async def end(self) -> None:
-        """Close its input, then terminate, then kill its whole group; return when it is gone."""
+    async def end(self, error_reader: asyncio.Task[None]) -> bool:
+        """Close its input, then terminate, then kill its whole group; return when it is gone.
+
+        Return True if it ended by itself. `error_reader` gets the time to read what it printed last.
+        """
         try:
             self.input.close()
-            if not await self.wait(_GRACE_S):
+            if not (is_alone := await self.wait(_GRACE_S)):
                 self._group.terminate()
                 await self.wait(_TERM_S)
         finally:
             self._group.kill()
             self._group.close()
             await self.wait(_KILL_S)
+            await asyncio.wait([error_reader], timeout=_LAST_WORDS_S)
             self._transport.close()
+        return is_alone
 
 
 async def start_process(program: ProgramSpec) -> ServerProcess:

@@ -26,6 +26,7 @@ from helix_desktop.domain.translatable_text import (
     join_sentences,
     verbatim,
 )
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.mcp.client.connection_errors import (
     NOT_TAKEN,
     ConnectionFailure,
@@ -56,7 +57,9 @@ _CLOSED = ("Connection closed", "SSE stream ended")
 """How the words of the protocol's package begin where a server ended before its answer."""
 LISTED_LATELY_S = 5.0  # within that, what answers at a URL is taken for the same
 _MAX_DATA_CHARS = 500  # of what an error says beside its text
+_NAMED_CHANGES = 3
 _SETTLE_S = 0.2  # debounces several notifications of changed tools
+_END_TIMEOUT_S = 5.0  # for a server that has closed its output to be gone
 _TELL_S = (
     5.0  # at most, for other calls that a lost server did not take to be told so, before the session ends
 )
@@ -68,13 +71,41 @@ def start_timeout_s(config: McpServerConfig) -> float:
     return URL_START_TIMEOUT_S if config.url else START_TIMEOUT_S
 
 
+async def _no_variables(_: McpServerConfig) -> Mapping[str, str]:
+    """Return no variables: the default for `check_consent`."""
+    return {}
+
+
+class ConsentEnded(HelixError):
+    """What a server runs of its workspace is not what the user agreed to."""
+
+    @classmethod
+    def of(cls, config: McpServerConfig) -> ConsentEnded:
+        """Return the error for a server whose record says what changed."""
+        files = tuple(map(escape_hidden_name, config.consent_changes[:_NAMED_CHANGES]))
+        return cls(
+            _text("{name} wasn't started.", name=config.name),
+            _text("Files that it runs have changed since you approved it: {files}.", files=files)
+            if config.approved_ms
+            else _text(
+                "Helix now checks the files of the workspace that a server runs: {files}.", files=files
+            ),
+            _text("Review it in Settings → MCP servers."),
+        )
+
+
 @dataclass(frozen=True)
 class ServerContext:
-    """The context of one workspace's servers: its folder, inherited environment, and source of secrets."""
+    """The context of one workspace's servers: its folder, inherited environment, and source of secrets.
+
+    `check_consent` is awaited right before a program starts: it returns more variables for it, or raises
+    ConsentEnded.
+    """
 
     root: Path
     inherited_environment: Mapping[str, str]
     load_secrets: Callable[[McpServerConfig], Awaitable[Mapping[str, str]]]
+    check_consent: Callable[[McpServerConfig], Awaitable[Mapping[str, str]]] = _no_variables
 
 
 class ServerStatus(msgspec.Struct, frozen=True):
@@ -137,9 +168,11 @@ class ServerActor:
         self._open_calls = 0
         self._no_call = asyncio.Event()  # set when there is none of them any more
         self._check: asyncio.Task[None] | None = None  # whether it still answers
+        self._end_reason: OptionalText = ""  # of the newest connection that ended
+        self._ended = asyncio.Event()  # set once that is known
         self._failure: ConnectionFailure | None = None
         """What went wrong with the newest message."""
-        self._lacks_secret = False
+        self._lacks_secret = self._lacks_consent = False
 
     async def run(self) -> None:
         """Connect, and again whenever the connection is lost, until canceled."""
@@ -151,13 +184,16 @@ class ServerActor:
             reason = await self._connect()
             raise_if_canceled()
             failures = 1 if loop.time() - started_at_s > _STABLE_AFTER_S else failures + 1
-            may_retry = failures < _MAX_ATTEMPTS and not self._lacks_secret
+            may_retry = failures < _MAX_ATTEMPTS and not (self._lacks_secret or self._lacks_consent)
             delay_s = (
                 self._retry_delays_s[min(failures, len(self._retry_delays_s)) - 1] if may_retry else None
             )
+            self._end_reason = reason
+            self._ended.set()
             self.stderr_log.note(reason)
             self._retry_requested.clear()
-            self._set_status(ServerStatus("failed", reason, delay_s or 0.0, self._lacks_secret))
+            state: McpServerState = "unapproved" if self._lacks_consent else "failed"
+            self._set_status(ServerStatus(state, reason, delay_s or 0.0, self._lacks_secret))
             with suppress(TimeoutError):
                 async with asyncio.timeout(delay_s):
                     await self._retry_requested.wait()
@@ -197,14 +233,15 @@ class ServerActor:
     @property
     def failure_reason(self) -> OptionalText:
         """Why it can't be called now, with the last line that it printed."""
-        if self.status.state in ("failed", "waiting") and self.status.reason:
+        if self.status.state in ("failed", "waiting", "unapproved") and self.status.reason:
             return self.status.reason
-        return self._with_last_line(_text("It is still being started."))
+        return self._end_reason or self._with_last_line(_text("It is still being started."))
 
     def _with_last_line(self, reason: TranslatableText) -> TranslatableText:
         last = "" if self.config.url else self.stderr_log.last_line
         text = join_sentences(
             reason,
+            self.stderr_log.exit_text,
             _text("Its last output: {line}", line=as_sentence(sanitize_text(last, 300))) if last else "",
         )
         sanitized = self.stderr_log.sanitize(text)
@@ -213,8 +250,9 @@ class ServerActor:
     async def _connect(self) -> TranslatableText:
         """Keep one connection until it ends and return the reason, for the user."""
         self._ready_or_failed.clear()
+        self._ended.clear()
         self._set_status(ServerStatus("starting"))
-        self._failure, self._lacks_secret = None, False
+        self._failure, self._lacks_secret, self._lacks_consent = None, False, False
         disconnected = self._disconnected = asyncio.Event()
         try:
             async with self._open_session(disconnected):
@@ -225,6 +263,9 @@ class ServerActor:
                 self._set_status(ServerStatus("waiting", reason))
         except _SecretMissing as error:
             self._lacks_secret, reason = True, error_reason(error)
+        except ConsentEnded as error:
+            self._lacks_consent = True
+            return error_reason(error)
         except Exception as error:  # noqa: BLE001 - any failure of a server ends only its own session
             reason = self._start_failure(error)
         finally:
@@ -293,7 +334,10 @@ class ServerActor:
             stdio = await asyncio.to_thread(
                 importlib.import_module, "helix_desktop.mcp.client.stdio_transport"
             )
-            environment = build_environment(context.inherited_environment, {**config.env, **secrets})
+            variables = await context.check_consent(config)
+            environment = build_environment(
+                context.inherited_environment, {**variables, **config.env, **secrets}
+            )
             cwd = str(context.root / config.cwd)
             program = ProgramSpec((config.command, *config.args), cwd, environment)
             opened = stdio.connect_stdio(program, self.stderr_log, disconnected, self._note_result)
@@ -328,7 +372,7 @@ class ServerActor:
 
     def _set_status(self, status: ServerStatus) -> None:
         self.status = status
-        if status.state in ("ready", "failed"):
+        if status.state in ("ready", "failed", "unapproved"):
             self._ready_or_failed.set()
         self._on_change()
 
@@ -432,6 +476,9 @@ class ServerActor:
         except Exception as error:
             is_answered = True  # by an error, or by its end
             is_taken = getattr(error, "code", None) != NOT_TAKEN
+            if str(error).startswith(_CLOSED):  # its last line says why
+                await asyncio.wait([ended := loop.create_task(self._ended.wait())], timeout=_END_TIMEOUT_S)
+                ended.cancel()
             raise (ToolError if is_taken else _CallNotTaken)(
                 sanitize_text(self.stderr_log.sanitize(self._call_failure(error)), 1_000),
                 f"The MCP server {self.config.name} did not carry out {tool}.",
@@ -455,7 +502,7 @@ class ServerActor:
             return " ".join(filter(None, (error_reason(error), _error_data(error))))
         if self._failure is not None and self._failure.is_taken:
             return error_reason(self._failure)
-        return "The server ended in the middle of the call."
+        return str(self._with_last_line(_text("The server ended in the middle of the call.")))
 
     async def _check_alive(self, session: ClientSession) -> None:
         """Disconnect from a server that does not answer a ping, so that it is restarted."""
@@ -482,7 +529,11 @@ def _parse_arguments(arguments: str) -> dict[str, Any]:
     try:
         args = json.loads(arguments or "{}")
     except (ValueError, RecursionError) as error:
-        raise ToolError("The arguments are no JSON.", f"{error}.", "Send one JSON object.") from None
+        raise ToolError(
+            "The arguments are not valid JSON, so nothing was run.",
+            f"{error}. The answer may have reached its limit of tokens.",
+            "Send one JSON object, with less in it if it was cut off.",
+        ) from None
     if not isinstance(args, dict):
         raise ToolError("The arguments are no JSON object.", fix="Send one JSON object.")
     return args

@@ -50,14 +50,19 @@ class _RepairedResults:
         """Send a request and return its result, repaired."""
         raw = await self._dispatcher.send_raw_request(method, params, opts)
         result = repair_result(method, raw)
-        if method == "tools/call":
-            try:
-                validate_server_result(method, self._version() or _LATEST_PLAIN_VERSION, result)
-            except ValidationError:  # of a later protocol than agreed
-                return plain_result(result)
-            except KeyError:
-                pass
+        if method == "tools/call" and not self._is_valid(result):  # of a later protocol than agreed
+            return plain_result(result, self._is_valid)
         return result
+
+    def _is_valid(self, result: dict[str, Any]) -> bool:
+        """Return True if the protocol that was agreed on has such a result of a call."""
+        try:
+            validate_server_result("tools/call", self._version() or _LATEST_PLAIN_VERSION, result)
+        except ValidationError:
+            return False
+        except KeyError:
+            pass
+        return True
 
 
 class _Session(ClientSession):

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from helix_desktop.domain.redaction.report_text import MIN_SECRET_LENGTH
+from helix_desktop.domain.translatable_text import OptionalText
 from helix_desktop.domain.unicode_safety import escape_hidden
 
 MAX_CHARS = 64 * 1024  # characters
@@ -26,6 +27,8 @@ class StderrLog:
         self._size = 0
         self._partial_line = ""
         self._secrets: tuple[str, ...] = ()
+        self.exit_text: OptionalText = ""
+        """How the newest program ended; empty if it did not."""
         self.dropped_lines = 0
         """Number of lines that were dropped."""
 

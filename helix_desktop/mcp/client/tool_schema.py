@@ -1,6 +1,8 @@
 """Clean the JSON schema of a tool's arguments: providers refuse a whole request over one wrong keyword.
 
-What JSON Schema does not allow is left out, keyword by keyword; the rest means what it meant.
+What JSON Schema does not allow is left out, keyword by keyword; the rest means what it meant. A reference
+back to what it stands in is allowed there, but several providers refuse it or come to no end with it: it
+becomes the type of what it names, and says what it names.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 MAX_DEPTH = 16
 MAX_SCHEMA_CHARS = 16_000  # characters of a schema as JSON; a few thousand tokens in every request
@@ -49,13 +52,15 @@ _COUNTS = frozenset(
         *("minContains", "maxContains"),
     }
 )
-_STRINGS = frozenset(
-    {"format", "pattern", "$ref", "$id", "$anchor", "$dynamicRef", "contentEncoding", "contentMediaType"}
-)
+_STRINGS = frozenset({"format", "pattern", "$ref", "$id", "$anchor", "contentEncoding", "contentMediaType"})
 _FLAGS = frozenset({"uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable"})
 _DATA = frozenset({"default", "const", "enum", "examples", "example"})
 """Keywords whose values are data: a key in them is no keyword."""
+_OTHER_REFERENCES = frozenset({"$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"})
+"""References whose place depends on who refers; no provider follows them."""
 _NOTHING = object()
+_Place = tuple[str, ...]
+"""Where a part of a schema stands: the keys and numbers that lead to it."""
 
 
 def clean_schema(schema: Mapping[str, Any], clean_text: Callable[[str], str]) -> dict[str, Any]:
@@ -63,7 +68,11 @@ def clean_schema(schema: Mapping[str, Any], clean_text: Callable[[str], str]) ->
 
     Raises ValueError with the reason if it cannot be used.
     """
-    cleaned = _Cleaner(schema, clean_text).schema(schema, 0)
+    try:
+        schema = _without_reference_at_top(schema)
+        cleaned = _Cleaner(schema, clean_text).schema(schema, 0)
+    except RecursionError:
+        raise ValueError("Its schema is nested too deeply") from None
     cleaned = {key: part for key, part in cleaned.items() if key not in _FORBIDDEN_TOP_KEYS}
     cleaned["type"] = "object"
     cleaned.setdefault("properties", {})
@@ -73,11 +82,75 @@ def clean_schema(schema: Mapping[str, Any], clean_text: Callable[[str], str]) ->
     return cleaned
 
 
+def _without_reference_at_top(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema whose top is not just a reference into it: providers read the arguments there."""
+    followed: set[str] = set()
+    while isinstance(reference := schema.get("$ref"), str) and reference not in followed:
+        followed.add(reference)
+        target = _resolve(schema, reference)
+        rest = {key: part for key, part in schema.items() if key != "$ref"}
+        schema = {**target, **rest} if isinstance(target, dict) else rest
+    return {key: part for key, part in schema.items() if key != "$ref"}
+
+
+def _place(reference: str) -> _Place | None:
+    """Return the place that a reference leads to; None for one that leads out of its document."""
+    if reference == "#":
+        return ()
+    if not reference.startswith("#/"):
+        return None
+    steps = unquote(reference).removeprefix("#/").split("/")
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
+
+
+def _resolve(root: Mapping[str, Any], reference: str) -> Any:
+    """Return what a reference leads to; None if there is nothing."""
+    place, part = _place(reference), root
+    for step in place or ():
+        if isinstance(part, dict) and step in part:
+            part = part[step]
+        elif isinstance(part, list) and step.isdecimal() and int(step) < len(part):
+            part = part[int(step)]
+        else:
+            return None
+    return None if place is None else part
+
+
+class _Circles:
+    """Finds the references that lead back to what they stand in, at once or through others."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._open: list[_Place] = []
+        self._done: set[_Place] = set()
+        self.closing: set[int] = set()
+        """The ids of the schemas whose reference closes a circle."""
+        self._visit((), root)
+
+    def _visit(self, place: _Place, part: Any) -> None:
+        if place in self._done:
+            return
+        self._open.append(place)
+        items = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+        for key, value in items:
+            if isinstance(value, dict | list) and key not in _DATA:
+                self._visit((*place, str(key)), value)
+        reference = part.get("$ref") if isinstance(part, dict) else None
+        if isinstance(reference, str) and (target := _place(reference)) is not None:
+            if any(inside[: len(target)] == target for inside in self._open):
+                self.closing.add(id(part))
+            else:
+                self._visit(target, _resolve(self._root, reference))
+        self._open.pop()
+        self._done.add(place)
+
+
 class _Cleaner:
     """Cleans the parts of one schema, whose references lead into `root`."""
 
     def __init__(self, root: Mapping[str, Any], clean_text: Callable[[str], str]) -> None:
         self._root, self._clean_text = root, clean_text
+        self._closing = _Circles(root).closing
 
     def schema(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """Return a schema with the keywords that are as they should be."""
@@ -90,10 +163,25 @@ class _Cleaner:
             value = self._keyword(key, part, depth)
             if value is not _NOTHING:
                 cleaned[key] = value
+        if id(schema) in self._closing and (reference := cleaned.pop("$ref", "")):
+            self._describe_target(cleaned, reference)
         return cleaned
+
+    def _describe_target(self, cleaned: dict[str, Any], reference: str) -> None:
+        """Say in place of a reference what it leads to."""
+        target, name = _resolve(self._root, reference), self._clean_text(reference.rpartition("/")[2])
+        if not isinstance(target, dict) or not target.keys() - {"$ref"}:
+            return  # to nothing but references
+        kind = "object" if name == "#" else _type(target.get("type"))
+        if kind is not _NOTHING:
+            cleaned.setdefault("type", kind)
+        words = "Has the form of all arguments." if name == "#" else f"Has the form of {name}."
+        cleaned.setdefault("description", words)
 
     def _keyword(self, key: str, part: Any, depth: int) -> Any:
         """Return the value of a keyword; _NOTHING if it can't have that."""
+        if key in _OTHER_REFERENCES:
+            return _NOTHING
         if key in _TEXT_KEYS:
             return self._clean_text(part) if isinstance(part, str) else _NOTHING
         if key == "type":
@@ -154,25 +242,14 @@ class _Cleaner:
 
     def _is_usable(self, key: str, part: str) -> bool:
         if key == "$ref":
-            return part == "#" or (part.startswith("#/") and self._resolves(part))
+            is_left_out = (_place(part) or ("",))[0] in _FORBIDDEN_TOP_KEYS
+            return not is_left_out and isinstance(_resolve(self._root, part), dict | bool)
         if key == "pattern":
             try:
                 re.compile(part)
             except (re.error, RecursionError, OverflowError):
                 return False
         return True
-
-    def _resolves(self, reference: str) -> bool:
-        place: Any = self._root
-        for step in reference.removeprefix("#/").split("/"):
-            name = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(place, dict) and name in place:
-                place = place[name]
-            elif isinstance(place, list) and name.isdecimal() and int(name) < len(place):
-                place = place[int(name)]
-            else:
-                return False
-        return isinstance(place, dict | bool)
 
 
 def _type(part: Any) -> Any:

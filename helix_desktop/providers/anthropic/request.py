@@ -14,6 +14,7 @@ from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.request_extras import merge_fields
 from helix_desktop.providers.json_wire import arguments_object, encode_json, join_text_parts
+from helix_desktop.providers.thinking_tags import split_thinking
 from helix_desktop.providers.tool_call_ids import ToolCallIds
 
 DIALECT = "anthropic"
@@ -181,7 +182,7 @@ def _is_own_message(verbatim: Mapping[str, Any], info: ModelInfo) -> bool:
 def _with_text(blocks: list[Block], text: str) -> list[Block]:
     """Return blocks with `text`: the original ones if unchanged, without empty ones, which servers refuse."""
     texts = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
-    if join_text_parts(texts) == text:
+    if text in (joined := join_text_parts(texts), split_thinking(joined)[0]):
         return [block for block in blocks if block.get("type") != "text" or str(block.get("text")).strip()]
     others = [block for block in blocks if block.get("type") != "text"]
     if not text.strip():

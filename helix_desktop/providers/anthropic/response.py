@@ -12,7 +12,6 @@ from helix_desktop.domain.messages import (
     ModelResponse,
     ReasoningDelta,
     StopReason,
-    TextDelta,
     ToolCall,
     Usage,
 )
@@ -21,6 +20,7 @@ from helix_desktop.providers.answer_end import empty_answer_error, missing_answe
 from helix_desktop.providers.anthropic.request import DIALECT
 from helix_desktop.providers.dialect import AnswerDelta
 from helix_desktop.providers.json_wire import PART_SEPARATOR, arguments_object, get_object, join_text_parts
+from helix_desktop.providers.thinking_tags import ThinkingTags, split_thinking
 
 _text = TextContext("Providers")
 
@@ -49,6 +49,7 @@ class MessagesAssembler:
     ) -> None:
         self._provider, self._new_id, self._verbatim_fields = provider, new_id, verbatim_fields
         self._cache_lifetime_s = cache_lifetime_s
+        self._tags = ThinkingTags()
         self._blocks: dict[int, _Block] = {}
         self._counts: dict[str, int] = {}
         self._stored_1h: int | None = None
@@ -101,7 +102,9 @@ class MessagesAssembler:
         if not self._blocks and not self._stop:
             raise missing_answer_error(self._provider, "content")
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
-        text = join_text_parts([block.text for block in blocks if block.kind == "text"])
+        text, thinking = split_thinking(
+            join_text_parts([block.text for block in blocks if block.kind == "text"])
+        )
         calls = self._calls(blocks)
         stop = stop_reason(self._stop, has_calls=bool(calls), has_text=bool(text.strip()))
         is_refused = stop in ("filter", "refusal")
@@ -111,7 +114,9 @@ class MessagesAssembler:
         return ModelResponse(
             text=text,
             calls=calls,
-            reasoning=join_text_parts([block.text for block in blocks if block.kind == "thinking"]),
+            reasoning=join_text_parts(
+                [*(block.text for block in blocks if block.kind == "thinking"), thinking]
+            ),
             usage=self._usage(),
             stop=stop,
             verbatim=None if is_refused else self._verbatim(blocks),
@@ -154,7 +159,7 @@ class MessagesAssembler:
         block.raw[block.field] = block.text + text
         displayed = PART_SEPARATOR + text if begins else text
         if block.kind == "text":
-            return [TextDelta(displayed)]
+            return list(self._tags.add_deltas(displayed))
         return [ReasoningDelta(displayed)] if block.kind == "thinking" else []
 
     def _end(self, delta: Mapping[str, Any]) -> None:

@@ -12,7 +12,6 @@ from helix_desktop.domain.errors import UNNAMED_CALL
 from helix_desktop.domain.messages import (
     ModelResponse,
     ReasoningDelta,
-    TextDelta,
     ToolCall,
     Usage,
 )
@@ -59,6 +58,7 @@ class ChatAssembler:
         self._by_index: dict[int, _Call] = {}
         self._choices = 0
         self._finish = ""
+        self._is_refused = False  # in the field for that, whatever the finish reason
         self._usage: Usage | None = None
         self.progress = 0
         self.done = False
@@ -102,6 +102,8 @@ class ChatAssembler:
         raw_calls = self._merged_calls()
         text, thinking = split_thinking(content)
         stop = stop_reason(self._finish, has_calls=bool(raw_calls), has_text=bool(text.strip()))
+        if self._is_refused and stop != "filter":
+            stop, raw_calls = "refusal", []  # those beside a refusal must not run
         if not text.strip() and not raw_calls:
             raise empty_answer_error(self._provider, stop, self._finish)
         message: dict[str, Any] = {
@@ -133,17 +135,18 @@ class ChatAssembler:
         deltas: list[AnswerDelta] = []
         delta.pop("role", None)
         self.progress += any(delta.values())
-        text, thinking = _text_and_thinking(delta.pop("content", None))
-        text += _text_and_thinking(delta.pop("refusal", None))[0]
+        content = delta.pop("content", None)
+        text, thinking = _text_and_thinking(content)
+        refusal = _text_and_thinking(delta.pop("refusal", None))[0] or _refusal_part(content)
+        self._is_refused = self._is_refused or bool(refusal.strip())
+        text += refusal
         reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thinking
         if isinstance(reasoning, str) and reasoning:
             self._reasoning.append(reasoning)
             deltas.append(ReasoningDelta(reasoning))
         if text:
             self._text.append(text)
-            text_piece, tagged = self._tags.add(text)
-            deltas += [ReasoningDelta(tagged)] if tagged else []
-            deltas += [TextDelta(text_piece)] if text_piece else []
+            deltas += self._tags.add_deltas(text)
         for call_delta in _call_deltas(delta):
             self._call_for(call_delta).deltas.append(call_delta)
         if delta:
@@ -275,11 +278,18 @@ def _text_and_thinking(content: Any) -> tuple[str, str]:
         return content, ""
     text, thinking = "", ""
     for part in content if isinstance(content, list) else ():
-        if isinstance(part, dict) and part.get("type") == "text":
+        if isinstance(part, dict) and part.get("type") in ("text", "output_text", None):
             text += str(part.get("text") or "")
         elif isinstance(part, dict) and part.get("type") == "thinking":
             thinking += _text_and_thinking(part.get("thinking"))[0]
     return text, thinking
+
+
+def _refusal_part(content: Any) -> str:
+    """Return the text of the parts of a content by which the model refuses."""
+    parts = content if isinstance(content, list) else ()
+    refusals = [part for part in parts if isinstance(part, dict) and part.get("type") == "refusal"]
+    return "".join(str(part.get("refusal") or part.get("text") or "") for part in refusals)
 
 
 def _call_deltas(delta: dict[str, Any]) -> list[Mapping[str, Any]]:

@@ -18,6 +18,7 @@ from helix_desktop.providers.json_wire import (
     encode_json,
     join_text_parts,
 )
+from helix_desktop.providers.thinking_tags import split_thinking
 from helix_desktop.providers.tool_call_ids import ToolCallIds
 
 DIALECT = "openai-responses"
@@ -83,6 +84,13 @@ def part_texts(item: Mapping[str, Any]) -> list[str]:
     parts = content if isinstance(content, list) else ()
     texts = [part.get(_TEXT_OF.get(str(part.get("type")), "")) for part in parts if isinstance(part, dict)]
     return [text for text in texts if isinstance(text, str)]
+
+
+def has_refusal(item: Mapping[str, Any]) -> bool:
+    """Return True if a message has a part by which the model refuses."""
+    content = item.get("content")
+    parts = content if isinstance(content, list) else ()
+    return any(isinstance(part, dict) and part.get("type") == "refusal" for part in parts)
 
 
 class _MessageEncoder:
@@ -169,10 +177,10 @@ def _drop_trailing_reasoning(items: list[Item]) -> list[Item]:
 
 def _with_text(items: list[Item], text: str) -> list[Item]:
     """Return items with `text`: the original ones if unchanged."""
-    if (
-        join_text_parts([part for item in items if _is_assistant_message(item) for part in _item_texts(item)])
-        == text
-    ):
+    joined = join_text_parts(
+        [part for item in items if _is_assistant_message(item) for part in _item_texts(item)]
+    )
+    if text in (joined, split_thinking(joined)[0]):
         return [
             item
             for item in items

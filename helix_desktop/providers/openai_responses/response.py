@@ -18,9 +18,10 @@ from helix_desktop.domain.messages import (
 )
 from helix_desktop.providers.answer_end import empty_answer_error, missing_answer_error, stop_reason
 from helix_desktop.providers.dialect import AnswerDelta
-from helix_desktop.providers.json_wire import PART_SEPARATOR, get_object, reported_usage
-from helix_desktop.providers.openai_responses.request import DIALECT, part_texts
+from helix_desktop.providers.json_wire import PART_SEPARATOR, get_object, join_text_parts, reported_usage
+from helix_desktop.providers.openai_responses.request import DIALECT, has_refusal, part_texts
 from helix_desktop.providers.streaming import streamed_error
+from helix_desktop.providers.thinking_tags import ThinkingTags, split_thinking
 
 _IDLE_EVENTS = frozenset({"keepalive", "ping", "response.created", "response.in_progress", "response.queued"})
 """Events without content of an answer."""
@@ -42,9 +43,11 @@ class ResponsesAssembler:
         self._provider, self._model, self._new_id = provider, model, new_id
         self._cache_lifetime_s = cache_lifetime_s
         self._items: dict[int, _Item] = {}
+        self._tags = ThinkingTags()
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._status = ""
+        self._is_refused = False  # by a part of that kind, in an answer that is complete
         self._incomplete_reason = ""
         self._usage: Usage | None = None
         self.progress = 0
@@ -73,6 +76,7 @@ class ResponsesAssembler:
         elif kind == "response.function_call_arguments.delta":
             self._item(chunk).arguments += str(chunk.get("delta") or "")
         elif kind in _TEXT_DELTAS:
+            self._is_refused = self._is_refused or "refusal" in kind
             return self._append(self._item(chunk).texts, chunk, "content_index", self._text, TextDelta)
         elif kind in _REASONING_DELTAS:
             part = "summary_index" if "summary" in kind else "content_index"
@@ -89,14 +93,14 @@ class ResponsesAssembler:
         if not items:
             raise missing_answer_error(self._provider, "output")
         stop = self._stop()
-        calls = self._calls(items)
-        text = "".join(self._text)
+        calls = () if stop == "refusal" else self._calls(items)  # those beside it must not run
+        text, thinking = split_thinking("".join(self._text))
         if not text.strip() and not calls:
             raise empty_answer_error(self._provider, stop, self._incomplete_reason)
         return ModelResponse(
             text=text,
             calls=calls,
-            reasoning="".join(self._reasoning),
+            reasoning=join_text_parts(["".join(self._reasoning), thinking]),
             usage=self._usage,
             stop="calls" if calls and stop == "end" else stop,
             verbatim={
@@ -132,13 +136,16 @@ class ResponsesAssembler:
         displayed = PART_SEPARATOR + delta if emitted and not parts.get(index) else delta
         parts[index] = parts.get(index, "") + delta
         emitted.append(displayed)
-        return [delta_type(displayed)]
+        if delta_type is TextDelta:
+            return list(self._tags.add_deltas(displayed))
+        return [ReasoningDelta(displayed)]
 
     def _finish_item(self, item: _Item, raw: Mapping[str, Any]) -> list[AnswerDelta]:
         """Complete an item; return the deltas for text that was not streamed."""
         item.raw, item.is_complete = dict(raw), True
         pieces: list[AnswerDelta] = []
         if raw.get("type") == "message":
+            self._is_refused = self._is_refused or has_refusal(raw)
             pieces += self._append_rest(item.texts, part_texts(raw), "content_index", self._text, TextDelta)
         elif raw.get("type") == "reasoning":
             thoughts = _reasoning_texts(raw)
@@ -181,7 +188,7 @@ class ResponsesAssembler:
 
     def _stop(self) -> StopReason:
         if self._status != "incomplete":
-            return "end"
+            return "refusal" if self._is_refused else "end"
         reason = stop_reason(self._incomplete_reason, has_calls=False)
         return "length" if reason == "end" else reason
 

@@ -21,7 +21,9 @@ from helix_desktop.domain.tools import ANY, McpChange, PermissionRule
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences
 from helix_desktop.mcp.client.hub import Hub
 from helix_desktop.mcp.client.server_actor import ServerContext, start_timeout_s
+from helix_desktop.services.file_history import FileHistories
 from helix_desktop.services.mcp.config_import import ServerDraft
+from helix_desktop.services.mcp.consent import StartConsent
 from helix_desktop.services.mcp.secrets import ServerSecrets
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.services.mcp.status_builder import StatusBuilder
@@ -51,6 +53,7 @@ class McpServerService:
         secrets: SecretStore,
         inherited_env: Mapping[str, str],
         counter: TokenCounter,
+        histories: FileHistories,
     ) -> None:
         """`inherited_env` is the environment of which programs get what they need."""
         self._registry, self._secrets, self._inherited_env = registry, secrets, inherited_env
@@ -58,6 +61,11 @@ class McpServerService:
         self._scope = TaskScope()
         self._hubs: dict[str, Hub] = {}
         self._listeners: Listeners[[str], None] = Listeners()
+        self._consent = StartConsent(registry, histories, inherited_env, self._on_consent_change)
+
+    def _on_consent_change(self, workspace_id: str) -> None:
+        """Have the hub see the record's new state; not here, in the task of the server that starts."""
+        self._scope.start(self._apply(workspace_id), f"mcp consent {workspace_id}")
 
     def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
         """Call `listener` with the workspace whose servers changed; return a function to unsubscribe."""
@@ -68,7 +76,12 @@ class McpServerService:
 
         None of them starts before `start` or `wait_until_ready`.
         """
-        context = ServerContext(root, self._inherited_env, self._secrets_of(workspace_id).load)
+        context = ServerContext(
+            root,
+            self._inherited_env,
+            self._secrets_of(workspace_id).load,
+            lambda config: self._consent.check(workspace_id, config),
+        )
         hub = self._hubs[workspace_id] = Hub(
             context, self._scope.start, lambda: self._listeners.notify(workspace_id)
         )
@@ -133,7 +146,7 @@ class McpServerService:
         for draft in drafts:
             _check(draft.config, tuple(config.name for config in configs))
             await self._secrets_of(workspace_id).save(draft)
-            configs = (*configs, _with_consent(draft.config))
+            configs = (*configs, await self._consent.give(workspace_id, draft.config))
         await self._save(workspace_id, configs)
 
     async def change(self, workspace_id: str, name: str, draft: ServerDraft) -> None:
@@ -152,8 +165,9 @@ class McpServerService:
         await self._secrets_of(workspace_id).save(ServerDraft(draft.config, secrets))
         is_same = draft.config.fingerprint == previous.fingerprint
         known_tools = previous.known_tools if is_same else ()
-        changed = _with_consent(
-            replace(draft.config, off=previous.off, enabled=previous.enabled, known_tools=known_tools)
+        changed = await self._consent.give(
+            workspace_id,
+            replace(draft.config, off=previous.off, enabled=previous.enabled, known_tools=known_tools),
         )
         await self._save(
             workspace_id,
@@ -168,7 +182,7 @@ class McpServerService:
             raise InvalidInput(
                 text("{name} was changed in the meantime.", name=name), fix=text("Review it again.")
             )
-        await self._save_config(workspace_id, _with_consent(config))
+        await self._save_config(workspace_id, await self._consent.give(workspace_id, config))
 
     async def set_enabled(self, workspace_id: str, name: str, enabled: bool) -> None:
         """Switch a server on or off."""
@@ -229,7 +243,11 @@ class McpServerService:
         for config in self.configs(workspace_id):
             values = await self._secrets_of(workspace_id).load(config)
             missing = tuple(name for name in config.secret_names if name not in values)
-            statuses.append(await self._status_builder.build(hub, config, missing))
+            status = await self._status_builder.build(hub, config, missing)
+            if status.state == "unapproved":
+                files = await self._consent.start_files(workspace_id, config)
+                status = replace(status, start_files=files)
+            statuses.append(status)
         return tuple(statuses)
 
     def servers_lacking_secrets(self, workspace_id: str) -> tuple[str, ...]:
@@ -284,7 +302,8 @@ class McpServerService:
 
     async def test(self, workspace_id: str, name: str, draft: ServerDraft) -> McpServerStatus:
         """Start a server once as it would be kept, and end it again; `name`: the one whose secrets it has."""
-        config = _with_consent(replace(draft.config, enabled=True))
+        config = replace(draft.config, enabled=True)
+        config = replace(config, approved=config.fingerprint)
         _check(config)
         values = await self._secrets_of(workspace_id).load(replace(config, name=name)) if name else {}
         merged = {**values, **{key: value for key, value in draft.secrets.items() if value}}
@@ -318,10 +337,6 @@ class McpServerService:
             record = self._registry.get(workspace_id)
             await hub.set_servers(record.servers, record.trusted, restart_name)
         self._listeners.notify(workspace_id)
-
-
-def _with_consent(config: McpServerConfig) -> McpServerConfig:
-    return replace(config, approved=config.fingerprint)
 
 
 def _check(config: McpServerConfig, used_names: tuple[str, ...] = ()) -> None:

@@ -25,7 +25,8 @@ class McpServerStatus(msgspec.Struct, frozen=True):
     """A server: its configuration, state and why, the name it gives itself, its tools, the end of its log.
 
     `retry_in_s`: a failed server is retried this many seconds after it failed. `missing_secrets` have no
-    value now.
+    value now. `start_files` are what one that needs the user's consent runs of the workspace: files, and
+    folders with a `/` at their end.
     """
 
     config: McpServerConfig
@@ -36,6 +37,7 @@ class McpServerStatus(msgspec.Struct, frozen=True):
     tools: tuple[McpToolStatus, ...] = ()
     log: str = ""
     missing_secrets: tuple[str, ...] = ()
+    start_files: tuple[str, ...] = ()
 
     @property
     def exposed_tools(self) -> tuple[McpToolStatus, ...]:

@@ -5,8 +5,8 @@
     e session 0 seq          event                                   h session 0 seq   the event is a handover
     r digest session 0 seq   content -> event that names it          R session 0 seq digest   event -> content
     s session                summary for the list of sessions        d session         text typed but not sent
-    p session                where a branch leaves its parent
-    ! name                   schema, identity and counters       f digest            when it was redacted
+    p session                where a branch leaves its parent    k session 0 seq   the event is a checkpoint
+    ! name                   schema, identity and counters       f digest          when it was redacted
 
 Digests are 32 raw bytes, `time'` is 2^64-1 minus milliseconds, numbers are big-endian: the order of the
 bytes is the order of reading.
@@ -32,6 +32,7 @@ TIME_INDEX = (b"t", b"u")
 TIME_INDEX_BYTES = 1 + 8 + DIGEST_BYTES  # length of a key of the time index
 SUMMARIES = (b"s", b"t")
 HANDOVERS = (b"h", b"i")
+CHECKPOINTS = (b"k", b"l")
 BRANCHES = (b"p", b"q")
 LAST_EVENTS = (b"!last\0", b"!last\1")
 DRAFTS = (b"d", b"e")
@@ -154,12 +155,12 @@ def events_between(session_id: str, after: int, upto: int) -> Span:
 
 
 def seq_in(key: bytes) -> int:
-    """Return the seq at the end of an event, handover or reference key."""
+    """Return the seq at the end of an event, handover, checkpoint or reference key."""
     return int(_NUMBER.unpack(key[-_NUMBER.size :])[0])
 
 
 def handover_session(key: bytes) -> str:
-    """Return the session in a handover key."""
+    """Return the session in a handover or checkpoint key."""
     return key[1 : -1 - _NUMBER.size].decode()
 
 
@@ -168,10 +169,24 @@ def handover(session_id: str, seq: int) -> bytes:
     return b"h" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq)
 
 
+def checkpoint(session_id: str, seq: int) -> bytes:
+    """Return the key of the mark that an event is a checkpoint.
+
+    It has a kind of its own: releases before checkpoints take no event but a handover under `handover`.
+    """
+    return b"k" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq)
+
+
 def handovers_of(session_id: str) -> Span:
     """Return the range of the handover keys of one session, in order of seq."""
     name = session_bytes(session_id)
     return b"h" + name + b"\0", b"h" + name + b"\1"
+
+
+def checkpoints_of(session_id: str) -> Span:
+    """Return the range of the checkpoint keys of one session, in order of seq."""
+    name = session_bytes(session_id)
+    return b"k" + name + b"\0", b"k" + name + b"\1"
 
 
 def reference(digest: str, session_id: str, seq: int) -> bytes:

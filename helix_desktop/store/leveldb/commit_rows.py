@@ -8,7 +8,6 @@ import msgspec
 
 from helix_desktop.domain.draft import without_partial_answer
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
-from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.branch_point import BranchPoint, point_in
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
@@ -18,7 +17,7 @@ from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.branches import holder_of
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.entry_record import EntryRecord
-from helix_desktop.store.leveldb.rows import ROWS, delete_reference, put_reference
+from helix_desktop.store.leveldb.rows import ROWS, delete_reference, handover_mark, put_reference
 
 
 def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_ms: int) -> None:
@@ -53,8 +52,9 @@ def stage_events(
     check_sequence(session_id, ROWS.last_seq.get(batch, session_id) or 0, events)
     for recorded in events:
         ROWS.event.put(batch, recorded, session_id, recorded.seq)
-        if isinstance(recorded.event, HandoverMade):
-            batch.put(keys.handover(session_id, recorded.seq))
+        mark = handover_mark(session_id, recorded)
+        if mark is not None:
+            batch.put(mark)
         for digest in digests_in(recorded.event):
             add_reference(batch, session_id, recorded.seq, digest, digest in missing)
     ROWS.last_seq.put(batch, events[-1].seq, session_id)

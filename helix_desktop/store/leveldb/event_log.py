@@ -11,7 +11,7 @@ from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.branches import log_parts, read_branches
 from helix_desktop.store.leveldb.database import ReadView
-from helix_desktop.store.leveldb.rows import ROWS
+from helix_desktop.store.leveldb.rows import ROWS, handover_mark
 
 _log = logging.getLogger(__name__)
 
@@ -29,22 +29,24 @@ def read_events(view: ReadView, session_id: str) -> list[RecordedEvent]:
     return events
 
 
-def read_handovers(view: ReadView) -> list[tuple[str, RecordedEvent]]:
-    """Return every handover with its session, or a branch of one that is hidden.
+def read_handovers(view: ReadView, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
+    """Return every handover, and checkpoint if asked, with its session, or a branch of one that is hidden.
 
     A damaged one is left out: it must not hide the others.
     """
     handovers: list[tuple[str, RecordedEvent]] = []
     hidden = {summary.id for _, summary in ROWS.summary.scan(view, keys.SUMMARIES) if summary.trashed}
     points = read_branches(view) if hidden else {}
-    for key, _ in view.scan(keys.HANDOVERS):
+    spans = (keys.HANDOVERS, keys.CHECKPOINTS) if with_checkpoints else (keys.HANDOVERS,)
+    for key in (key for span in spans for key, _ in view.scan(span)):
         session_id, seq = keys.handover_session(key), keys.seq_in(key)
         event_key = keys.event(session_id, seq)
         row = view.get(event_key)
         try:
             if row is not None:
                 recorded = ROWS.event.decode(event_key, row)
-                handovers.append((listed_session(session_id, seq, hidden, points), recorded))
+                if handover_mark(session_id, recorded) == key:
+                    handovers.append((listed_session(session_id, seq, hidden, points), recorded))
         except RowDamaged as error:
             _log.warning("Event %d of session %s is damaged: %s", seq, session_id, error)
     return handovers

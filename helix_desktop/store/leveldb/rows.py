@@ -1,6 +1,7 @@
 """The rows of a workspace's LevelDB: key, type and encoding of each kind that has a value.
 
-The bytes of contents have their own form (`contents.py`); handovers and references are keys without a value.
+The bytes of contents have their own form (`contents.py`); the marks of handovers and checkpoints, and
+references, are keys without a value.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
 from helix_desktop.store.core import keys, row_codec
@@ -117,6 +119,13 @@ class Rows:
 
 
 ROWS = Rows()
+
+
+def handover_mark(session_id: str, recorded: RecordedEvent) -> bytes | None:
+    """Return the key of the mark that finds an event with a handover or checkpoint; None for any other."""
+    if isinstance(recorded.event, HandoverMade):
+        return keys.handover(session_id, recorded.seq)
+    return keys.checkpoint(session_id, recorded.seq) if checkpoint_in(recorded.event) else None
 
 
 def put_reference(sink: RowSink, session_id: str, seq: int, digest: str) -> None:

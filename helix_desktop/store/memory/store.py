@@ -12,7 +12,7 @@ from helix_desktop.domain.draft import Draft, PartialOutput, without_partial_ans
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
 from helix_desktop.domain.store.branch_point import BranchPoint, listed_session, point_in
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, SessionSummary, StoreTotals
@@ -156,8 +156,8 @@ class MemoryStore(StoreSearch):
         page = await self.list_page(everything)
         return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
 
-    async def handovers(self) -> list[tuple[str, RecordedEvent]]:
-        """Return every handover with its session, in any order."""
+    async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
+        """Return every handover, and checkpoint if asked, with its session, in any order."""
         self._check_open()
         hidden = {summary.id for summary in self._data.summaries.values() if summary.trashed}
         return [
@@ -165,6 +165,7 @@ class MemoryStore(StoreSearch):
             for session_id, log in self._data.logs.items()
             for recorded in log
             if isinstance(recorded.event, HandoverMade)
+            or (with_checkpoints and checkpoint_in(recorded.event) is not None)
         ]
 
     async def close(self) -> None:

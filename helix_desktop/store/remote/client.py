@@ -161,9 +161,9 @@ class RemoteStore(StoreSearch):
         """Return the names of the tools that stored something, sorted."""
         return await self._call(rpc_methods.TOOLS)
 
-    async def handovers(self) -> list[tuple[str, RecordedEvent]]:
-        """Return every handover with its session, in any order."""
-        return await self._call(rpc_methods.HANDOVERS)
+    async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
+        """Return every handover, and checkpoint if asked, with its session, in any order."""
+        return await self._call(rpc_methods.HANDOVERS, with_checkpoints)
 
     async def wait_until_indexed(self) -> None:
         """Wait until the owner's search index is complete."""

@@ -22,7 +22,7 @@ _text = TextContext("Store")
 _SLICE_BYTES = 4 * 1024 * 1024  # of contents and rows that are read at once
 _SLICE_ROWS = 500
 _MAX_PROBLEMS = 100  # problems that are reported in full
-_KINDS_WITH_SEQ = (b"e", b"h")  # kinds of rows whose keys end in a seq
+_KINDS_WITH_SEQ = (b"e", b"h", b"k")  # kinds of rows whose keys end in a seq
 
 
 class IntegrityChecker:

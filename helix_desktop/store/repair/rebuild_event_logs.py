@@ -15,7 +15,6 @@ import msgspec
 
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.session import SessionBranched, SessionStarted
-from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.branch_point import BranchPoint, point_in
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.list_place import is_no_use
@@ -23,7 +22,7 @@ from helix_desktop.domain.store.repair_report import TruncatedSession
 from helix_desktop.store.core import keys
 from helix_desktop.store.leveldb.branches import read_branches
 from helix_desktop.store.leveldb.database import ReadView
-from helix_desktop.store.leveldb.rows import ROWS, put_reference
+from helix_desktop.store.leveldb.rows import ROWS, handover_mark, put_reference
 from helix_desktop.store.repair.bulk_writer import BulkWriter
 
 _MAX_NAME_CHARS = 100  # characters of a session's id in a file name
@@ -130,8 +129,9 @@ class LogRebuilder:
         self.sessions += not summary.is_removed
 
     def _write_references(self, session_id: str, recorded: RecordedEvent) -> None:
-        if isinstance(recorded.event, HandoverMade):
-            self._bulk_writer.put(keys.handover(session_id, recorded.seq))
+        mark = handover_mark(session_id, recorded)
+        if mark is not None:
+            self._bulk_writer.put(mark)
         for digest in digests_in(recorded.event):
             put_reference(self._bulk_writer, session_id, recorded.seq, digest)
 

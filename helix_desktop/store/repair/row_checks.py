@@ -6,12 +6,11 @@ import struct
 from collections.abc import Callable, Mapping
 
 from helix_desktop.domain.events.recorded_event import digests_in
-from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.branches import holder_of
 from helix_desktop.store.leveldb.database import ReadView
-from helix_desktop.store.leveldb.rows import ROWS
+from helix_desktop.store.leveldb.rows import ROWS, handover_mark
 
 
 def check_row(view: ReadView, key: bytes, row: bytes) -> None:
@@ -37,8 +36,9 @@ def _check_event(view: ReadView, key: bytes, row: bytes) -> None:
         raise RowDamaged(f"its session's log should end at {last}")
     if seq < last:
         _require_row(view, keys.event(session_id, seq + 1), "the event behind it")
-    if isinstance(recorded.event, HandoverMade):
-        _require_row(view, keys.handover(session_id, seq), "its place among the handovers")
+    mark = handover_mark(session_id, recorded)
+    if mark is not None:
+        _require_row(view, mark, "its place among the handovers")
     for digest in digests_in(recorded.event):
         if view.get(keys.tombstone(digest)) is None:
             _require_row(view, keys.record(digest), f"the record of {digest}, which it names")
@@ -51,8 +51,13 @@ def _check_handover(view: ReadView, key: bytes, row: bytes) -> None:
     recorded = ROWS.event.get(view, session_id, seq)
     if recorded is None:
         raise RowDamaged("its event is missing")
-    if not isinstance(recorded.event, HandoverMade):
+    if handover_mark(session_id, recorded) != key:
         raise RowDamaged("its event isn't a handover")
+
+
+def _check_checkpoint(view: ReadView, key: bytes, row: bytes) -> None:
+    """Check the key alone: a release that does not know checkpoints leaves the mark where the event went."""
+    keys.session_and_seq(key)
 
 
 def _check_record(view: ReadView, key: bytes, row: bytes) -> None:
@@ -140,6 +145,7 @@ _CHECKS: Mapping[bytes, Callable[[ReadView, bytes, bytes], None]] = {
     b"e": _check_event,
     b"f": _check_tombstone,
     b"h": _check_handover,
+    b"k": _check_checkpoint,
     b"m": _check_record,
     b"p": _check_branch,
     b"r": _check_reference,

@@ -42,7 +42,7 @@ _KINDS: Mapping[bytes, RowKind[..., Any]] = {
 _SINGLE_ROWS: Mapping[bytes, RowKind[[], Any]] = {
     kind.key(): kind for kind in (ROWS.schema, ROWS.identity, ROWS.sequence, ROWS.totals)
 }
-_DERIVED_KINDS = (b"R", b"h", b"r", b"t")
+_DERIVED_KINDS = (b"R", b"h", b"k", b"r", b"t")
 _KEY_LENGTHS = {b"b": 1 + keys.DIGEST_BYTES, b"c": 5 + keys.DIGEST_BYTES}
 
 

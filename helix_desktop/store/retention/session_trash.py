@@ -103,7 +103,11 @@ def _remove_rest(batch: WriteBatch, database: Database, session_id: str) -> None
 def _rows_after(view: ReadView, session_id: str, end: int) -> tuple[list[bytes], set[str]]:
     """Return the keys of what a session has behind event `end`, and the subagents that were started there."""
     events = keys.events_after(session_id, end)
-    others = (keys.handovers_of(session_id), keys.back_references_of(session_id))
+    others = (
+        keys.handovers_of(session_id),
+        keys.checkpoints_of(session_id),
+        keys.back_references_of(session_id),
+    )
     found = [key for key, _ in view.scan(events)]
     found += [key for span in others for key, _ in view.scan(span) if _seq_of(key) > end]
     if not end:

@@ -15,7 +15,7 @@ import msgspec
 from helix_desktop.context.summaries.handover import searchable_text
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
 from helix_desktop.domain.search_query import parse_query, spelled_words
 from helix_desktop.domain.store.entries import (
     DEFAULT_FILTER,
@@ -79,8 +79,11 @@ class StoreSearch(ABC):
         return contents
 
     @abstractmethod
-    async def handovers(self) -> list[tuple[str, RecordedEvent]]:
-        """Return every handover with its session, in any order."""
+    async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
+        """Return every handover, and checkpoint if asked, with its session, in any order.
+
+        An owner that does not know checkpoints returns none.
+        """
 
     async def page(
         self,
@@ -160,8 +163,12 @@ class StoreSearch(ABC):
             page_query = page_query.continue_after(page.entries[-1])
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
-        """Return the newest handovers that hold all words of a query. Raise InvalidInput."""
-        terms, handovers = parse_query(query), await self.handovers()
+        """Return the newest handovers and checkpoints that hold all words of a query. Raise InvalidInput.
+
+        Of checkpoints that update one another only the newest with the words is returned, and none if a
+        handover with them was made from it.
+        """
+        terms, handovers = parse_query(query), await self.handovers(with_checkpoints=True)
         handovers.sort(key=lambda handover: (handover[1].at, handover[0], handover[1].seq), reverse=True)
         return await asyncio.to_thread(_matching_handovers, terms, handovers, limit)
 
@@ -214,11 +221,17 @@ def _matching_handovers(
     terms: Sequence[str], handovers: Sequence[tuple[str, RecordedEvent]], limit: int
 ) -> tuple[HandoverHit, ...]:
     hits: list[HandoverHit] = []
+    updated: set[tuple[str, int]] = set()
     for session_id, recorded in handovers:
         if len(hits) >= limit:
             break
-        assert isinstance(recorded.event, HandoverMade)  # nothing else is indexed as a handover
-        summary = find_matches(terms, searchable_text(recorded.event).encode(), "", lambda: True)
-        if summary is not None:
-            hits.append(HandoverHit(session_id, recorded.seq, summary))
+        checkpoint = checkpoint_in(recorded.event)
+        handover = checkpoint.handover if checkpoint is not None else recorded.event
+        assert isinstance(handover, HandoverMade)  # nothing else is marked as one
+        summary = find_matches(terms, searchable_text(handover).encode(), "", lambda: True)
+        if summary is None:
+            continue
+        if checkpoint is None or (session_id, recorded.seq) not in updated:
+            hits.append(HandoverHit(session_id, recorded.seq, summary, checkpoint is not None))
+        updated |= {(session_id, handover.checkpoint), (session_id, handover.revises)}
     return tuple(hits)

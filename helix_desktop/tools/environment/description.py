@@ -21,6 +21,7 @@ from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.git.program import GitProgram
 from helix_desktop.tools.git.status import read_status
 from helix_desktop.tools.grants import CurrentGrants
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.run_command import shell_path
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 
@@ -44,11 +45,12 @@ class WorkspaceEnvironment:
     variables: Mapping[str, str]
     sandboxes: SandboxProvider
     current_grants: CurrentGrants
+    guard: AutoRunGuard | None = None
 
     @property
     def git(self) -> GitProgram:
         """The git program in the workspace."""
-        return GitProgram(self.root, self.variables, self.sandboxes, self.current_grants)
+        return GitProgram(self.root, self.variables, self.sandboxes, self.current_grants, self.guard)
 
 
 async def describe_environment(

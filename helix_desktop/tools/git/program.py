@@ -18,6 +18,7 @@ from helix_desktop.domain.git import GitProblem
 from helix_desktop.tools.git.checkout import find_checkout
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.sandbox import NoSandbox, SandboxScope
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
@@ -73,7 +74,10 @@ class GitProgram:
         environment: Mapping[str, str],
         sandboxes: SandboxProvider,
         current_grants: CurrentGrants,
+        guard: AutoRunGuard | None = None,
     ) -> None:
+        """It runs once the `guard` of the workspace has taken out what a command planted for git."""
+        self._guard = guard
         self.root = root
         self._environment, self._sandboxes, self._current_grants = environment, sandboxes, current_grants
         self._scratch = ScratchDir()  # removed with this object
@@ -97,6 +101,8 @@ class GitProgram:
     ) -> GitOutput:
         """Run one command that reads, with every filter of the checkout off."""
         end = monotonic() + timeout_s
+        if self._guard is not None:
+            await asyncio.to_thread(self._guard.wait)
         git = await asyncio.to_thread(self.find)
         if not git:
             return GitOutput(problem="failed")
@@ -137,7 +143,7 @@ class GitProgram:
 
     def _scope(self) -> SandboxScope:
         """Return what git may read; it writes nothing. Blocks."""
-        scope = self._sandboxes.scope_for(self.root, self._scratch.folder())
+        scope = self._sandboxes.scope_for(self.root, self._scratch.folder(), self._scratch.private_folder())
         checkout = find_checkout(self.root)
         folders = checkout.git_folders if checkout is not None else ()
         return replace(scope, is_read_only=True, read_only=(*scope.read_only, *folders))

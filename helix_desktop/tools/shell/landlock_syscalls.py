@@ -24,6 +24,7 @@ _NET_SINCE, _SCOPE_SINCE = 4, 6
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _BENEATH, _VERSION = 1, 1
+_ABSTRACT_SOCKETS = 1
 _DROP_CAPABILITY, _CAPABILITIES = 24, 64
 
 
@@ -74,6 +75,24 @@ def open_ruleset(abi: int, network: bool) -> int:
     return _checked(
         _libc().syscall(_CREATE, ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
     )
+
+
+def create_socket_restriction(abi: int) -> Callable[[], None] | None:
+    """Return the function by which a new process gives up sockets without a path; None: not in this kernel.
+
+    Those of what it starts itself stay within reach.
+    """
+    if abi < _SCOPE_SINCE:
+        return None
+    libc, attributes = _libc(), _Ruleset(0, 0, _ABSTRACT_SOCKETS)
+
+    def restrict() -> None:
+        ruleset = libc.syscall(_CREATE, ctypes.byref(attributes), ctypes.c_size_t(24), ctypes.c_uint32(0))
+        failed = ruleset < 0 or libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        if failed or libc.syscall(_RESTRICT, ruleset, 0):
+            os._exit(126)  # rather no command than one that is not held back
+
+    return restrict
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:

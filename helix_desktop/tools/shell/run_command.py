@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +16,13 @@ import msgspec
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.permissions.rules import suggest_command_rules
-from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.tools import (
+    ApprovalRequest,
+    AutoRunChange,
+    OutputCallback,
+    ToolResult,
+    ignore_output,
+)
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import first_hidden
 from helix_desktop.tools.arguments import Arguments
@@ -24,8 +30,9 @@ from helix_desktop.tools.files.ignore import IGNORE_FILE
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
-from helix_desktop.tools.shell.result_text import MAX_TIMEOUT_S, describe_result
-from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, confines, describe_sandbox
+from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
+from helix_desktop.tools.shell.result_text import MAX_TIMEOUT_S, describe_result, paths_in
+from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.tool import Tool
@@ -48,7 +55,7 @@ class RunCommandArguments(Arguments, frozen=True):
 
 @dataclass(frozen=True)
 class CommandContext:
-    """The context of commands: the folder, the environment, the sandbox, the grants, the scratch folder."""
+    """The context of commands: the folder, environment, sandbox, grants, scratch folder and guard."""
 
     root: Path
     jail: Jail
@@ -56,6 +63,7 @@ class CommandContext:
     sandbox_provider: SandboxProvider
     current_grants: CurrentGrants
     scratch: ScratchDir
+    guard: AutoRunGuard
 
 
 class RunCommand(Tool[RunCommandArguments]):
@@ -86,7 +94,7 @@ class RunCommand(Tool[RunCommandArguments]):
             text("Run a command in {folder}.", folder=args.folder)
             if args.folder.strip("./")
             else text("Run a command in the workspace."),
-            describe_sandbox(sandbox.kind, network, scope.contains_home),
+            describe_sandbox(sandbox.kind, network, scope.contains_home, sandbox.isolates_sockets),
             *self._ignore_sentence(),
         )
         in_folder = (
@@ -132,14 +140,48 @@ class RunCommand(Tool[RunCommandArguments]):
         sandbox, network = await self._active_sandbox(args)
         prepared = self._prepared(args, sandbox, network)
         try:
-            spec, spill_path = await asyncio.to_thread(prepared.__enter__)
+            spec, scope, spill_path = await asyncio.to_thread(prepared.__enter__)
             try:
-                result = await run_process(spec, args.timeout_s, on_output=on_output, spill_path=spill_path)
+                async with self._guarded(sandbox) as changes:
+                    result = await run_process(
+                        spec, args.timeout_s, on_output=on_output, spill_path=spill_path
+                    )
             finally:
                 await asyncio.to_thread(prepared.__exit__, None, None, None)
         except OSError as error:
             raise ToolError("The command could not be started.", f"{error.strerror}.") from error
-        return self._result(args, result, sandbox, network, spill_path)
+        hidden: tuple[str, ...] = ()
+        if result.exit_code and sandbox.kind != "none":
+            folder = os.path.join(self._context.root, args.folder)
+            hidden = await asyncio.to_thread(_hidden_paths, result.output, folder, scope)
+        return self._result(args, result, sandbox, network, spill_path, hidden, tuple(changes))
+
+    @asynccontextmanager
+    async def _guarded(self, sandbox: Sandbox) -> AsyncIterator[list[AutoRunChange]]:
+        """Run a command inside; yield what then holds what it changed that runs by itself.
+
+        What is not sandboxed could change anything anywhere: the user allowed just that, and nothing of it is
+        taken out.
+        """
+        changes: list[AutoRunChange] = []
+        guard = self._context.guard
+        before = await asyncio.to_thread(guard.begin)
+        is_over = False
+        try:
+            yield changes
+            is_over = True
+        finally:
+            ending = asyncio.get_running_loop().run_in_executor(
+                None, guard.end, before, sandbox.kind != "none"
+            )
+            while not ending.done():
+                try:
+                    await asyncio.wait([ending])
+                except asyncio.CancelledError:  # nothing else may run before it is done
+                    is_over = False
+            changes += ending.result()
+            if not is_over:
+                guard.report_later(changes)
 
     async def _active_sandbox(self, args: RunCommandArguments) -> tuple[Sandbox, bool]:
         """Return the active sandbox, and whether the network is open in it."""
@@ -152,7 +194,7 @@ class RunCommand(Tool[RunCommandArguments]):
     @contextmanager
     def _prepared(
         self, args: RunCommandArguments, sandbox: Sandbox, network: bool
-    ) -> Iterator[tuple[ProcessSpec, Path]]:
+    ) -> Iterator[tuple[ProcessSpec, SandboxScope, Path]]:
         """Yield the process to start, valid inside the block, and a file for too large output; blocks."""
         context = self._context
         with context.jail.hold_folder(args.folder or ".") as folder:
@@ -160,9 +202,12 @@ class RunCommand(Tool[RunCommandArguments]):
                 raise ToolError(f"{args.folder} is a file.", fix="folder names a folder to run in.")
             command = args.command if os.name == "nt" else [shell_path(), "-c", args.command]
             spec = ProcessSpec(command, folder.cwd, context.environment, is_guarded=True)
-            scope = context.sandbox_provider.scope_for(context.root, context.scratch.folder())
+            scratch = context.scratch
+            scope = context.sandbox_provider.scope_for(
+                context.root, scratch.folder(), scratch.private_folder()
+            )
             with sandbox.wrap(spec, scope, network) as confined:
-                yield confined, context.scratch.new_file()
+                yield confined, scope, context.scratch.new_file()
 
     def _result(
         self,
@@ -171,17 +216,20 @@ class RunCommand(Tool[RunCommandArguments]):
         sandbox: Sandbox,
         network: bool,
         spill_path: Path,
+        hidden: Sequence[str],
+        auto_run: tuple[AutoRunChange, ...],
     ) -> ToolResult:
         shown_path = Path("/tmp", spill_path.name) if sandbox.kind == "bubblewrap" else spill_path
         sandbox_text = (
             "not sandboxed" if sandbox.kind == "none" else "sandboxed" if network else "sandboxed, no network"
         )
-        head = describe_result(process_result, args.timeout_s, sandbox_text, str(shown_path)).encode()
+        head = describe_result(process_result, args.timeout_s, sandbox_text, str(shown_path), hidden)
         return ToolResult(
-            head + process_result.output,
+            head.encode(errors="surrogateescape") + process_result.output,
             process_result.exit_code == 0,
             process_result.exit_code,
             args.command,
+            auto_run=auto_run,
         )
 
 
@@ -206,6 +254,13 @@ def _links(root: str, folder: str, command: str) -> tuple[tuple[str, str], ...]:
         if "\0" not in path
     )
     return tuple((path, real) for path, real in real_paths if path != real and not real.startswith(".."))
+
+
+def _hidden_paths(output: bytes, folder: str, scope: SandboxScope) -> tuple[str, ...]:
+    """Return the paths in an output that are there, but hidden from sandboxed commands; blocks."""
+    paths = paths_in(output, folder, str(scope.home))
+    found = (path for path in paths if os.path.lexists(path) and scope.hides(Path(os.path.realpath(path))))
+    return tuple(dict.fromkeys(found))
 
 
 def refuse_multiline(command: str, windows: bool = os.name == "nt") -> None:

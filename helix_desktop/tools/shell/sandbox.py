@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.tools.process.runner import ProcessSpec
+from helix_desktop.tools.shell.home_view import HomeView
 
 text = TextContext("Tools")
 
 SandboxKind = Literal["bubblewrap", "landlock", "none"]
-_REMOVED_VARIABLES = (
-    "SSH_AUTH_SOCK",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "XDG_RUNTIME_DIR",
-)
+_REMOVED_VARIABLES = frozenset((
+    "AT_SPI_BUS_ADDRESS", "CONTAINER_HOST", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "DISPLAY",
+    "DOCKER_HOST", "GNOME_KEYRING_CONTROL", "GPG_AGENT_INFO", "I3SOCK", "ICEAUTHORITY", "JOURNAL_STREAM",
+    "KITTY_LISTEN_ON", "KRB5CCNAME", "NOTIFY_SOCKET", "NVIM", "NVIM_LISTEN_ADDRESS", "PIPEWIRE_REMOTE",
+    "PULSE_SERVER", "SESSION_MANAGER", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_AUTH_SOCK", "STY", "SUDO_ASKPASS",
+    "SWAYSOCK", "TMUX", "VSCODE_GIT_IPC_HANDLE", "VSCODE_IPC_HOOK", "VSCODE_IPC_HOOK_CLI", "WAYLAND_DISPLAY",
+    "WAYLAND_SOCKET", "WEZTERM_UNIX_SOCKET", "XAUTHORITY", "XDG_RUNTIME_DIR",
+))  # fmt: skip
+"""Variables that lead to other programs: displays, buses, agents with keys, terminals, editors."""
 _TEMP_VARIABLES = ("TMPDIR", "TMP", "TEMP")
 
 
@@ -29,7 +32,9 @@ class SandboxScope:
     """What a command may touch: `root` and `scratch` to write, all else to read.
 
     Of all else, `hidden` paths cannot be seen, unless they are `read_only`: those can be read, not written.
-    Every path exists, with links resolved. `is_read_only`: `root` is only read.
+    Every path exists, with links resolved. `is_read_only`: `root` is only read. Of homes, `view` says what is
+    seen. `private` is a folder of the workspace that commands don't see; it gets what they write to
+    the home.
     """
 
     root: Path
@@ -38,11 +43,23 @@ class SandboxScope:
     read_only: tuple[Path, ...] = ()
     home: Path = Path("/nonexistent")
     is_read_only: bool = False
+    view: HomeView = field(default_factory=HomeView)
+    private: Path | None = None
 
     @property
     def contains_home(self) -> bool:
         """Return True if the user's home folder is inside the workspace."""
         return self.home.is_relative_to(self.root)
+
+    def hides(self, path: Path) -> bool:
+        """Return True if commands do not see a path, links resolved, that exists."""
+        if any(path.is_relative_to(hidden) for hidden in (*self.hidden, *self.view.secrets)):
+            return True
+        if path.is_relative_to(self.root) or any(path.is_relative_to(known) for known in self.read_only):
+            return False
+        if not any(folder in path.parents for folder in self.view.covered):
+            return False
+        return not any(path.is_relative_to(shown.source) for shown in self.view.shown)
 
 
 class Sandbox(Protocol):
@@ -51,6 +68,11 @@ class Sandbox(Protocol):
     @property
     def kind(self) -> SandboxKind:
         """The kind of sandbox."""
+        ...
+
+    @property
+    def isolates_sockets(self) -> bool:
+        """Return True if a command that may use the network reaches no other program's local sockets."""
         ...
 
     def wrap(
@@ -64,6 +86,7 @@ class NoSandbox:
     """No sandbox: commands run unrestricted."""
 
     kind: SandboxKind = "none"
+    isolates_sockets = False
 
     @contextmanager
     def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
@@ -91,10 +114,21 @@ _LANDLOCK, _LANDLOCK_WITH_NETWORK = (
     text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; no network."),
     text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; network allowed."),
 )
+_REACHES_PROGRAMS = text(
+    "With network access, it can also reach other programs of yours, such as your display and keyboard."
+)
 
 
-def describe_sandbox(kind: SandboxKind, network: bool, contains_home: bool = False) -> TranslatableText:
-    """Return one sentence for the user: what a command run this way can access."""
+def describe_sandbox(
+    kind: SandboxKind, network: bool, contains_home: bool = False, isolates_sockets: bool = False
+) -> TranslatableText:
+    """Return for the user, in one or two sentences, what a command run this way can access."""
+    limits = _describe_limits(kind, network, contains_home)
+    reaches_programs = network and kind != "none" and not isolates_sockets
+    return join_sentences(limits, _REACHES_PROGRAMS) if reaches_programs else limits
+
+
+def _describe_limits(kind: SandboxKind, network: bool, contains_home: bool) -> TranslatableText:
     match kind:
         case "bubblewrap" if contains_home:
             return _AROUND_HOME_WITH_NETWORK if network else _AROUND_HOME

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from helix_desktop.tools.process.runner import ProcessSpec
 from helix_desktop.tools.shell.git_paths import GitPaths, find_git_paths
+from helix_desktop.tools.shell.home_view import filtered, read_text
+from helix_desktop.tools.shell.landlock_syscalls import abi_version, create_socket_restriction
 from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, sandbox_environment
 
 _PROBE_S = 5
+_COPY = "copy"  # of the home, in the private folder
 _NAMES = (
     "/run/systemd/resolve",
     "/run/NetworkManager",
@@ -58,41 +64,185 @@ class Bubblewrap:
 
     kind: SandboxKind = "bubblewrap"
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program: str, landlock_abi: int | None = None) -> None:
+        """`landlock_abi` is the version of Landlock that is used along with it; None: that of this kernel."""
         self._program = program
+        is_setuid = os.stat(program).st_mode & stat.S_ISUID  # which Landlock would take away
+        abi = abi_version() if landlock_abi is None else landlock_abi
+        self._restrict_sockets = None if is_setuid else create_socket_restriction(abi)
+
+    @property
+    def isolates_sockets(self) -> bool:
+        return self._restrict_sockets is not None
 
     @contextmanager
     def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
         """Yield the process wrapped in bubblewrap; its `cwd` may be a folder that is held open."""
         command = [spec.command] if isinstance(spec.command, str) else spec.command
-        options = [*_NAMESPACE_OPTIONS, *([] if network else ["--unshare-net"]), *_mounts(scope, network)]
+        mounts = _Mounts(scope)
+        options = [*_NAMESPACE_OPTIONS, *([] if network else ["--unshare-net"]), *mounts.options(network)]
         folder = os.path.realpath(spec.cwd)
         line = [self._program, *options, "--chdir", folder, "--", *command]
-        yield replace(spec, command=line, cwd="/", environment=sandbox_environment(spec.environment, "/tmp"))
+        try:
+            environment = sandbox_environment(spec.environment, "/tmp")
+            restrict = (
+                self._restrict_sockets if network else None
+            )  # else its network has no sockets of others
+            yield replace(spec, command=line, cwd="/", environment=environment, confine=restrict)
+        finally:
+            mounts.remove_filtered_files()
 
 
-def _mounts(scope: SandboxScope, network: bool) -> Iterator[str]:
-    """Return the mount options; later ones cover earlier ones."""
-    yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-    yield from ("--bind", str(scope.scratch), "/tmp")
-    for path in scope.hidden:
-        if not path.is_relative_to(scope.root) and not path.is_relative_to("/tmp"):
-            yield from _hide(path)
-    if network:
-        for name in _NAMES:
-            yield from ("--ro-bind-try", name, name)
-    yield from ("--ro-bind" if scope.is_read_only else "--bind", str(scope.root), str(scope.root))
-    for path in scope.hidden:
-        if path.is_relative_to(scope.root) and path != scope.root:
-            yield from _hide(path)
-    for path in scope.read_only:
-        yield from ("--ro-bind-try", str(path), str(path))
-    if not scope.is_read_only:
-        yield from _protect_git(find_git_paths(scope.root, scope.home))
+class _Mounts:
+    """The mount options of a command; later ones cover earlier ones."""
+
+    def __init__(self, scope: SandboxScope) -> None:
+        self._scope, self._view = scope, scope.view
+        self._filtered_files: list[Path] = []
+
+    def options(self, network: bool) -> list[str]:
+        """Return the options, with the mount points made that are in the copy of the home."""
+        scope, root = self._scope, self._scope.root
+        is_all = root == Path("/")
+        bind_root = "--ro-bind" if scope.is_read_only else "--bind"
+        words = [bind_root if is_all else "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        for setting in _kernel_settings():
+            words += ("--ro-bind-try", setting, setting)
+        words += ("--bind", str(scope.scratch), "/tmp")
+        covered = self._view.covered
+        for path in scope.hidden:
+            if not any(path.is_relative_to(folder) for folder in (root, Path("/tmp"), *covered)):
+                words += _hide(path)
+        words += self._homes()
+        if network:
+            for name in _NAMES:
+                words += ("--ro-bind-try", name, name)
+        if not is_all:
+            words += (bind_root, str(root), str(root))
+        for path in scope.hidden:
+            if path.is_relative_to(root) and path != root:
+                words += _hide(path)
+        for path in scope.read_only:
+            words += ("--ro-bind-try", str(path), str(path))
+        if scope.contains_home:
+            words += self._filtered()
+        if not scope.is_read_only:
+            words += _protect_git(find_git_paths(root, scope.home))
+        for folder in covered:
+            if folder != scope.home and not folder.is_relative_to(root):
+                words += ("--remount-ro", str(folder))
+        return words
+
+    def remove_filtered_files(self) -> None:
+        """Remove what was written for this command alone."""
+        for path in self._filtered_files:
+            path.unlink(missing_ok=True)
+
+    def _homes(self) -> Iterator[str]:
+        """Yield the options that cover homes, and show what commands see of them."""
+        scope, view = self._scope, self._view
+        covered = [folder for folder in view.covered if not folder.is_relative_to(scope.root)]
+        for folder in covered:
+            if folder != scope.home:
+                yield from ("--tmpfs", str(folder))
+        if not scope.contains_home:
+            if scope.private is None:
+                yield from ("--tmpfs", str(scope.home))
+            else:
+                yield from self._copy(scope.private / _COPY)
+        for shown in view.shown:
+            if not shown.is_filtered and not shown.path.is_relative_to(scope.root):
+                yield from ("--ro-bind-try", str(shown.source), str(shown.path))
+                for path in (*scope.hidden, *view.secrets):
+                    if shown.source in path.parents:
+                        yield from _hide(path, shown.path / path.relative_to(shown.source))
+        if not scope.contains_home:
+            yield from self._filtered()
+
+    def _copy(self, home_copy: Path) -> Iterator[str]:
+        """Yield the options for the copy of the home, with every folder on the way to a mount point.
+
+        As mount points these can't be replaced by links, which later mounts would follow out of the copy.
+        """
+        scope = self._scope
+        home_copy.mkdir(mode=0o700, exist_ok=True)
+        yield from ("--bind", str(home_copy), str(scope.home))
+        shown = ((entry.path, entry.source.is_dir()) for entry in self._view.shown)
+        others = ((path, path.is_dir()) for path in (scope.root, *scope.read_only))
+        points = {
+            path.relative_to(scope.home): is_folder
+            for path, is_folder in (*shown, *others)
+            if scope.home in path.parents
+        }
+        folders = {parent for point in points for parent in point.parents if parent.parts}
+        for folder in sorted(folders):
+            make_mount_point(home_copy, folder.parts, is_folder=True)
+            yield from ("--bind", str(home_copy / folder), str(scope.home / folder))
+        inside = {point for point in points if folders.isdisjoint((point,))}
+        for point in sorted(inside):
+            if not any(parent in points for parent in point.parents):
+                make_mount_point(home_copy, point.parts, is_folder=points[point])
+
+    def _filtered(self) -> Iterator[str]:
+        for shown in self._view.shown if self._scope.private else ():
+            if shown.is_filtered:
+                handle, name = tempfile.mkstemp(dir=self._scope.private)
+                self._filtered_files.append(Path(name))
+                with os.fdopen(handle, "w", errors="surrogateescape") as file:
+                    file.write(filtered(read_text(shown.source)))
+                yield from ("--ro-bind", name, str(shown.path))
 
 
-def _hide(path: Path) -> tuple[str, ...]:
-    return ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
+def make_mount_point(base: Path, parts: Sequence[str], is_folder: bool) -> None:
+    """Make a folder or an empty file below `base` in place of what else stands there; no link is followed."""
+    opened = os.open(base, os.O_PATH | os.O_DIRECTORY)
+    try:
+        for number, name in enumerate(parts, 1):
+            is_file = number == len(parts) and not is_folder
+            _make_entry(opened, name, is_file)
+            if not is_file:
+                inner = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened)
+                os.close(opened)
+                opened = inner
+    finally:
+        os.close(opened)
+
+
+def _make_entry(folder: int, name: str, is_file: bool) -> None:
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        mode = 0
+    if stat.S_ISREG(mode) if is_file else stat.S_ISDIR(mode):
+        return
+    if stat.S_ISDIR(mode):
+        shutil.rmtree(name, dir_fd=folder)
+    elif mode:
+        os.unlink(name, dir_fd=folder)
+    if is_file:
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600, dir_fd=folder))
+    else:
+        os.mkdir(name, 0o700, dir_fd=folder)
+
+
+@cache
+def _kernel_settings() -> tuple[str, ...]:
+    """Return what of `/proc` is the whole machine's: root may write some of it."""
+    with os.scandir("/proc") as entries:
+        return tuple(
+            sorted(
+                entry.path
+                for entry in entries
+                if not entry.name.isdigit()
+                and not entry.is_symlink()
+                and (entry.is_dir() or entry.stat().st_mode & 0o222)
+            )
+        )
+
+
+def _hide(path: Path, seen_at: Path | None = None) -> tuple[str, ...]:
+    seen = str(seen_at or path)
+    return ("--tmpfs", seen) if path.is_dir() else ("--ro-bind", "/dev/null", seen)
 
 
 def _protect_git(git: GitPaths) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from helix_desktop.tools.process.runner import ProcessSpec
+from helix_desktop.tools.shell.home_view import filtered, read_text
 from helix_desktop.tools.shell.landlock_syscalls import (
     READ,
     abi_version,
@@ -21,6 +22,7 @@ from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, sandbox
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
 _SHARED = Path("/tmp")  # of all programs; a command has a folder of its own instead
+_PROCESSES = Path("/proc")  # its folders come and go: those of the command are not there yet
 _RESOLVER_PATHS = (
     Path("/run/systemd/resolve"),
     Path("/run/NetworkManager"),
@@ -38,6 +40,7 @@ class Landlock:
     """Runs commands under rules that they cannot shed. It cannot freeze a part of what may be written."""
 
     kind: SandboxKind = "landlock"
+    isolates_sockets = False  # with network, those with a path that it knows
 
     def __init__(self, abi: int) -> None:
         """`abi` is the version of the kernel's interface."""
@@ -58,17 +61,36 @@ class Landlock:
             for path in _RESOLVER_PATHS if network else ():
                 allow(ruleset, str(path), READ)
             environment = sandbox_environment(spec.environment, str(scope.scratch))
+            if config := _filtered_git_config(scope):
+                allow(ruleset, str(config), READ)
+                environment.setdefault("GIT_CONFIG_GLOBAL", str(config))
             yield replace(spec, environment=environment, confine=create_restriction(ruleset, network))
         finally:
             os.close(ruleset)
 
 
+def _filtered_git_config(scope: SandboxScope) -> Path | None:
+    """Write the user's configuration of git without its keys, which git would not run without."""
+    config = scope.home / ".gitconfig"
+    source = next(
+        (entry.source for entry in scope.view.shown if entry.is_filtered and entry.path == config), None
+    )
+    if source is None or scope.private is None:
+        return None
+    copy = scope.private / "gitconfig"
+    copy.write_text(filtered(read_text(source)), errors="surrogateescape")
+    return copy
+
+
 def readable_paths(scope: SandboxScope) -> list[Path]:
     """Return the topmost folders, and the files next to them, with nothing hidden; without the workspace."""
-    hidden = {*scope.hidden, _SHARED}
+    view = scope.view
+    hidden = {path for path in (*scope.hidden, *view.secrets) if _PROCESSES not in path.parents}
+    hidden |= {_SHARED, *view.covered}
     parents = {parent for path in hidden for parent in path.parents}
+    shown = [entry.source for entry in view.shown if not entry.is_filtered]
     readable: list[Path] = []
-    pending = [Path("/")]
+    pending = [Path("/"), *shown]
     while pending:
         path = pending.pop()
         if path in hidden or path == scope.root:

@@ -8,6 +8,7 @@ import shutil
 import stat
 import tempfile
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -31,6 +32,7 @@ class ScratchDir:
         """Create it in `base`; by default in that of all workspaces."""
         self._base = base
         self._path: Path | None = None
+        self._private: ScratchDir | None = None
 
     def folder(self) -> Path:
         """Return the folder, links resolved; blocks. Raises OSError."""
@@ -44,6 +46,12 @@ class ScratchDir:
             self._path = path
             weakref.finalize(self, _remove, path, lock)
         return self._path
+
+    def private_folder(self) -> Path:
+        """Return a folder for what is made for commands, which don't see it; blocks. Raises OSError."""
+        if self._private is None:
+            self._private = ScratchDir(self._base)
+        return self._private.folder()
 
     def new_file(self) -> Path:
         """Return an unused path for a file in it; blocks. Raises OSError."""
@@ -75,9 +83,20 @@ def _remove_abandoned(base: Path) -> None:
 
 
 def _remove(path: Path, lock: FileLock) -> None:
+    _make_removable(path)
     shutil.rmtree(path, ignore_errors=True)
     lock.release()
     Path(lock.lock_file).unlink(missing_ok=True)
+
+
+def _make_removable(folder: Path) -> None:
+    """Let the owner remove what is in a folder: some package managers make their folders read-only."""
+    for parent, names, _ in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            if not os.path.islink(path) and not os.access(path, os.W_OK | os.X_OK):
+                with suppress(OSError):
+                    os.chmod(path, 0o700)
 
 
 def _lock_of(path: Path) -> Path:

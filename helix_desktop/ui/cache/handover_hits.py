@@ -49,7 +49,7 @@ class HandoverHits(QWidget):
         self.chips.show_chips(
             [
                 (
-                    "git-compare",
+                    "bookmark" if link.is_checkpoint else "git-compare",
                     f"{ellipsize_title(link.title or link.session_id[:8], _MAX_TITLE_CHARS)} · e{link.seq}",
                     f"{link.excerpt}\n{tr('Show in timeline')}",
                     partial(self.handover_clicked.emit, link.session_id, link.seq),

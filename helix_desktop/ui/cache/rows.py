@@ -87,12 +87,13 @@ class CacheFilter:
 
 @dataclass(frozen=True, slots=True)
 class HandoverLink:
-    """A handover that holds the words of a search: where it is, and the line that does."""
+    """A handover or checkpoint that holds the words of a search: where it is, and the line that does."""
 
     session_id: str
     seq: int
     title: str
     excerpt: str
+    is_checkpoint: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,7 @@ class WorkspaceCacheSource:
                 handover.seq,
                 titles.get(handover.session, ""),
                 handover.matches.best[0].excerpt.lstrip("- "),
+                handover.is_checkpoint,
             )
             for handover in handovers
         )

@@ -170,6 +170,6 @@ class ChangesPresenter:
 
 
 def _obstacle(workspace: OpenWorkspace) -> Obstacle:
-    if workspace.is_read_only:
+    if workspace.is_read_only and not workspace.changes.is_available:
         return "missing"
     return "" if workspace.is_trusted() else "untrusted"

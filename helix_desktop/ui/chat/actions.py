@@ -115,6 +115,16 @@ class ReadChanges:
 
 
 @dataclass(frozen=True, slots=True)
+class PutAutoRun:
+    """Restore what was taken back of a call (`found`), or take it back: by ids, or paths of a capture."""
+
+    kept_ids: tuple[str, ...]
+    found: bool
+    capture_id: str = ""
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class OpenChanges:
     """Show a capture on the Changes page, or what it did to one path."""
 
@@ -333,6 +343,7 @@ SessionAction: TypeAlias = (
     | ReadExcerpt
     | ReadThumbnail
     | ReadChanges
+    | PutAutoRun
     | StopCall
     | CompactUpTo
     | ShowGuide

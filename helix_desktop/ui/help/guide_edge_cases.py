@@ -38,7 +38,7 @@ def _requests() -> GuideSection:
             ),
             (
                 tr("Tools, in a model that has none"),
-                tr("The turn ends with that reason. Choose a model that can call tools."),
+                tr("The turn ends at once with that reason. Choose a model that can call tools."),
             ),
             (
                 tr("Credit or quota used up"),
@@ -82,7 +82,11 @@ def _answers() -> GuideSection:
             ),
             (
                 tr("Thinking between tags in the text"),
-                tr("It is shown as thinking, and sent back as it came."),
+                tr("It is shown as thinking, and sent back as it came; nested tags count as one thought."),
+            ),
+            (
+                tr("A tool call cut off in its arguments"),
+                tr("It doesn't run, and the model reads why: it calls again with less at once."),
             ),
         ),
     )
@@ -93,8 +97,8 @@ def _mcp_servers() -> GuideSection:
         tr("An MCP server breaks the protocol"),
         cases=(
             (
-                tr("It ends at its start, or hangs"),
-                tr("It is named with the last line that it printed. The turn goes ahead without its tools."),
+                tr("It ends at its start or later, or hangs"),
+                tr("It is named with its exit code and the last line that it printed. The turn continues."),
             ),
             (
                 tr("A tool that can't be used"),
@@ -103,6 +107,14 @@ def _mcp_servers() -> GuideSection:
             (
                 tr("A schema with wrong keywords"),
                 tr("What JSON Schema doesn't allow is left out before a model's server sees it."),
+            ),
+            (
+                tr("A schema that refers to itself"),
+                tr("Its first level is sent, and below that what it repeats."),
+            ),
+            (
+                tr("A reply without its ID, over several lines, or without a result"),
+                tr("It counts as the reply to the only open call. One without a result fails at once."),
             ),
             (
                 tr("A result without content, or of an unknown kind"),
@@ -143,7 +155,7 @@ def _files() -> GuideSection:
                 tr("It is skipped, as git does."),
             ),
             (
-                tr("A name with a line feed, or that isn't UTF-8"),
+                tr("A name with control characters, or that isn't UTF-8"),
                 tr(
                     "It is written with codes such as {code}, which every tool takes too.",
                     code="\\u000a",

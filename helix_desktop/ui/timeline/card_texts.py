@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.events.summary import SECTIONS, Bullet, Section
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
     FoldCard,
@@ -33,28 +30,6 @@ from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
-
-_GIST_BULLETS = 2
-_SECTION_BULLETS, _GIST_SECTIONS = 3, 2
-_BACKGROUND, _DETAILS, _DONE, _ISSUES, _TODO, _PREFERENCES = SECTIONS
-_ORDER = (_ISSUES, _TODO, _DONE, _DETAILS, _PREFERENCES, _BACKGROUND)
-
-
-def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
-    """Return the sentences that say most of a handover, in a few lines."""
-    firsts = [bullet for section in ordered_sections(sections) for bullet in section.bullets[:1]]
-    return firsts[:_GIST_BULLETS]
-
-
-def ordered_sections(sections: Sequence[Section]) -> list[Section]:
-    """Return sections as a card shows them: what is open comes first."""
-    return sorted(sections, key=lambda section: _ORDER.index(section.title) if section.title in _ORDER else 0)
-
-
-def gist_sections(sections: Sequence[Section]) -> list[Section]:
-    """Return what says most of a handover, for its folded card: sections with their first sentences."""
-    filled = [section for section in ordered_sections(sections) if section.bullets]
-    return [Section(section.title, section.bullets[:_SECTION_BULLETS]) for section in filled[:_GIST_SECTIONS]]
 
 
 def card_title(card: TimelineCard) -> str:

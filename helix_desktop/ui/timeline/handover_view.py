@@ -28,7 +28,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import TextRole, retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import HandoverCard
-from helix_desktop.ui.timeline.card_texts import card_title, gist_sections, ordered_sections
+from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
     TimeLabel,
@@ -45,7 +45,7 @@ from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_integer, format_token_change, format_token_count
 from helix_desktop.words.rewrite_explanations import explain_checkpoint, explain_summarized
 from helix_desktop.words.rewrite_reasons import trigger_text
-from helix_desktop.words.rewrites import revision_size_text
+from helix_desktop.words.rewrites import gist_sections, ordered_sections, revision_size_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator

@@ -19,10 +19,10 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import PREVIEW, Continuation, PreviewCard
-from helix_desktop.ui.timeline.card_texts import gist_bullets, ordered_sections
 from helix_desktop.ui.timeline.cards import CardSignals, session_pill
 from helix_desktop.ui.timeline.handover_view import section_disclosure
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
+from helix_desktop.words.rewrites import gist_bullets, ordered_sections
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")

@@ -57,10 +57,20 @@ class McpConsentBanner(QObject):
                 "%n MCP servers need your approval: {names}.",
                 names=waiting,
             )
+            changes = [
+                path
+                for server in record.servers
+                if server.name in waiting and server.approved_ms
+                for path in server.consent_changes
+            ]
+            why = (
+                tr("Files that it runs have changed: {files}.", files=tuple(_short_names(changes)))
+                if changes
+                else tr("A new or changed server starts only after you approve it.")
+            )
             self._banners.show_banner(
                 Banner(
-                    _ID, "warning", title,
-                    tr("A new or changed server starts only after you approve it."),
+                    _ID, "warning", title, why,
                     actions=(BannerAction(_REVIEW, tr("Review…")),),
                     workspace_id=active,
                 )
@@ -166,11 +176,12 @@ class McpFailureBanner(QObject):
         if self._active_workspace.opened is None:
             return
         servers = self._services.mcp_servers
+        awaiting_consent = self._services.registry.get(active).servers_awaiting_consent
         announced, lacking = self._announced.get(active, ()), servers.servers_lacking_secrets(active)
         failures = {
             failure.server: failure
             for failure in servers.failures(active)
-            if failure.server not in lacking
+            if failure.server not in {*lacking, *awaiting_consent}
             and (failure.server in announced or not servers.is_starting(active, failure.server))
         }
         names = tuple(failures)
@@ -256,8 +267,12 @@ class NewToolsBanner(QObject):
         )
 
 
+def _short_names(names: Sequence[str]) -> list[str]:
+    return [ellipsize(escape_invisible(name), _NAME_CHARS) for name in names[:_NAMES]]
+
+
 def _new_tools_text(tools: Sequence[str]) -> str:
-    names = ", ".join(ellipsize(escape_invisible(tool), _NAME_CHARS) for tool in tools[:_NAMES])
+    names = ", ".join(_short_names(tools))
     if len(tools) > _NAMES:
         return tr("The agent can ask to use: {names} …", names=names)
     return tr("The agent can ask to use: {names}", names=names)

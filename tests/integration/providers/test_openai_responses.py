@@ -296,3 +296,11 @@ async def test_an_answer_in_few_pieces_is_the_same(http: HttpClient, reply: Repl
     assert answer.usage == Usage(9, 2, 4, reports_cache=True)
     assert answer.verbatim is not None
     assert answer.verbatim["items"] == OUTPUT
+
+
+async def test_a_refusal_is_one_though_the_answer_is_complete(http: HttpClient) -> None:
+    refusal = "I can't help with that."
+    event = {"type": "response.refusal.delta", "output_index": 0, "content_index": 0, "delta": refusal}
+    async with serving(StreamedReply(Delta(event), Call("read_file", "{}", "c1"))) as server:
+        answer = await final_response(model(server, http), ModelRequest(QUESTION, (READ,)))
+    assert (answer.text, answer.stop, answer.calls) == (refusal, "refusal", ())

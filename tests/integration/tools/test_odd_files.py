@@ -145,6 +145,9 @@ async def test_a_mark_at_the_start_of_an_ignore_file_is_no_part_of_a_rule(name: 
         (b"new\nline.txt", "new\\u000aline.txt"),
         (b"caf\xe9.txt", "caf\\udce9.txt"),
         (b"dir\xff/a\tb.txt", "dir\\udcff/a\\u0009b.txt"),
+        (b"carriage\rreturn.txt", "carriage\\u000dreturn.txt"),
+        (b"red\x1b[31m/a\x7fb.txt", "red\\u001b[31m/a\\u007fb.txt"),
+        ("next\x85line\u2028.txt".encode(), "next\\u0085line\\u2028.txt"),
     ],
 )
 async def test_an_odd_name_has_one_spelling_that_every_tool_prints_and_takes(
@@ -158,8 +161,16 @@ async def test_an_odd_name_has_one_spelling_that_every_tool_prints_and_takes(
     assert spelling.rpartition("/")[2] in await text_of(tmp_path, "list_directory")
     assert await text_of(tmp_path, "read_file", path=spelling) == "needle\n"
     assert "1:needle" in await text_of(tmp_path, "search_text", pattern="needle", path=spelling)
-    await edit(tmp_path, "needle", "thread", path=spelling)
-    await text_of(tmp_path, "write_file", path=spelling, content="all new\n")
+    edited = await edit(tmp_path, "needle", "thread", path=spelling)
+    with pytest.raises(ToolError) as refused:
+        await edit(tmp_path, "no such text", "x", path=spelling)
+    written = await text_of(tmp_path, "write_file", path=spelling, content="all new\n")
+    both = [{"path": spelling, "old_text": "all", "new_text": "quite"}]
+    undone = [{"path": spelling, "old_text": "quite", "new_text": "all"}]
+    several = await text_of(tmp_path, "multi_edit", edits=both + undone)
+    for told in (edited, str(refused.value), written, several):
+        assert spelling in told
+        assert all(char.isprintable() for char in told.replace("\n", ""))
     assert place.read_text() == "all new\n"
     assert len(os.listdir(tmp_path)) == len(os.listdir(place.parent)) == 1, "no other file was made"
 

@@ -8,17 +8,20 @@ import secrets
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from helix_desktop.domain.permissions.home_folder import home_names
 from helix_desktop.domain.tools import STOPPED, ApprovalRequest, ToolResult
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.shell.landlock_syscalls import abi_version
 from helix_desktop.tools.shell.sandbox import Sandbox, confines
-from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_bwrap import Bubblewrap, find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock, readable_paths
 from helix_desktop.tools.shell.scratch import temporary_base
@@ -60,7 +63,10 @@ class SandboxRig:
 
     def tools(self, root: Path) -> ToolRegistry:
         """The tools of a workspace in this home."""
-        return make_tools(root, sandbox_provider=self.sandboxes, current_grants=lambda: self.grants)
+        environ = {**os.environ, "HOME": str(self.home)}
+        return make_tools(
+            root, sandbox_provider=self.sandboxes, current_grants=lambda: self.grants, environ=environ
+        )
 
     async def run(self, command: str, **more: object) -> ToolResult:
         """Run a command."""
@@ -92,20 +98,17 @@ def bubblewrap_rig(home: Path) -> SandboxRig:
 async def test_only_the_workspace_is_writable(sandbox_rig: SandboxRig) -> None:
     assert "ok" in await sandbox_rig.text("echo new > a.txt && mkdir -p sub && mv a.txt sub/b.txt && echo ok")
     assert (sandbox_rig.root / "sub/b.txt").read_text() == "new\n"
-    for target in (
-        f"{sandbox_rig.home}/notes.txt",
-        f"{sandbox_rig.home}/.bashrc",
-        "../notes.txt",
-        "/etc/helix-test",
-        "/usr/x",
-    ):
+    for target in ("/etc/helix-test", "/usr/x", "/home/x"):
         assert not (await sandbox_rig.run(f"echo bad > {target}")).ok
+    for target in (f"{sandbox_rig.home}/notes.txt", f"{sandbox_rig.home}/.bashrc", "../notes.txt"):
+        is_copy = sandbox_rig.sandbox.kind == "bubblewrap"
+        assert (await sandbox_rig.run(f"echo bad > {target}")).ok == is_copy
     assert (sandbox_rig.home / "notes.txt").read_text() == "in notes.txt\n"
     assert not (sandbox_rig.home / ".bashrc").exists()
 
 
 async def test_symlinks_and_hard_links_do_not_escape(sandbox_rig: SandboxRig) -> None:
-    assert not (await sandbox_rig.run(f"ln -s {sandbox_rig.home}/notes.txt link && echo bad > link")).ok
+    await sandbox_rig.run(f"ln -s {sandbox_rig.home}/notes.txt link && echo bad > link")
     assert not (await sandbox_rig.run(f"ln {sandbox_rig.home}/notes.txt name && echo bad > name")).ok
     assert (sandbox_rig.home / "notes.txt").read_text() == "in notes.txt\n"
 
@@ -114,7 +117,7 @@ async def test_secrets_cannot_be_read(sandbox_rig: SandboxRig) -> None:
     for name in (".ssh/id_ed25519", ".netrc", "data/settings.toml"):
         text = await sandbox_rig.text(f"cat {sandbox_rig.home}/{name}")
         assert f"in {name}" not in text
-    assert "in notes.txt" in await sandbox_rig.text(f"cat {sandbox_rig.home}/notes.txt")
+    assert "in notes.txt" not in await sandbox_rig.text(f"cat {sandbox_rig.home}/notes.txt")
 
 
 async def test_the_environment_of_other_programs_cannot_be_read(sandbox_rig: SandboxRig) -> None:
@@ -362,5 +365,347 @@ def test_the_strictest_sandbox_is_used() -> None:
 def test_readable_folders_contain_no_hidden_one(home: Path) -> None:
     cell = SandboxProvider(home=home, hidden=(home / "data",)).scope_for(home / "work", home / "work")
     allowed = readable_paths(cell)
-    assert home / "notes.txt" in allowed
-    assert not [folder for folder in cell.hidden for path in allowed if folder.is_relative_to(path)]
+    covered = [folder for folder in cell.hidden if not folder.is_relative_to("/proc")]
+    assert not [
+        folder for folder in (home / "notes.txt", *covered) for path in allowed if folder.is_relative_to(path)
+    ]
+
+
+_SOCKET_SCOPE_ABI = 6
+KEY_PLACES = (
+    ".bashrc", ".zshrc", ".profile", ".env", ".envrc", ".netrc", ".wgetrc", ".curlrc", ".npmrc", ".pypirc",
+    ".yarnrc.yml", ".git-credentials", ".config/git/credentials", ".config/gh/hosts.yml", ".ssh/id_rsa",
+    ".config/glab-cli/config.yml", ".config/github-copilot/apps.json", ".gemini/oauth_creds.json",
+    ".local/share/opencode/auth.json", ".config/opencode/opencode.json", ".claude/settings.json",
+    ".claude.json", ".codex/auth.json", ".cursor/mcp.json", ".config/containers/auth.json",
+    ".docker/config.json", ".kube/config", ".aws/credentials", ".azure/msal_token_cache.json",
+    ".config/gcloud/access_tokens.db", ".cargo/credentials.toml", ".cargo/credentials", ".m2/settings.xml",
+    ".gradle/gradle.properties", ".config/pip/pip.conf", ".cache/huggingface/token", ".terraformrc",
+    ".terraform.d/credentials.tfrc.json", ".vault-token", ".pgpass", ".my.cnf", ".gnupg/secring.gpg",
+    ".local/share/keyrings/login.keyring", ".mozilla/firefox/logins.json", ".config/rclone/rclone.conf",
+    ".bash_history", ".rye/credentials", ".local/share/uv/credentials/credentials.toml", ".config/unheard-of",
+    ".unheard-of/token", "Documents/passwords.txt", "keys.txt", ".cache/unheard-of/token",
+    ".local/share/unheard-of/auth.json", ".julia/servers/a/auth.toml", ".pub-cache/credentials.json",
+    ".composer/auth.json", ".platformio/appstate.json", ".conan2/credentials.json", ".hex/hex.config",
+)  # fmt: skip
+
+
+def _write(home: Path, name: str, text: str) -> Path:
+    path = home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+async def test_no_place_with_keys_in_the_home_can_be_read(sandbox_rig: SandboxRig) -> None:
+    home = sandbox_rig.home
+    for name in KEY_PLACES:
+        _write(home, name, "key-4711\n")
+    listed = "\n".join(f"cat '{home}/{name}'" for name in KEY_PLACES)
+    text = await sandbox_rig.text(
+        f"{listed}\ncat ~/.bashrc; grep -rs 4711 {home} --exclude-dir=work; echo end"
+    )
+    assert "key-4711" not in text
+    assert text.endswith("end\n")
+
+
+async def test_keys_stay_hidden_where_the_workspace_is_the_home(sandbox_rig: SandboxRig) -> None:
+    home = sandbox_rig.home
+    dotted = tuple(name for name in KEY_PLACES if name.startswith("."))
+    for name in dotted:
+        _write(home, name, "key-4711\n")
+    _write(home, ".gitconfig", "[user]\n\tname = Ann\n[github]\n\ttoken = key-4711\n")
+    sandbox_rig.box = sandbox_rig.tools(home)
+    listed = "\n".join(f"cat '{name}'" for name in (*dotted, ".gitconfig"))
+    text = await sandbox_rig.text(f"{listed}\ngrep -rs 4711 .; cat notes.txt; echo new > made.txt")
+    if sandbox_rig.sandbox.kind == "bubblewrap":  # Landlock can't hide a part of what may be written
+        assert "key-4711" not in text
+    assert "in notes.txt" in text
+    assert (home / "made.txt").read_text() == "new\n"
+
+
+async def test_a_checkout_that_is_the_home_stays_whole_but_for_known_keys(bubblewrap_rig: SandboxRig) -> None:
+    home = bubblewrap_rig.home
+    for name in (".vimrc", ".ssh/id_rsa", ".gemini/oauth_creds.json"):
+        _write(home, name, "mine-4711\n")
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(home)], check=True)
+    bubblewrap_rig.box = bubblewrap_rig.tools(home)
+    assert "mine-4711" in await bubblewrap_rig.text("cat .vimrc")
+    assert "mine-4711" not in await bubblewrap_rig.text("cat .ssh/id_rsa .gemini/oauth_creds.json")
+
+
+async def test_sockets_in_the_home_are_out_of_reach(sandbox_rig: SandboxRig) -> None:
+    path = sandbox_rig.home / ".agent.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        code = f"import socket; socket.socket(socket.AF_UNIX).connect({str(path)!r}); print('rea' + 'ched')"
+        for network in (False, True)[: 1 + sandbox_rig.sandbox.isolates_sockets]:
+            text = await sandbox_rig.text(f'python3 -c "{code}"', network=network)
+            assert "reached" not in text
+            assert "Error" in text
+
+
+async def test_what_is_written_to_the_home_goes_to_a_copy(bubblewrap_rig: SandboxRig) -> None:
+    """It is there for later commands of the workspace; not for others, and never in the home."""
+    home = bubblewrap_rig.home
+    _write(home, ".cargo/registry/a", "crate\n")
+    before = sorted(home.rglob("*"))
+    made = "mkdir -p ~/.cache/tool ~/.cargo/new && echo kept > ~/.cache/tool/a && echo lock > ~/.cargo/.lock"
+    assert (await bubblewrap_rig.run(f"HOME={home}; {made}")).ok
+    assert await bubblewrap_rig.text(f"cat {home}/.cache/tool/a {home}/.cargo/.lock") == "kept\nlock\n"
+    assert await bubblewrap_rig.text(f"cat {home}/.cargo/registry/a") == "crate\n"
+    assert sorted(home.rglob("*")) == before
+    other = home / "other"
+    other.mkdir()
+    result = await bubblewrap_rig.tools(other).run(
+        make_call("run_command", command=f"cat {home}/.cache/tool/a")
+    )
+    assert not result.ok
+
+
+async def test_a_link_in_the_copy_leads_no_mount_out_of_it(bubblewrap_rig: SandboxRig) -> None:
+    home = bubblewrap_rig.home
+    outside = home / "outside"
+    outside.mkdir()
+    for target in (f"/oldroot{outside}", str(outside)):
+        await bubblewrap_rig.run(f"rm -rf {home}/.cargo {home}/.gitconfig; ln -s {target} {home}/.cargo")
+        await bubblewrap_rig.run(f"ln -sf {target}/made {home}/.gitconfig; ln -sf {target} {home}/.npm")
+        _write(home, ".cargo/registry/a", "crate\n")
+        _write(home, ".npm/_cacache/a", "package\n")
+        _write(home, ".gitconfig", "[user]\n\tname = Ann\n")
+        assert await bubblewrap_rig.text(
+            f"cat {home}/.cargo/registry/a; git config -f {home}/.gitconfig user.name"
+        ) == ("crate\nAnn\n")
+        moved = f"mv {home}/.cargo {home}/x || rm -rf {home}/.cargo; ln -s {target} {home}/.cargo"
+        await bubblewrap_rig.run(moved)
+        assert await bubblewrap_rig.text(f"cat {home}/.cargo/registry/a") == "crate\n"
+        shutil.rmtree(home / ".cargo")
+        shutil.rmtree(home / ".npm")
+    assert list(outside.iterdir()) == []
+
+
+async def test_a_hidden_file_is_named_where_a_command_fails(sandbox_rig: SandboxRig) -> None:
+    home = sandbox_rig.home
+    name = f"(hidden by the sandbox: {home}/notes.txt; "
+    assert name in await sandbox_rig.text(f"cat {home}/notes.txt")
+    assert name in await sandbox_rig.text("cat ../notes.txt")
+    assert "hidden by" not in await sandbox_rig.text(f"cat {home}/not-there.txt")
+    assert "hidden by" not in await sandbox_rig.text("cat no.txt; echo /etc/passwd; false")
+    assert "hidden by" not in await sandbox_rig.text(f"cat {home}/notes.txt || true")
+
+
+async def test_programs_of_version_managers_run(sandbox_rig: SandboxRig) -> None:
+    """By stand-ins at the places of pyenv, nvm, rustup, pipx, and others; links are followed."""
+    home = sandbox_rig.home
+    programs = (
+        ".pyenv/versions/3.12/bin/tool", ".nvm/versions/node/v20/bin/tool", ".cargo/bin/tool",
+        ".rustup/toolchains/stable/bin/tool", ".local/bin/tool", "go/bin/tool", ".bun/bin/tool",
+        ".sdkman/candidates/java/17/bin/tool", "miniconda3/envs/a/bin/tool", ".asdf/shims/tool",
+        ".local/share/mise/installs/node/20/bin/tool", ".volta/bin/tool",
+        ".local/share/pipx/venvs/a/bin/tool",
+    )  # fmt: skip
+    for name in programs:
+        _write(home, name, "#!/bin/sh\necho ran $0\n").chmod(0o755)
+    _write(home, "elsewhere/pyenv/versions/3.11/bin/tool", "#!/bin/sh\necho ran $0\n").chmod(0o755)
+    (home / ".rbenv").symlink_to(home / "elsewhere/pyenv")
+    linked = f"{home}/.rbenv/versions/3.11/bin/tool"
+    if sandbox_rig.sandbox.kind == "landlock":  # a link itself is followed by the kernel
+        linked = f"{home}/elsewhere/pyenv/versions/3.11/bin/tool"
+    for path in (*(f"{home}/{name}" for name in programs), linked):
+        assert await sandbox_rig.text(path) == f"ran {path}\n"
+
+
+async def test_programs_of_the_path_run_with_their_installation(sandbox_rig: SandboxRig) -> None:
+    home = sandbox_rig.home
+    _write(home, "tools/app/bin/tool", "#!/bin/sh\ncat $(dirname $0)/../lib/words\n").chmod(0o755)
+    _write(home, "tools/app/lib/words", "from its lib\n")
+    _write(home, "opt/node/bin/linked", "#!/bin/sh\necho linked\n").chmod(0o755)
+    _write(home, "opt/node/lib/x", "")
+    (home / "bin").mkdir()
+    (home / "bin/linked").symlink_to(home / "opt/node/bin/linked")
+    environ = {**os.environ, "PATH": f"{home}/tools/app/bin:{home}/bin:{os.environ['PATH']}"}
+    sandboxes = SandboxProvider(lambda: sandbox_rig.sandbox, home, environ=environ)
+    box = make_tools(sandbox_rig.root, sandbox_provider=sandboxes, environ=environ)
+    result = await box.run(make_call("run_command", command="tool && linked"))
+    assert result.content.decode().endswith("from its lib\nlinked\n")
+    assert not (await box.run(make_call("run_command", command=f"cat {home}/notes.txt"))).ok
+
+
+async def test_a_commit_has_the_name_of_the_users_configuration(bubblewrap_rig: SandboxRig) -> None:
+    """Lines with keys are left out, also of files that it includes."""
+    home = bubblewrap_rig.home
+    config = "[include]\n\tpath = ~/.config/me.inc\n[github]\n\tuser = ann\n\ttoken = key-4711\n"
+    extra = '[url "https://ann:key-4711@example.org/"]\n\tinsteadOf = x\n[alias]\n\tst = status\n'
+    _write(home, ".gitconfig", config + extra)
+    _write(home, ".config/me.inc", "[user]\n\tname = Ann Author\n\temail = ann@example.org\n")
+    text = await bubblewrap_rig.text(
+        "git init -q . && git add -A && git commit -qm one && git log -1 --format=%an && cat ~/.gitconfig"
+    )
+    assert "Ann Author" in text
+    assert "st = status" in text
+    assert "key-4711" not in text
+
+
+async def test_an_environment_outside_the_workspace_can_be_used(sandbox_rig: SandboxRig) -> None:
+    home = sandbox_rig.home
+    await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-m", "venv", "--without-pip", str(home / "venvs/app")], check=True
+    )
+    _write(sandbox_rig.root, "test_a.py", "print('passed')\n")
+    assert "passed" in await sandbox_rig.text(f". {home}/venvs/app/bin/activate && python test_a.py")
+
+
+async def test_projects_that_this_one_builds_with_are_seen_without_their_keys(
+    sandbox_rig: SandboxRig,
+) -> None:
+    home, root = sandbox_rig.home, sandbox_rig.root
+    _write(home, "lib/Cargo.toml", "[package]\n")
+    _write(home, "lib/src/lib.rs", "words\n")
+    _write(home, "lib/.env", "key-4711\n")
+    _write(home, ".config/tool/package.json", "key-4711\n")
+    _write(home, "private/words", "key-4711\n")
+    _write(root, "Cargo.toml", '[dependencies]\nlib = { path = "../lib" }\n')
+    _write(root, "package.json", '{"dependencies": {"a": "file:../.config/tool", "b": "file:../private"}}')
+    (root / "link").symlink_to(home / ".config/tool")
+    assert await sandbox_rig.text("cat ../lib/src/lib.rs") == "words\n"
+    text = await sandbox_rig.text(
+        "cat ../lib/.env ../.config/tool/package.json ../private/words link/*; echo end"
+    )
+    assert "key-4711" not in text
+
+
+async def test_no_link_or_file_of_the_workspace_shows_more_of_the_home(bubblewrap_rig: SandboxRig) -> None:
+    """As a confined command may leave them: an interpreter, a git folder, a package, a link."""
+    home, root = bubblewrap_rig.home, bubblewrap_rig.root
+    keys = (".local/share/tool/auth.json", ".cfg/objects/key", "Documents/key", "other/key", ".tool/key")
+    for name in keys:
+        _write(home, name, "key-4711\n")
+    for name in (
+        ".local/lib/python3.11/x",
+        "Documents/lib/python3.11/x",
+        ".local/bin/tool",
+        "Documents/bin/tool",
+    ):
+        _write(home, name, "")
+    _write(home, ".cfg/HEAD", "ref: refs/heads/main\n")
+    _write(home, ".tool/package.json", "{}")
+    _write(root, ".git", f"gitdir: {home}/.cfg\n")
+    _write(root, "package.json", '{"a": "file:../other", "b": "file:../.tool", "c": "file:../Documents"}')
+    (root / "link").symlink_to(home / ".tool")
+    for number, target in enumerate((".local/bin/tool", "Documents/bin/tool")):
+        _write(root, f"{('.venv', 'venv')[number]}/pyvenv.cfg", "")
+        python = root / ("venv" if number else ".venv") / "bin/python"
+        python.parent.mkdir()
+        python.symlink_to(home / target)
+    text = await bubblewrap_rig.text("\n".join(f"cat {home}/{name}" for name in keys))
+    assert "key-4711" not in text
+
+
+async def test_a_part_of_a_checkout_and_a_worktree_know_their_repository(sandbox_rig: SandboxRig) -> None:
+    home, root = sandbox_rig.home, sandbox_rig.root
+    part = home / "mono/part"
+
+    def prepare() -> None:
+        git = ("git", "-c", "user.name=a", "-c", "user.email=b@c", "-C", str(home / "mono"))
+        part.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(home / "mono")], check=True)
+        subprocess.run([*git, "commit", "-qm", "one", "--allow-empty"], check=True)
+        subprocess.run([*git, "worktree", "add", "-q", str(root / "tree")], check=True)
+        shutil.move(root / "tree", home / "tree")
+        subprocess.run(
+            ["git", "-C", str(home / "mono"), "worktree", "repair", str(home / "tree")], check=True
+        )
+
+    await asyncio.to_thread(prepare)
+    for folder in (part, home / "tree"):
+        box = sandbox_rig.tools(folder)
+        result = await box.run(make_call("run_command", command="git log --format=%s"))
+        assert result.content.decode().endswith("\none\n"), result.content
+
+
+async def test_the_users_list_decides_what_is_seen(sandbox_rig: SandboxRig) -> None:
+    home = sandbox_rig.home
+    _write(home, ".pyenv/version", "3.12\n")
+    names = home_names(("~/.tool", "../..", "/etc", ""), (".pyenv",))
+    _write(home, ".tool/words", "seen\n")
+    sandboxes = SandboxProvider(lambda: sandbox_rig.sandbox, home, home_names=lambda: names, environ={})
+    box = make_tools(sandbox_rig.root, sandbox_provider=sandboxes)
+    assert (await box.run(make_call("run_command", command=f"cat {home}/.tool/words"))).ok
+    assert not (await box.run(make_call("run_command", command=f"cat {home}/.pyenv/version"))).ok
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root could write them")
+async def test_root_changes_nothing_of_the_machine(sandbox_rig: SandboxRig) -> None:
+    """Each is opened to be written, with what it holds already; nothing is changed on the way."""
+    pattern = _CORE_PATTERN.read_text()  # noqa: ASYNC240 - the kernel has it in memory
+    code = (
+        "import sys\nfor name in sys.argv[1:]:\n  try:\n    open(name, 'r+b', 0).close()\n"
+        "    print('opened', name)\n  except OSError: pass\n"
+    )
+    _write(sandbox_rig.root, "open.py", code)
+    assert "opened" not in await sandbox_rig.text(f"python3 open.py {' '.join(_MACHINE_FILES)}")
+    await sandbox_rig.run("echo '|/bin/evil' > /proc/sys/kernel/core_pattern")
+    undo = (
+        "umount /proc/sys; mount -o remount,rw /proc/sys; echo '|/bin/evil' > /proc/sys/kernel/core_pattern"
+    )
+    await sandbox_rig.run(f'unshare -Urm sh -c "{undo}"; {undo}')
+    assert _CORE_PATTERN.read_text() == pattern  # noqa: ASYNC240 - the kernel has it in memory
+
+
+_CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
+
+_MACHINE_FILES = (
+    "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hostname",
+    "/proc/sys/vm/overcommit_memory", "/proc/sys/fs/file-max", "/proc/sysrq-trigger", "/proc/mtrr",
+    "/proc/irq/default_smp_affinity", "/proc/acpi/wakeup", "/proc/kcore", "/proc/timer_list",
+    "/proc/latency_stats", "/proc/pressure/cpu", "/proc/slabinfo", "/sys/kernel/uevent_helper",
+    "/sys/kernel/mm/ksm/run", "/sys/power/state", "/sys/fs/cgroup/cgroup.procs",
+    "/sys/fs/cgroup/cgroup.subtree_control", "/sys/devices/system/cpu/cpu1/online",
+    "/sys/module/printk/parameters/time", "/sys/kernel/mm/transparent_hugepage/enabled",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root could read them")
+async def test_root_reads_no_keys_of_the_system(sandbox_rig: SandboxRig) -> None:
+    for name in ("/etc/shadow", "/etc/gshadow", "/proc/kcore"):
+        assert (await sandbox_rig.text(f"head -c 10 {name} 2>/dev/null | wc -c")).strip() == "0", name
+
+
+async def test_no_variable_leads_to_other_programs(sandbox_rig: SandboxRig) -> None:
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "TMUX")
+    environ = {**os.environ, **dict.fromkeys(names, "leads-out")}
+    box = make_tools(sandbox_rig.root, sandbox_provider=sandbox_rig.sandboxes, environ=environ)
+    result = await box.run(make_call("run_command", command="env", network=True))
+    assert "leads-out" not in result.content.decode()
+
+
+async def test_the_card_says_where_programs_can_be_reached_with_network(bubblewrap_rig: SandboxRig) -> None:
+    """With a kernel that can't keep a command from sockets without a path."""
+    sentence = "it can also reach other programs of yours, such as your display and keyboard."
+    program = shutil.which("bwrap")
+    assert program is not None
+    for abi, says_so in ((5, True), (6, False)):
+        sandbox = Bubblewrap(program, landlock_abi=abi)
+        box = SandboxRig(bubblewrap_rig.home, sandbox).box
+        for network in (False, True):
+            ask = await box.approval(make_call("run_command", command="make", network=network))
+            assert isinstance(ask, ApprovalRequest)
+            assert (sentence in ask.summary) == (says_so and network)
+
+
+@pytest.mark.skipif(abi_version() < _SOCKET_SCOPE_ABI, reason="this kernel has no scope for sockets")
+async def test_no_socket_without_a_path_leads_out_with_network(sandbox_rig: SandboxRig) -> None:
+    """As an X server has: who reaches it can photograph the display, and type."""
+    name = f"helix-test-{secrets.token_hex(4)}"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"\0{name}")
+        server.listen()
+        code = f"import socket; socket.socket(socket.AF_UNIX).connect('\\0{name}'); print('rea' + 'ched')"
+        _write(sandbox_rig.root, "connect.py", code)
+        text = await sandbox_rig.text("python3 connect.py", network=True)
+        assert "reached" not in text
+        assert "Error" in text
+    own = f"import socket; s = socket.socket(socket.AF_UNIX); s.bind('\\0{name}'); s.listen()\n"
+    _write(sandbox_rig.root, "own.py", own + code)
+    assert "reached" in await sandbox_rig.text("python3 own.py", network=True), "its own it reaches"

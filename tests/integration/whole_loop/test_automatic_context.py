@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from helix_desktop.agent.session_updates import ErrorRaised, SpendRequestsChanged
 from helix_desktop.context.policy import PROFILES
@@ -24,7 +27,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsMade,
 )
-from tests.support.cli_rig import Cli
+from tests.support.cli_rig import Cli, CommandResult, wait_for_exit
 from tests.support.loop_rig import (
     LoopRig,
     is_intake_request,
@@ -38,6 +41,7 @@ from tests.support.model_servers.chat_server import (
     Reply,
     StreamedReply,
     Text,
+    Wait,
     api_error,
     text_reply,
 )
@@ -218,3 +222,81 @@ async def test_a_run_without_a_budget_is_compacted_by_the_model(tmp_path: Path) 
     assert not [event for event in events if isinstance(event, HandoverFailed | ObservationsFailed)]
     assert {made.model for made in events if isinstance(made, HandoverMade)} == {"local/small"}
     assert "budget" not in ran.err
+
+
+WAITING = "[The context is full: waiting until older messages are compacted. Ctrl+C stops it.]"
+COMPACTING = "[the turn is done; still compacting: Ctrl+C stops it]"
+
+
+async def stderr_until(process: asyncio.subprocess.Process, line: str) -> list[str]:
+    """Return what a running command has printed on standard error up to a line; its turn must not end."""
+    assert process.stderr is not None
+    printed: list[str] = []
+    while line not in printed:
+        read = await process.stderr.readline()
+        printed.append(read.decode().rstrip())
+        assert read, printed
+        assert line == printed[-1] or not printed[-1].startswith("[the turn is done"), printed
+    return printed
+
+
+async def begin_run(cli: Cli, server: ChatServer, *args: str) -> asyncio.subprocess.Process:
+    """Begin a turn in a window of 32,000 tokens; what it prints goes to the file `out`."""
+    model = ("--model", "local/small", "--base-url", server.base_url, "--window", str(SMALL))
+    with (cli.folder / "out").open("wb") as out:
+        return await cli.start(
+            *("run", "--workspace", "ws", "--trust", "--message", ask(0), *model, *args), stdout=out.fileno()
+        )
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
+async def test_a_run_says_that_a_full_context_waits_for_the_summary(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Once, on standard error; then it goes on with what the model wrote, and that is printed too."""
+    cli, assistant, gate = Cli.create(tmp_path), Assistant(steps=40, words=330), asyncio.Event()
+    write_files(cli.project)
+
+    def script(request: dict[str, Any]) -> Reply:
+        reply = assistant(request)
+        is_written = is_summary_request(request) or is_observation_request(request)
+        if is_written and isinstance(reply, StreamedReply):
+            return StreamedReply(Wait(gate), *reply.parts)
+        return reply
+
+    async with ChatServer(script) as server:
+        process = await begin_run(cli, server, *options)
+        await stderr_until(process, WAITING)
+        waiting_at = assistant.step
+        gate.set()
+        ran = await wait_for_exit(process)
+    assert ran.code == 0, ran
+    assert assistant.step > waiting_at
+    if options:
+        lines = CommandResult(ran.code, (tmp_path / "out").read_bytes(), ran.err).lines
+        made = [line.event for line in lines if isinstance(line.event, HandoverMade)]
+        assert made
+        assert {handover.model for handover in made} == {"local/small"}
+    else:
+        assert "[summarized (" in ran.err
+
+
+async def test_a_run_says_what_it_waits_for_after_its_turn(tmp_path: Path) -> None:
+    """On one line of standard error, also where that is no terminal."""
+    cli, assistant, gate = Cli.create(tmp_path), Assistant(steps=14, words=330), asyncio.Event()
+    write_files(cli.project)
+
+    def script(request: dict[str, Any]) -> Reply:
+        reply = assistant(request)
+        if is_summary_request(request) and isinstance(reply, StreamedReply):
+            return StreamedReply(Wait(gate), *reply.parts)
+        return reply
+
+    async with ChatServer(script) as server:
+        process = await begin_run(cli, server)
+        printed = await stderr_until(process, COMPACTING)
+        gate.set()
+        ran = await wait_for_exit(process)
+    assert ran.code == 0, ran
+    assert WAITING not in printed
+    assert "[summarized (automatic at 85 %)" in ran.err

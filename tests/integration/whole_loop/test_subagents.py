@@ -8,12 +8,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from helix_desktop.agent.session_updates import SummaryAwaited
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.session import SessionStarted
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.task_scope import TaskScope
-from tests.support.loop_rig import WORKSPACE, LoopRig, lint_wire, loop_rig
+from tests.integration.whole_loop.test_automatic_context import Assistant, ask, write_files
+from tests.support.loop_rig import WORKSPACE, LoopRig, is_summary_request, lint_wire, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, Wait, text_reply
 
 
@@ -149,3 +154,70 @@ async def test_a_subagent_running_in_a_crash_is_repaired(tmp_path: Path) -> None
         assert (ended.how, ended.interruption) == ("interrupted", "crash")
         assert (await opened.run(call_prompt("list_directory", path="."))).how == "done"
         assert [session.id for session in await workspace.sessions(parent)] == [child.id]
+
+
+async def test_a_subagent_waits_for_the_summary_that_makes_room(tmp_path: Path) -> None:
+    """At 95 %, which its parent's session says, as `run` prints it; then it goes on and brings its result."""
+    assistant, gate = Assistant(steps=12, words=900), asyncio.Event()
+
+    def script(request: dict[str, Any]) -> Reply:
+        reply = assistant(request)
+        if is_summary_request(request) and isinstance(reply, StreamedReply):
+            return StreamedReply(Wait(gate), *reply.parts)
+        return reply
+
+    async with loop_rig(tmp_path, script, window=32_000) as rig:
+        write_files(rig.root)
+        before = list(rig.conversation.session.log)
+        scope = TaskScope()
+        task = scope.start(rig.conversation.subagents.run(ask(0)), "asked")
+        await rig.wait_for_update(SummaryAwaited)
+        waiting_at = assistant.step
+        gate.set()
+        result = await task
+        await scope.close()
+        assert result.ended == "done"
+        assert assistant.step == 13 > waiting_at
+        assert [update.is_active for update in rig.updates_of(SummaryAwaited)][:2] == [True, False]
+        events = [recorded.event for recorded in await rig.store.events(result.session_id)]
+        assert {made.model for made in events if isinstance(made, HandoverMade)} == {"local/small"}
+        assert rig.conversation.session.log == before
+
+
+async def test_stopping_subagents_ends_the_wait_of_one(tmp_path: Path) -> None:
+    """Nothing is put in place for it."""
+    assistant, never = Assistant(steps=12, words=900), asyncio.Event()
+
+    def script(request: dict[str, Any]) -> Reply:
+        return StreamedReply(Wait(never)) if is_summary_request(request) else assistant(request)
+
+    async with loop_rig(tmp_path, script, window=32_000) as rig:
+        write_files(rig.root)
+        scope = TaskScope()
+        task = scope.start(rig.conversation.subagents.run(ask(0)), "asked")
+        await rig.wait_for_update(SummaryAwaited)
+        (session_id,) = rig.conversation.subagents.session_ids
+        await rig.conversation.subagents.stop()
+        result = await task
+        await scope.close()
+        never.set()
+        assert (result.session_id, result.ended) == (session_id, "stopped")
+        events = [recorded.event for recorded in await rig.store.events(session_id)]
+        assert not [made for made in events if isinstance(made, HandoverMade)]
+
+
+async def test_a_long_subagent_has_checkpoints_of_its_own_while_it_works(tmp_path: Path) -> None:
+    """Begun between its steps, as in `run`, none at its end; its parent has none of them."""
+    assistant = Assistant(steps=30, files=6)
+    async with loop_rig(tmp_path, assistant, window=128_000, is_attended=True) as rig:
+        write_files(rig.root)
+        result = await rig.conversation.subagents.run(ask(0))
+        log = await rig.store.events(result.session_id)
+        transcript = Transcript(log)
+        ended = next(recorded.seq for recorded in log if isinstance(recorded.event, TurnEnded))
+        checkpoints = transcript.checkpoints
+        assert checkpoints
+        assert all(one.history >= PROFILES["lean"].checkpoint_tokens for one in checkpoints.values())
+        assert all(one.handover.upto < seq < ended for seq, one in checkpoints.items())
+        assert rig.conversation.session.transcript.checkpoints == {}
+        assert result.tokens == transcript.spending.tokens

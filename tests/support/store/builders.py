@@ -6,7 +6,13 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.summary import HandoverMade, Section
+from helix_desktop.domain.events.summary import (
+    Bullet,
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    Section,
+)
 from helix_desktop.domain.store.entries import Content, ContentKind, SessionSummary
 
 WORKSPACE = "3f1e2b7c-1111-4222-8333-944444444444"
@@ -51,6 +57,19 @@ def handover_event(seq: int, index: bytes) -> RecordedEvent:
         seq - 1, 0, sections, "ledger", digest, 1, 9, 100, 50, 3, "m", HandoverTrigger.THRESHOLD
     )
     return RecordedEvent(seq, START_MS + seq, fact)
+
+
+def checkpoint_event(seq: int, *sentences: str, updates: int = 0, revises: int = 0) -> RecordedEvent:
+    """A checkpoint of everything before it that says these sentences."""
+    sections = (Section("Current Issues", tuple(Bullet(text) for text in sentences)),)
+    handover = HandoverMade(
+        *(seq - 1, 0, sections, "", "", 0, 9, 100, 0, 3, "m", HandoverTrigger.THRESHOLD),
+        checkpoint=updates,
+        revises=revises,
+    )
+    return RecordedEvent(
+        seq, START_MS + seq, HandoverDiscarded(900, prepared=HandoverPrepared(handover, 40_000, 880))
+    )
 
 
 def make_summary(session_id: str, updated: int = START_MS, title: str = "a title") -> SessionSummary:

@@ -56,6 +56,31 @@ async def test_pages_are_fetched_only_once_that_is_switched_on(qapp: QApplicatio
         assert "fetch_url" in tools(server)
 
 
+async def test_the_user_changes_what_commands_see_of_the_home_folder(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        group = await opened(rig)
+        group.home_link.click()
+        names = group.home_names.toPlainText().splitlines()
+        assert ".pyenv" in names
+        group.home_names.setPlainText(
+            "\n".join([*(name for name in names if name != ".pyenv"), "~/tools/", "../x"])
+        )
+        group.home_save.click()
+        services = rig.wiring.services
+        await until(lambda: services.settings.home_shown == ("tools",), "it is saved")
+        assert services.settings.home_hidden == (".pyenv",)
+        assert "tools" in services.settings.home_names
+        await until(lambda: "tools" in group.home_names.toPlainText().splitlines(), "as it was understood")
+        group.home_reset.click()
+        group.home_save.click()
+        await until(
+            lambda: services.settings.home_shown == services.settings.home_hidden == (), "the defaults"
+        )
+
+
 @pytest.mark.skipif(find_sandbox().kind == "none", reason="there is no sandbox to switch off")
 async def test_sandbox_and_network_can_be_switched(qapp: QApplication, tmp_path: Path) -> None:
     call = StreamedReply(Call("run_command", '{"command": "true"}'))

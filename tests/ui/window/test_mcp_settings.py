@@ -118,6 +118,7 @@ async def test_servers_are_switched_changed_removed_and_repaired(qapp: QApplicat
     async with open_window(qapp, tmp_path) as rig:
         await _check_switches(rig)
         await _check_consent(rig)
+        await _check_changed_files(rig)
         await _check_trust(rig)
         await _check_a_failure(rig)
         await _check_a_removed_server(rig)
@@ -170,6 +171,26 @@ async def _check_consent(rig: WindowRig) -> None:
     await ready(page, "box")
     assert record(rig)[0].is_consented
     await until(lambda: "approval" not in rig.banner_text(), "no banner")
+
+
+async def _check_changed_files(rig: WindowRig) -> None:
+    """A server whose script was changed is asked about, with the script's name."""
+    await rig.open_folder("files", {"serve.py": (SCRIPTS_DIR / "raw_server.py").read_text()})
+    page = await open_page(rig)
+    page.open_add()
+    page.add_box.paste.setPlainText(shlex.join([sys.executable, "-S", "serve.py"]))
+    page.add_box.editor.form._name.setText("box")
+    press(page.add_box, "save_server")
+    card = await ready(page, "box")
+    root = Path(rig.wiring.services.registry.get(rig.workspace.id).path)
+    (root / "serve.py").write_text("print()\n")
+    card.restart_requested.emit("box")
+    await until(lambda: "Needs your approval" in state(card), "the question")
+    assert "have changed since you approved it: serve.py." in card._consent_reason.text()
+    assert "it runs serve.py" in card._consent_files.text()
+    assert "the agent changes anything in the workspace" in card._consent_files.text()
+    await until(lambda: "Files that it runs have changed: serve.py." in rig.banner_text(), "the banner")
+    assert "isn't running" not in rig.banner_text()
 
 
 async def _check_trust(rig: WindowRig) -> None:

@@ -11,7 +11,17 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced, Quote
+from helix_desktop.domain.events.summary import (
+    SECTIONS,
+    Bullet,
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    ObservationsMade,
+    ObservationsPlaced,
+    Quote,
+    Section,
+)
 from helix_desktop.domain.messages import Usage
 from tests.support.session_simulator import SessionSimulator
 from tests.unit.domain.events.test_stored_events import FILES, read
@@ -56,13 +66,49 @@ def lines(*events: Rewrite) -> list[str]:
         (HandoverTrigger.THRESHOLD, 0.575, "automatic at 57.5 %"),
         (HandoverTrigger.THRESHOLD, 0.0, "automatic"),
         (HandoverTrigger.MANUAL, 0.0, "manual"),
-        (HandoverTrigger.OVERFLOW, 0.0, "context was full"),
+        (HandoverTrigger.OVERFLOW, 0.0, "request was too large"),
     ],
 )
 def test_a_handover_names_its_trigger(trigger: HandoverTrigger, threshold: float, text: str) -> None:
     """The policy's own threshold; none where an older log did not record it."""
     handover = msgspec.structs.replace(_HANDOVER, trigger=trigger, threshold=threshold)
     assert lines(handover) == [f"summarized ({text}): 8 messages, 100 → 50 tokens in context, lab/m"]
+
+
+def test_handovers_and_checkpoints_say_what_is_open() -> None:
+    """The two sections that say most, issues before the rest; an edited checkpoint says the user's words."""
+    sections = tuple(
+        Section(title, (Bullet(f"First of {title}", (1,)), Bullet(f"Second of {title}", (1,))))
+        for title in SECTIONS
+        if title != "TODO Items"
+    )
+    handover = msgspec.structs.replace(_HANDOVER, sections=sections)
+    checkpoint = HandoverDiscarded(900, prepared=HandoverPrepared(handover, 40_000, 880))
+    edited = msgspec.structs.replace(
+        handover, revises=3, sections=(Section("TODO Items", (Bullet("Ask Ann"),)), *sections[1:2])
+    )
+    discarded = HandoverDiscarded(prepared=HandoverPrepared(edited))
+    events: tuple[Event, ...] = (UserSpoke("Go.", 1), handover, checkpoint, discarded)
+    log = [RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]
+    gist = [
+        "    Current Issues",
+        "    - First of Current Issues",
+        "    - Second of Current Issues",
+        "    Completed Work",
+        "    - First of Completed Work",
+        "    - Second of Completed Work",
+    ]
+    first, *below = rewrite_lines(log[:2])
+    assert first.startswith("e2  summarized (automatic at 60 %): ")
+    assert below == gist
+    first, *below = list(rewrite_lines(log[:3]))[7:]
+    assert first == "e3  checkpoint: 8 messages, read 880 tokens, lab/m"
+    assert below == gist
+    assert list(rewrite_lines(log))[14:17] == [
+        "e4  checkpoint e3 edited by you",
+        "    TODO Items",
+        "    - Ask Ann",
+    ]
 
 
 def test_reflections_and_observations_are_distinguished() -> None:
@@ -90,7 +136,7 @@ def test_sweeps_and_folds_are_described() -> None:
         Undone(2),
     ) == [
         "cached: content of 1 message, 70 tokens saved",
-        "cached (context was full): content of 1 message, 70 tokens saved",
+        "cached (request was too large): content of 1 message, 70 tokens saved",
         "noted: 4 steps, 900 tokens saved",
         "notes shortened: 4 steps, 900 tokens saved",
         "removed to fit the context window: 4 steps, 900 tokens saved",

@@ -435,8 +435,8 @@ async def test_a_canceled_save_is_repeated(tmp_path: Path) -> None:
             "box: The header Authorization can't be added: it carries",
         ),
         ("body = { stream = false }", "box: The field stream can't be added"),
-        ('headers = ["X-Title"]', "Expected `object`, got `array`"),
-        ('[[providers.models]]\nname = "small"\neffort = "huge"', "Invalid enum value 'huge'"),
+        ('headers = ["X-Title"]', "headers must be an object (got a list)"),
+        ('[[providers.models]]\nname = "small"\neffort = "huge"', "can't be 'huge'"),
         (
             '[[providers.models]]\nname = "small"\nsecret_headers = ["x-api-key"]',
             "small: The header x-api-key",

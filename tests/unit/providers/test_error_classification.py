@@ -294,6 +294,11 @@ def test_a_key_that_is_a_part_of_words_stays_in_them() -> None:
         (400, "small is not a multimodal model"),
         (404, "No endpoints found that support image input"),
         (500, "image input is not supported - hint: you may need to provide the mmproj"),
+        (422, "messages[1].content[1]: only text parts are allowed, this is a text-only model"),
+        (400, "messages[1].content must be a string"),
+        (400, "messages[1]: invalid type: sequence, expected a string at line 1 column 90"),
+        (413, "image too large: 9 MB"),
+        (501, "vision is not implemented"),
     ],
 )
 def test_a_refused_image_is_distinguished_from_other_errors(status: int, message: str) -> None:
@@ -308,3 +313,48 @@ def test_a_refused_image_is_distinguished_from_other_errors(status: int, message
     assert not isinstance(
         endpoint.error_for_status(429, "too many images per minute", {}, has_images=True), ImagesRejected
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (501, "Function calling is not implemented"),
+        (400, "template has no slot for functions; remove `tools`"),
+        (400, "tiny:1b does not support tools"),
+        (400, "`tools` is not supported with this model"),
+        (400, "the reasoner does not support Function Calling"),
+        (500, "tools param requires --jinja flag"),
+        (500, "Unsupported param: tools"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        (404, 'No endpoints found that support tool use. Try disabling "bash".'),
+        (405, "Tool calling is not supported for model: some/model-70B"),
+        (400, "model features function calling not support"),
+        (400, "Function calling is not enabled for models/small-it"),
+        (400, "This model doesn't support tool use in streaming mode."),
+        (400, "Unrecognized request argument supplied: functions"),
+        (400, "\u8be5\u6a21\u578b\u4e0d\u652f\u6301\u5de5\u5177\u8c03\u7528"),
+        (0, "Tool calls are disabled on this server"),
+    ],
+)
+def test_a_model_without_tools_is_named_and_not_asked_again(status: int, message: str) -> None:
+    body = json.dumps({"error": {"message": message}})
+    error = ENDPOINT.error_for_status(status, body, {}, model="m", is_streamed=not status)
+    assert isinstance(error, ModelRequestRejected)
+    assert error.what == "m can't call tools."
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "An assistant message with 'tool_calls' must be followed by tool messages"),
+        (400, "Invalid 'tools[0].function.name': string does not match pattern."),
+        (400, "tools.3.custom.input_schema: unsupported keyword"),
+        (400, "Parallel tool calls are not supported"),
+        (400, "No tool output found for function call call_abc."),
+        (503, "tool calling service is not available"),
+    ],
+)
+def test_an_error_about_one_tool_is_not_about_all(status: int, message: str) -> None:
+    failure = refusal(status, {"error": {"message": message}})
+    error = failure.error if isinstance(failure, TransientError) else failure
+    assert "can't call tools" not in error.what

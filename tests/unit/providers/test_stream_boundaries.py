@@ -120,3 +120,15 @@ def test_no_text_is_lost(dialect: DialectCase, parts: list[StreamPart]) -> None:
     assert all(seal in verbatim for seal in seals)
     assert answer.usage is not None
     assert (answer.usage.input, answer.usage.output, answer.usage.cached) == (90, 12, 64)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_thinking_in_the_text_is_thinking_and_goes_back_as_it_came(dialect: DialectCase) -> None:
+    stream = bytes_of(dialect, [Text("<Thou"), Text("ght>a plan</thought>\n\n"), Text("Yes. ")])
+    deltas, answer = read_answer(dialect, [stream])
+    assert (answer.text, answer.reasoning) == ("Yes. Done.", "a plan")
+    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == answer.text
+    model = connect_model(dialect.name, ModelInfo("here", "m"), "http://here.test/v1", http=CannedHttp([]))
+    said = Message("assistant", answer.text, verbatim=answer.verbatim)
+    request = ModelRequest((Message("user", "How many?"), said, Message("user", "Really?")))
+    assert "<Thought>a plan</thought>" in model.wire_request(request).body.decode()

@@ -22,6 +22,26 @@ from helix_desktop.providers.thinking_tags import ThinkingTags, split_thinking
         ("It closes with `</think>`.", "It closes with `</think>`.", ""),
         (" <thi", " <thi", ""),
         ("<p>hello</p>", "<p>hello</p>", ""),
+        ("<Thinking>plan</THINKING>Done.", "Done.", "plan"),
+        ("plan</Think>Done.", "Done.", "plan"),
+        ("<thought>plan</thought>Done.", "Done.", "plan"),
+        ("<reasoning>plan</reasoning>Done.", "Done.", "plan"),
+        ("<|think|>plan<|/think|>Done.", "Done.", "plan"),
+        (
+            "<|begin_of_thought|>plan<|end_of_thought|>\n<|begin_of_solution|>Done.<|end_of_solution|>",
+            "Done.",
+            "plan",
+        ),
+        ("<|START_THINKING|>plan<|END_THINKING|><|START_RESPONSE|>Done.<|END_RESPONSE|>", "Done.", "plan"),
+        (
+            "<|channel|>analysis<|message|>plan<|end|><|start|>assistant<|channel|>final<|message|>Done.<|return|>",
+            "Done.",
+            "plan",
+        ),
+        ("<|channel|>final<|message|>Done.", "Done.", ""),
+        ("<think>a <think>b</think> c</think>Done.", "Done.", "a <think>b</think> c"),
+        ("<think>I could write <think> here</think>Done.", "Done.", "I could write <think> here"),
+        ("<think>open <think>and open", "", "open <think>and open"),
     ],
 )
 def test_thinking_is_told_from_text(answer: str, text: str, thought: str) -> None:
@@ -29,7 +49,17 @@ def test_thinking_is_told_from_text(answer: str, text: str, thought: str) -> Non
 
 
 @given(
-    st.data(), st.sampled_from(["<think>a plan</think>\n\nText", "  Text <think>", "<think>x</think><thi"])
+    st.data(),
+    st.sampled_from(
+        [
+            "<think>a plan</think>\n\nText",
+            "  Text <think>",
+            "<think>x</think><thi",
+            "<Think>a <think>b</think> c</think>d",
+            "<think>a <think>b</think> c",
+            "<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>final<|message|>T<|return|>",
+        ]
+    ),
 )
 def test_pieces_of_any_length_give_the_same(data: st.DataObject, answer: str) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(answer)), max_size=8)))

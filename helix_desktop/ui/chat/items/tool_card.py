@@ -9,6 +9,7 @@ from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleSection
+from helix_desktop.ui.chat.items.auto_run_strip import AutoRunStrip
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painted_line import PaintedLine
@@ -130,6 +131,11 @@ class ToolCard(RowItem):
             else None
         )
         self._changed_files = self._make_changed_files(row, context, tools)
+        self._auto_run_strip = (
+            AutoRunStrip(row.auto_run, row.changes.capture_id if row.changes else "", self.style)
+            if row.auto_run
+            else None
+        )
         self._body: ToolBody | None = None
         if "card" in context.expanded and self._can_open:
             self._body = ToolBody(row, self.style, tools)
@@ -137,6 +143,8 @@ class ToolCard(RowItem):
         self._set_texts([*changed, *(self._body.texts if self._body is not None else [])])
         if self._changed_files is not None:
             self.accessible_notes = self._changed_files.notes
+        if self._auto_run_strip is not None:
+            self.accessible_notes = [*self.accessible_notes, self._auto_run_strip.words]
 
     def _make_changed_files(
         self, row: ToolRow, context: ItemContext, tools: ItemTools
@@ -225,6 +233,9 @@ class ToolCard(RowItem):
         if self._changed_files is not None:
             self._body_top = self._changed_files.arrange(self._body_top, width)
             self.hit_areas += self._changed_files.hit_areas
+        if self._auto_run_strip is not None:
+            self._body_top = self._auto_run_strip.arrange(self._body_top, width)
+            self.hit_areas += self._auto_run_strip.hit_areas
         if self._body is None:
             return self._body_top
         height = self._body.arrange(self._body_top, width)
@@ -329,7 +340,7 @@ class ToolCard(RowItem):
         bar = self.hit_area_for(ToggleSection)
         if bar is not None and state.hovered == bar.name:
             inner = QRectF(1, 1, self.width - 2, self._bar_height - 2)
-            strips = (self._subagent_strip, self._running_strip, self._changed_files)
+            strips = (self._subagent_strip, self._running_strip, self._changed_files, self._auto_run_strip)
             is_bar_only = self._body is None and not any(strips)
             paint_box(
                 painter, inner, chat_style.color(theme.row_hover), None, 9
@@ -340,6 +351,8 @@ class ToolCard(RowItem):
             self._running_strip.paint(painter, state)
         if self._changed_files is not None:
             self._changed_files.paint(painter, state)
+        if self._auto_run_strip is not None:
+            self._auto_run_strip.paint(painter, state)
         side, line = chat_style.px(15), chat_style.px(_LINE)
         paint_icon(
             painter,

@@ -13,6 +13,7 @@ from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.labels import breakable
 from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.words.translation import translate
 
 _PAD, _BADGE, _GAP = 10.0, 20.0, 3.0  # pixels: around the texts, the number's edge, between the texts
 _ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
@@ -28,8 +29,8 @@ class OptionButton(EnterActivates, QAbstractButton):
         self.label = option.label
         self._number, self._chat_style = number, style
         self._is_marked = False
-        self._title = breakable(escape_invisible(option.label))
-        self._description = breakable(escape_invisible(option.description))
+        self._title = breakable(escape_invisible(translate(option.label)))
+        self._description = breakable(escape_invisible(translate(option.description)))
         self.setObjectName(f"option:{number}")
         self.setAccessibleName(f"{number}. {escape_invisible(option.label)}")
         self.setAccessibleDescription(escape_invisible(option.description))

@@ -23,7 +23,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.themed import set_style_sheet
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
 
@@ -72,7 +72,7 @@ class QuestionCard(QWidget):
         self.setObjectName("question_card")
         self._title, self._asker = label("", "title", wrap=True), label("", "muted", wrap=True)
         self._hint = label("", "faint")
-        self._text = label(escape_invisible(question.text), wrap=True)
+        self._text = label(escape_invisible(translate(question.text)), wrap=True)
         self._text.setObjectName("question_text")
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.options = [
@@ -116,7 +116,8 @@ class QuestionCard(QWidget):
         words = tr("Or answer in your own words…") if self.options else tr("Write your answer…")
         self.field.setPlaceholderText(words)
         self.field.setAccessibleName(words)
-        self.skip.setVisible(not row.is_late)
+        self.skip.setVisible(not row.is_late and not row.question.is_from_app)
+        self.field.setVisible(not row.question.is_from_app)
         self._hint.setText(self._hint_text())
         for option in self.options:
             option.set_style(style)
@@ -256,12 +257,13 @@ class QuestionCard(QWidget):
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         paint_box(painter, QRectF(self.rect()), style.color(theme.surface), style.color(theme.accent), 12)
-        lit = self.field.hasFocus()
-        frame = QRectF(self.field.geometry()).adjusted(-_FIELD_X, -_FIELD_Y, _FIELD_X, _FIELD_Y)
-        border = style.color(theme.accent if lit else theme.border_strong)
-        paint_box(painter, frame, style.color(theme.canvas), border, 8)
-        if lit:
-            paint_box(painter, frame.adjusted(1, 1, -1, -1), None, border, 7)
+        if not self.field.isHidden():
+            lit = self.field.hasFocus()
+            frame = QRectF(self.field.geometry()).adjusted(-_FIELD_X, -_FIELD_Y, _FIELD_X, _FIELD_Y)
+            border = style.color(theme.accent if lit else theme.border_strong)
+            paint_box(painter, frame, style.color(theme.canvas), border, 8)
+            if lit:
+                paint_box(painter, frame.adjusted(1, 1, -1, -1), None, border, 7)
         side = style.px(_ICON)
         line = self._title.geometry()
         top = line.y() + (style.px(UI + 6) - side) / 2
@@ -270,6 +272,8 @@ class QuestionCard(QWidget):
 
 
 def _title(row: QuestionRow) -> str:
+    if row.question.is_from_app:
+        return tr("Keep what runs by itself?")
     title = tr("The turn ended before you answered") if row.is_late else tr("The agent has a question")
     return f"{title} · {row.position}" if row.position else title
 

@@ -11,7 +11,7 @@ from helix_desktop.domain.events.summary import HandoverMade, Section
 from helix_desktop.ui.chat.actions import OpenVersion
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import NoticeRow
-from helix_desktop.ui.timeline.card_texts import gist_bullets
+from helix_desktop.words.rewrites import gist_bullets
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

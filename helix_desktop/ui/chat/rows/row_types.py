@@ -11,7 +11,7 @@ from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem
-from helix_desktop.domain.tools import ApprovalKind, Excerpt, McpChange
+from helix_desktop.domain.tools import ApprovalKind, AutoRunChange, Excerpt, McpChange
 from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
@@ -248,6 +248,7 @@ class ToolRow(msgspec.Struct, frozen=True):
     question: Question | None = None
     reply: QuestionReply | None = None
     changes: CallChanges | None = None
+    auto_run: tuple[AutoRunChange, ...] = ()
     changed_files: ChangedFilesContent | None = None
     command: ShellCommand | None = None
     header_lines: int = 0

@@ -109,6 +109,7 @@ class ToolRows:
             subagent_session=output.subagent,
             subagent_status=_subagent_status(output),
             reply=output.reply,
+            auto_run=output.auto_run,
         )
         if output.digest:
             self._keys_by_digest.setdefault(output.digest, []).append(row.key)

@@ -21,13 +21,19 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.file_opening import may_run
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
+from helix_desktop.ui.chat.actions import PutAutoRun, SessionAction
 from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow, RevertOutcome
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.words.translation import Translator
 
 text = TextContext("Changes")
+tr = Translator("Changes")
+
+_AUTO_RUN = "auto_run"
 
 MakePlan = Callable[[WorkspaceChanges, str], Coroutine[Any, Any, RevertPlan]]
 
@@ -52,11 +58,41 @@ class ChangesController(QObject):
         actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
         actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
         context.window.banners.action_clicked.connect(self._on_banner_action)
+        context.views.chat.view.action_triggered.connect(self._on_chat_action)
         session_controller.updated.connect(self._on_update)
 
     def _on_update(self, update: Update) -> None:
         if isinstance(update, EventRecorded) and isinstance(update.recorded.event, UserSpoke):
             self._reverts.forget()
+
+    def _on_chat_action(self, action: SessionAction) -> None:
+        if isinstance(action, PutAutoRun):
+            self._start(self._put_auto_run(action), "what runs by itself")
+
+    async def _put_auto_run(self, action: PutAutoRun) -> None:
+        """Restore what was taken back of a call, or take it back."""
+        where = self._on_screen()
+        store = where[0].services.auto_run if where is not None else None
+        if where is None or store is None:
+            return
+        workspace, session_id = where
+        for kept_id in action.kept_ids:
+            await store.put(kept_id, found=action.found)
+        if action.kept_ids:
+            count = len(action.kept_ids)
+            what = (
+                tr.plural(count, "%n file restored.", "%n files restored.")
+                if action.found
+                else tr.plural(
+                    count, "%n file taken back. It is kept.", "%n files taken back. They are kept."
+                )
+            )
+            banner = Banner(
+                _AUTO_RUN, "info", what, "", workspace_id=workspace.id, session_id=session_id, is_brief=True
+            )
+            self._window.banners.show_banner(banner)
+        if action.paths:
+            await self._revert(RevertSelection((action.capture_id,), action.paths))
 
     def _on_banner_action(self, banner_id: str, action: str) -> None:
         done = self._reverts.take_undo(banner_id, action)

@@ -131,7 +131,11 @@ class ComposerController(QObject):
                 tr("The offline demo model answers"),
             )
         if workspace.is_read_only:
-            self.widget.editor.setPlaceholderText(tr("Read-only: folder not found"))
+            self.widget.editor.setPlaceholderText(
+                tr("Read-only: the data folder can't be written")
+                if self._services.data_dir.refusal
+                else tr("Read-only: folder not found")
+            )
         elif not workspace.is_trusted():
             self.widget.editor.setPlaceholderText(tr("Trust this folder to send messages"))
 

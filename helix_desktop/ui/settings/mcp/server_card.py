@@ -13,7 +13,9 @@ from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.ui.settings.mcp.texts import (
     STATE_COLORS,
+    consent_reason_text,
     consent_text,
+    start_files_text,
     state_text,
     token_count_tip,
     tools_cost_text,
@@ -71,6 +73,8 @@ class ServerCard(QFrame):
             label("", "note", wrap=True),
             label("", "mono", wrap=True),
         )
+        self._consent_reason = label("", "warn", wrap=True)
+        self._consent_files = label("", "note", wrap=True)
         self._consent = self._consent_box()
         self.tools, self.log, self.editor = ToolList(), LogView(), ServerEditor(tr("Save and start"))
         self._toggles = {
@@ -105,10 +109,14 @@ class ServerCard(QFrame):
     def _consent_box(self) -> QFrame:
         allow = PushButton(tr("Allow and start"), name="allow")
         allow.clicked.connect(self._give_consent)
-        words = label(tr("This configuration hasn't been approved."), "warn", wrap=True)
         box = card(
             column(
-                words, self._consent_summary, self._consent_details, row(allow, None), margins=(12, 9, 12, 10)
+                self._consent_reason,
+                self._consent_summary,
+                self._consent_details,
+                self._consent_files,
+                row(allow, None),
+                margins=(12, 9, 12, 10),
             ),
             "well",
         )
@@ -158,6 +166,8 @@ class ServerCard(QFrame):
         sentence, exactly = consent_text(report.config, folder)
         self._consent_summary.setText(sentence)
         self._consent_details.setText(exactly)
+        self._consent_reason.setText(consent_reason_text(report.config))
+        show_text(self._consent_files, start_files_text(report.start_files))
         self.tools.show_tools(report.tools)
         self.log.show_log(report.log)
         self._toggles["tools"].setText(

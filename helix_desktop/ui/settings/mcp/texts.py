@@ -10,11 +10,13 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.mcp.config_import import ServerDraft, is_secret_name, parse_server_configs
 from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: MCP")
 text = TextContext("Settings: MCP")
+_NAMED_FILES = 4
 _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
 
 _STATES = {
@@ -95,6 +97,39 @@ def consent_text(config: McpServerConfig, folder: str) -> tuple[str, str]:
         return summary, exactly
     summary = tr("Starts in {folder}, with your rights and outside the sandbox:", folder=config.cwd or folder)
     return summary, exactly
+
+
+def consent_reason_text(config: McpServerConfig) -> str:
+    """Return why the user is asked."""
+    if not config.consent_changes:
+        return tr("This configuration hasn't been approved.")
+    files = tuple(map(escape_invisible, config.consent_changes[:_NAMED_FILES]))
+    if not config.approved_ms:
+        return tr("Helix now checks the files of the workspace that a server runs: {files}.", files=files)
+    more = len(config.consent_changes) - len(files)
+    changed = tr("Files that it runs have changed since you approved it: {files}.", files=files)
+    return join_sentences(changed, tr.plural(more, "%n more.", "%n more.") if more else "")
+
+
+def start_files_text(start_files: tuple[str, ...]) -> str:
+    """Return what a server runs of the workspace, and what ends the consent; empty if it is nothing."""
+    files = [escape_invisible(path) for path in start_files if not path.endswith("/")]
+    folders = [
+        tr("the workspace") if path == "./" else escape_invisible(path)
+        for path in start_files
+        if path.endswith("/")
+    ]
+    return join_sentences(
+        tr("Of the workspace it runs {files}.", files=tuple(files[:_NAMED_FILES])) if files else "",
+        tr(
+            "You're asked again when such a file changes, or the agent changes anything in {folders}.",
+            folders=tuple(folders[:_NAMED_FILES]),
+        )
+        if folders
+        else tr("You're asked again when such a file changes.")
+        if files
+        else "",
+    )
 
 
 def endpoint_text(config: McpServerConfig) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, Switch
+from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
+from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.mirror import set_margins
@@ -15,13 +19,14 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Settings: Permissions")
 text = TextContext("Settings: Permissions")
 
+_LIST_PX = 180
 _SWITCHES = (
     (
         "sandbox",
         text("Run commands in a sandbox"),
         text(
-            "Commands can write only in the workspace, and can't read the keys and passwords in your home "
-            "folder. They can read all files of the workspace, such as .env."
+            "Commands can write only in the workspace, and read all its files, such as .env. Of your home "
+            "folder they see only the listed toolchains and caches, and what the project is built with."
         ),
     ),
     (
@@ -43,6 +48,9 @@ class SandboxGroup(QWidget):
     changed = Signal(str, bool)
     """Which of `sandbox`, `network` and `fetch` is to be on or off."""
 
+    home_names_changed = Signal(list)
+    """The names of files and folders of the home folder that commands are to see."""
+
     def __init__(self) -> None:
         super().__init__()
         self.switches: dict[str, Switch] = {}
@@ -59,10 +67,50 @@ class SandboxGroup(QWidget):
             below = label(translate(note), "faint", wrap=True)
             set_margins(below, SWITCH_TEXT_X, 0, 0, 0)
             part = QWidget()
-            part.setLayout(column(switch, below, gap=1))
+            home_list = (self._home_list(),) if name == "sandbox" else ()
+            part.setLayout(column(switch, below, *home_list, gap=1))
             body.addWidget(part)
             self._parts[name] = part
         self.setLayout(column(label(tr("Agent access"), "strong"), card(body), gap=8))
+
+    def _home_list(self) -> QWidget:
+        self.home_link = PushButton(tr("Home folder: what commands see…"), "link", name="home_names")
+        self.home_names = TextArea()
+        self.home_names.setAccessibleName(tr("Files and folders of your home folder that commands see"))
+        self.home_names.setTabChangesFocus(True)
+        self.home_names.setFixedHeight(_LIST_PX)
+        self.home_save = PushButton(tr("Save"), name="save_home_names")
+        self.home_reset = PushButton(tr("Restore defaults"), "link", name="reset_home_names")
+        note = label(
+            tr("One name per line, for all workspaces. Known places of keys, such as .ssh, stay hidden."),
+            "faint",
+            wrap=True,
+        )
+        buttons = row(self.home_reset, self.home_save, gap=8)
+        editor = QWidget()
+        editor.setLayout(column(self.home_names, note, row(None, buttons), gap=6))
+        editor.hide()
+        self.home_link.clicked.connect(lambda: editor.setVisible(editor.isHidden()))
+        self.home_save.clicked.connect(self._save_home_names)
+        self.home_reset.clicked.connect(lambda: self._show_names(DEFAULT_HOME_NAMES))
+        whole = QWidget()
+        whole.setLayout(column(row(self.home_link, None), editor, gap=4))
+        set_margins(whole, SWITCH_TEXT_X, 0, 0, 0)
+        return whole
+
+    def show_home_names(self, names: Sequence[str]) -> None:
+        """Show what commands see of the home folder, unless the user is changing it."""
+        if not self.home_names.document().isModified():
+            self._show_names(names)
+            self.home_names.document().setModified(False)
+
+    def _show_names(self, names: Sequence[str]) -> None:
+        self.home_names.setPlainText("\n".join(sorted(names)))
+        self.home_names.document().setModified(True)
+
+    def _save_home_names(self) -> None:
+        self.home_names.document().setModified(False)
+        self.home_names_changed.emit(self.home_names.toPlainText().splitlines())
 
     @property
     def status_text(self) -> str:

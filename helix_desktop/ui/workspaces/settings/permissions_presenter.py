@@ -12,6 +12,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.permissions.home_folder import home_changes
 from helix_desktop.domain.permissions.rules import parse_rule, rule_names
 from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext
@@ -64,6 +65,9 @@ class PermissionsPresenter(QObject):
         page.undo_requested.connect(self._undo)
         page.form.submitted.connect(self._add_rule)
         page.sandbox.changed.connect(lambda name, on: start(self._grant(name, on), "grant"))
+        page.sandbox.home_names_changed.connect(
+            lambda names: start(self._save_home_names(names), "home folder")
+        )
         page.demo_calls_changed.connect(self._set_demo_calls)
         page.trust_requested.connect(lambda trusted: start(self._trust(trusted), "trust"))
 
@@ -159,6 +163,15 @@ class PermissionsPresenter(QObject):
             record = self._services.registry.get(workspace_id)
             on = {"sandbox": record.sandbox, "network": record.network, "fetch": record.fetch}
             self._page.sandbox.show_sandbox(on, text, is_confined)
+            self._page.sandbox.show_home_names(self._services.settings.home_names)
+
+    async def _save_home_names(self, names: Sequence[str]) -> None:
+        shown, hidden = home_changes(names)
+        settings = self._services.settings
+        await self._services.save_settings(
+            msgspec.structs.replace(settings, home_shown=shown, home_hidden=hidden)
+        )
+        await self._show_sandbox()
 
     async def _grant(self, name: Grant, is_granted: bool) -> None:
         await self._services.tools.set_grant(self._active_workspace.id, name, is_granted)

@@ -95,3 +95,24 @@ def test_hostile_answers_leave_the_rows_around_them_as_they_are(
     view.viewport().grab()
     assert _words(view, 0) == "A question"
     assert _words(view, 3)
+
+
+@pytest.mark.expect_errors("A row can't be shown as it is")
+@pytest.mark.parametrize("method", ["__init__", "_paint"])
+def test_words_of_a_row_that_failed_are_found_and_copied(
+    method: str, view: ChatView, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ToolCard, method, _fail)
+    _show(view, qtbot)
+    qtbot.waitUntil(lambda: _NOTE in _words(view, 1))
+    finder = view.finder
+    for words, row in (("notes.txt", 1), ("question", 0), ("answer", 2), ("read_file", 1)):
+        with qtbot.waitSignal(finder.finished, timeout=10_000) as found:
+            finder.find(words, 1)
+        assert found.args == [True], words
+        assert finder.current is not None
+        assert finder.current[0].row == row
+    view.viewport().grab()
+    view.select_all()
+    assert "notes.txt" in view.selected_text()
+    assert "A question" in view.selected_text()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,8 +24,10 @@ from helix_desktop.domain.events.rewrite_kinds import (
     RewriteKind,
     SweepReason,
 )
-from helix_desktop.domain.events.summary import HandoverDiscarded, ObservationsPlaced
+from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
+from tests.support import session_rewrites
+from tests.support.histories import conversation_with
 from tests.support.store.stored_kinds import holds
 
 FOLDER = Path(__file__).parents[3] / "golden" / "events"
@@ -242,6 +246,32 @@ class DiscardedBefore(msgspec.Struct, frozen=True, tag_field="kind", tag="handov
     unpriced: int | None = None
 
 
+HandoverBefore = msgspec.defstruct(
+    "HandoverBefore",
+    [
+        (field.name, field.type)
+        if field.default is msgspec.NODEFAULT
+        else (field.name, field.type, field.default)
+        for field in msgspec.structs.fields(HandoverMade)
+        if field.name != "checkpoint"
+    ],
+    frozen=True,
+    omit_defaults=True,
+    tag_field="kind",
+    tag="handover-made",
+)
+_KINDS_BEFORE = {HandoverMade: HandoverBefore, HandoverDiscarded: DiscardedBefore}
+_RECORDED_BEFORE = msgspec.defstruct(
+    "RecordedBefore",
+    [
+        ("seq", int),
+        ("at", int),
+        ("event", reduce(or_, (_KINDS_BEFORE.get(kind, kind) for kind in get_args(Event)))),
+    ],
+)
+"""An event as releases before checkpoints read it."""
+
+
 def test_a_release_before_checkpoints_skips_one() -> None:
     """It reads calls that came to nothing, and counts what they spent; an unknown kind would be damage."""
     row = next(row for row in FILES["v26-checkpoints"] if "prepared" in row["event"])
@@ -254,3 +284,28 @@ def test_a_release_before_checkpoints_skips_one() -> None:
     assert (prepared.handover.upto, prepared.history, prepared.read) == (2, 40_210, 8_300)
     assert transcript.window.handover is not None
     assert transcript.window.handover[1].checkpoint == 3
+
+
+def test_a_release_before_checkpoints_opens_a_session_with_them() -> None:
+    """It reads each event of the log, as the store holds it, and sends the same request."""
+    simulator = conversation_with(4)
+    session_rewrites.write_checkpoint(simulator)
+    simulator.send_message("And then?")
+    simulator.step("Then this.", 0)
+    handover = simulator.hand_over(0)
+    assert handover is not None
+    made = max(simulator.transcript.rewrites.handovers)
+    simulator.record(msgspec.structs.replace(handover, checkpoint=1, replaces=(made,)))
+    session_rewrites.write_checkpoint(simulator, "It is done")
+    before = Transcript()
+    for stored in map(msgspec.msgpack.encode, simulator.log):
+        read_then = msgspec.msgpack.decode(stored, type=_RECORDED_BEFORE)
+        before.apply(msgspec.convert(msgspec.to_builtins(read_then), RecordedEvent))
+    assert len(simulator.transcript.checkpoints) == 2
+    assert before.checkpoints == {}
+    requests = [
+        project(transcript, simulator.policy, simulator.frame).request
+        for transcript in (simulator.transcript, before)
+    ]
+    assert requests[0] == requests[1]
+    assert before.spending == simulator.transcript.spending

@@ -94,3 +94,53 @@ def test_twenty_thousand_names_are_looked_up(line: str) -> None:
     finally:
         sys.setprofile(None)
     assert calls < 400
+
+
+@pytest.mark.parametrize(
+    "line", ["a*b{}", "*mid{}*", "dir/sub{}/*.o", "**/x{}/y", "[ab]{}*", "?{}?", "{}*\\*x", "!*odd{}*"]
+)
+def test_twenty_thousand_odd_globs_are_looked_up(line: str) -> None:
+    """Those are tried on a path whose rarest letters in a row it has: a few of them, not all."""
+    rules = IgnoreRules("\n".join(line.format(at) for at in range(20_000)))
+    rules.ignores(("warm",))
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        rules.ignores(("src", "module", "file.py"))
+        rules.ignores(("dir", "sub7", "x12345.o"))
+    finally:
+        sys.setprofile(None)
+    assert calls < 20_000  # not one for each rule; a pattern that is tried is compiled by some 700
+
+
+@given(
+    lines=st.lists(
+        st.tuples(st.sampled_from(PIECES), patterns).map(lambda drawn: [*drawn[1], drawn[0] * 2]), max_size=3
+    ),
+    files=paths,
+    ignores_case=st.booleans(),
+)
+def test_many_rules_mean_what_few_mean(
+    lines: list[list[str]], files: list[list[str]], ignores_case: bool
+) -> None:
+    """The look-up by letters leaves out only rules that would not fit."""
+    text = "\n".join(line for group in lines for line in group)
+    padding = "\n".join(f"*no*such{at}*name*" for at in range(100))
+    few, many = IgnoreRules(text, ignores_case), IgnoreRules(f"{padding}\n{text}", ignores_case)
+    for parts in files:
+        for names in (parts, [name.upper() for name in parts]):
+            assert few.ignores(names) == many.ignores(names)
+            assert few.verdict("/".join(names)) == many.verdict("/".join(names))
+
+
+def test_letters_that_stand_for_others_are_not_required() -> None:
+    """The Kelvin sign is a k where case is ignored, a dotless i an i: no file of that name is let through."""
+    padding = "\n".join(f"*no*such{at}*name*" for at in range(100))
+    for glob, name in (("*k?y*", "my\u212aeys"), ("*s?cret*", "a\u017fecrets"), ("*?id*", "g\u0131ds")):
+        few, many = IgnoreRules(glob, True), IgnoreRules(f"{glob}\n{padding}", True)
+        assert few.verdict(name) == many.verdict(name)

@@ -195,6 +195,8 @@ def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "alias g=git\ng push", "sh -c 'alias g=git\ng push'", "ln -s $(which git) g; ./g push",
+        "cp /usr/bin/git g && ./g push", "hash -p /usr/bin/git g; g push",
         "echo push | xargs git", "echo push origin | xargs -r -n1 -- git", "xargs -a words git",
         "xargs git < f",
         "xargs -I{} git {} < f", "xargs -I % git -C . % < f", "parallel git ::: push", "parallel git < f",

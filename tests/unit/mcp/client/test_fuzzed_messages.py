@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import CallToolResult, ListToolsResult
 
-from helix_desktop.mcp.client.message_repair import read_message, repair_result
+from helix_desktop.mcp.client.message_repair import read_messages, repair_result
 from helix_desktop.mcp.client.tool_results import to_tool_result
 
 JSON = st.recursive(
@@ -55,7 +55,7 @@ ENVELOPE = st.fixed_dictionaries(
 def test_any_line_is_a_message_or_none(envelope: dict[str, Any], cut: int, noise: bytes) -> None:
     line = json.dumps(envelope).encode()
     for broken in (line, line[:-cut], line[:cut] + noise + line[cut:]):
-        read_message(broken)
+        read_messages(broken)
 
 
 @given(

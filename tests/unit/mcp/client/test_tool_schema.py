@@ -95,3 +95,78 @@ def test_any_json_becomes_a_schema_or_has_a_reason(schema: dict[str, Any]) -> No
     assert isinstance(result.get("required", []), list)
     json.dumps(result, allow_nan=True)
     assert clean_schema(result, str) == result
+
+
+def references_in(value: Any) -> list[str]:
+    """Return all references of a schema."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    own = [value["$ref"]] if isinstance(value, dict) and isinstance(value.get("$ref"), str) else []
+    return [*own, *(reference for part in parts for reference in references_in(part))]
+
+
+@pytest.mark.parametrize(
+    ("definitions", "reference"),
+    [
+        ({}, "#"),
+        ({}, "#/properties/a"),
+        ({}, "#/properties"),
+        ({"Loop": {"$ref": "#/$defs/Loop"}}, "#/$defs/Loop"),
+        ({"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}, "#/$defs/A"),
+        (
+            {
+                "Branch": {"properties": {"leaf": {"$ref": "#/$defs/Leaf"}}},
+                "Leaf": {"properties": {"on": {"items": {"$ref": "#/$defs/Branch"}}}},
+            },
+            "#/$defs/Branch",
+        ),
+        ({"Out": {"properties": {"in": {"anyOf": [{"$ref": "#/$defs/Out"}]}}}}, "#/$defs/Out/properties/in"),
+    ],
+)
+def test_references_in_a_circle_come_to_an_end(definitions: dict[str, Any], reference: str) -> None:
+    schema = {"$defs": definitions, "properties": {"a": {"$ref": reference}}}
+    result = clean_schema(schema, str)
+
+    def unfold(part: Any, steps: int) -> None:
+        assert steps < 40, "it goes in a circle"
+        for found in references_in(part):
+            place = result
+            for step in found.removeprefix("#").split("/")[1:]:
+                place = place[step]
+            unfold(place, steps + 1)
+
+    unfold(result, 0)
+
+
+def test_a_tree_keeps_its_first_level_and_says_what_is_below() -> None:
+    node = {
+        "type": "object",
+        "properties": {
+            "value": {"type": "integer"},
+            "below": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+        },
+    }
+    result = clean_schema({"$defs": {"Node": node}, "properties": {"a": {"$ref": "#/$defs/Node"}}}, str)
+    assert result["properties"]["a"] == {"$ref": "#/$defs/Node"}
+    below = result["$defs"]["Node"]["properties"]["below"]
+    assert below["items"] == {"type": "object", "description": "Has the form of Node."}
+
+
+def test_arguments_behind_a_reference_stand_at_the_top() -> None:
+    arguments = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+    result = clean_schema({"$ref": "#/definitions/Args", "definitions": {"Args": arguments}}, str)
+    assert result["properties"] == {"q": {"type": "string"}}
+    assert result["required"] == ["q"]
+    assert "$ref" not in result
+
+
+def test_a_reference_to_what_is_left_out_is_left_out() -> None:
+    schema = {"oneOf": [{"type": "object"}], "properties": {"a": {"$ref": "#/oneOf/0"}}}
+    assert clean_schema(schema, str)["properties"] == {"a": {}}
+
+
+def test_a_chain_without_end_is_refused_with_the_reason() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5_000):
+        deep = {"items": deep}
+    with pytest.raises(ValueError, match="nested too deeply"):
+        clean_schema({"properties": {"a": deep}}, str)

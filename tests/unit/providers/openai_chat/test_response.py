@@ -310,3 +310,17 @@ def test_thinking_between_tags_is_no_text_and_stays_in_what_is_sent_back() -> No
     assert (answer.text, answer.reasoning) == ("Done.", "a plan")
     assert answer.verbatim is not None
     assert answer.verbatim["message"]["content"] == "<think>a plan</think>\n\nDone."
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        {"refusal": "I can't help with that."},
+        {"content": [{"type": "refusal", "refusal": "I can't help with that."}]},
+        {"refusal": "I can't help with that.", "tool_calls": [piece(0, "x", "read", A)]},
+    ],
+)
+@pytest.mark.parametrize("finish", ["stop", "tool_calls"])
+def test_a_refusal_is_one_whatever_the_finish_reason(delta: Piece, finish: str) -> None:
+    answer = assemble(delta, {"refusal": None}, finish=finish)
+    assert (answer.text, answer.stop, answer.calls) == ("I can't help with that.", "refusal", ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,20 +117,24 @@ async def test_a_folder_that_looks_like_a_bare_checkout_is_not_obeyed(tmp_path: 
 
 
 @pytest.mark.parametrize("find", [find_bwrap, find_landlock])
-async def test_looking_writes_nothing_in_any_sandbox(
-    tmp_path: Path, find: Callable[[], Sandbox | None]
-) -> None:
+async def test_looking_writes_nothing_in_any_sandbox(find: Callable[[], Sandbox | None]) -> None:
     """A linked worktree, whose git folder is where no sandbox shows anything else."""
     sandbox = find()
     if sandbox is None:
         pytest.skip("it does not work here")
-    make_checkout(tmp_path / "main", {"a": "1\n"})
-    git(tmp_path / "main", "worktree", "add", "-q", "-b", "fix/it", str(tmp_path / "side"))
-    (tmp_path / "side" / "a").touch()
-    index = tmp_path / "main" / ".git" / "worktrees" / "side" / "index"
+    # Landlock lets everybody write to /dev/shm, where the tests may lie.
+    with tempfile.TemporaryDirectory() as folder:
+        await _look_at_a_worktree(Path(folder), sandbox)
+
+
+async def _look_at_a_worktree(folder: Path, sandbox: Sandbox) -> None:
+    make_checkout(folder / "main", {"a": "1\n"})
+    git(folder / "main", "worktree", "add", "-q", "-b", "fix/it", str(folder / "side"))
+    (folder / "side" / "a").touch()
+    index = folder / "main" / ".git" / "worktrees" / "side" / "index"
     before = index.read_bytes()
-    program = GitProgram(tmp_path / "side", os.environ, SandboxProvider(lambda: sandbox), ToolGrants)
+    program = GitProgram(folder / "side", os.environ, SandboxProvider(lambda: sandbox), ToolGrants)
     status = await read_status(program)
-    assert status == GitStatus("fix/it", worktree="side", main_folder=str(tmp_path / "main"))
+    assert status == GitStatus("fix/it", worktree="side", main_folder=str(folder / "main"))
     assert index.read_bytes() == before
     assert (await program.run(("init", "inside"), 10)).problem == "failed"

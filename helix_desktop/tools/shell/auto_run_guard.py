@@ -1,0 +1,699 @@
+"""After a command: takes out what it planted for git, keeps it, and says what else runs by itself.
+
+A command in the sandbox may write anywhere in the workspace, and git, an editor or a shell outside would run
+what it wrote there. What git would run or follow is compared with what was there before the command. What is
+new is taken out before anything else runs, and kept byte for byte, so that the user can restore it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import stat
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.permissions.auto_run import WAITING_NAMES, auto_run_kind
+from helix_desktop.domain.tools import AutoRunChange
+from helix_desktop.domain.translatable_text import TextContext, system_reason
+from helix_desktop.tools.shell.git_config import (
+    GitSetting,
+    InvalidConfig,
+    parse_git_config,
+    without_settings,
+)
+
+text = TextContext("Tools")
+log = logging.getLogger(__name__)
+
+_FILE_CAP = 16 * 1024 * 1024  # bytes that are read of one file
+_RACY_NS = 100_000_000  # a folder that changed so shortly before it was read may change unseen
+_MAX_ROUNDS = 5
+_MAX_REASON = 300  # characters
+_GIT = ".git"
+_GITDIR = b"gitdir: "
+_CONFIGS = ("config", "config.worktree", "sequencer/opts")
+_TODO = "rebase-merge/git-rebase-todo"
+_STRATEGY = "rebase-merge/strategy"
+_LINKED = ("hooks", "rebase-merge", "sequencer")
+"""Folders in a git folder: one that is a link makes git read another one."""
+_EXEC = re.compile(rb"[ \t]*(?:exec|x)(?:[ \t]|$)")
+_USER_CONFIGS = (".gitconfig", ".config/git/config")
+_SYSTEM_CONFIG = Path("/etc/gitconfig")
+_TEMPLATES = Path("/usr/share/git-core/templates")
+_HOOK_NAME = re.compile(r"(?:[a-z0-9]+-)+[a-z0-9]+|update")
+# What is built or fetched has files of these kinds of its own, and nobody opens it in an editor.
+_BUILT = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", "site-packages", ".tox"})
+
+_Kind = Literal["config", "hook", "pointer", "commondir", "todo", "strategy", "folder", "other"]
+_Form = Literal["", "file", "link", "special"]
+
+
+class _Content(msgspec.Struct, frozen=True):
+    """What is at a path: nothing (``), the bytes of a file, where a link leads, or another kind of file."""
+
+    form: _Form = ""
+    data: bytes = b""
+    mode: int = 0
+    stamp: tuple[int, ...] = ()
+    """Of a file that is too large to be read."""
+
+    @property
+    def is_executable(self) -> bool:
+        return self.form == "link" or bool(self.mode & 0o111)
+
+
+_NOTHING = _Content()
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """A change that is kept: what the command left, and what is there without it."""
+
+    path: str
+    kind: _Kind
+    reasons: tuple[str, ...]
+    at_ms: int
+    found: _Content
+    without: _Content
+
+
+@dataclass
+class AutoRunState:
+    """What runs by itself in a workspace, by its path: at one moment."""
+
+    git: dict[str, tuple[_Kind, _Content]] = field(default_factory=dict)
+    other: dict[str, _Content] = field(default_factory=dict)
+    tops: dict[str, str] = field(default_factory=dict)
+    """Git folders with the folder that each belongs to."""
+
+
+class AutoRunGuard:
+    """The guard of one workspace, for all its sessions and commands. Everything blocks, in any thread.
+
+    `folder` is where what was taken out is kept: one folder each, with its content as it was.
+    """
+
+    def __init__(self, root: Path, home: Path | None = None, folder: Path | None = None) -> None:
+        """Without a `folder`, a new temporary one is used, which stays."""
+        self.root = Path(os.path.realpath(root))
+        self._home = Path(os.path.realpath(home or Path.home()))
+        self._folder = folder
+        self._lock = threading.RLock()
+        self._tree = _FolderTree(str(self.root))
+        self._running: dict[int, AutoRunState] = {}
+        self._not_reported: tuple[AutoRunChange, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Where what was taken out is kept. Raises OSError."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="helix-desktop-taken-out-"))
+        return self._folder
+
+    def wait(self) -> None:
+        """Return once nothing is being taken out: what git does before that could run it."""
+        with self._lock:
+            pass
+
+    def begin(self) -> AutoRunState:
+        """Return what runs by itself before a command; `end` follows in any case."""
+        with self._lock:
+            state = self._look()
+            self._running[id(state)] = state
+            return state
+
+    def end(self, before: AutoRunState, takes_out: bool = True) -> tuple[AutoRunChange, ...]:
+        """Take out what a command planted for git; return that, and what else the next step waits for.
+
+        Without `takes_out` nothing is taken out. What was found earlier for nobody comes along.
+        """
+        with self._lock:
+            self._running.pop(id(before), None)
+            changes, self._not_reported = [*self._not_reported], ()
+            now = self._look()
+            for _ in range(_MAX_ROUNDS):  # what is taken out may have hidden more
+                found = list(self._planted(before, now))
+                changes += [self._take_out(entry) if takes_out else self._kept(entry) for entry in found]
+                if not found or not takes_out or any(change.outcome == "failed" for change in changes):
+                    break
+                now = self._look()
+            changes += [self._kept(entry) for entry in self._waiting(before, now)]
+            return tuple(changes)
+
+    def report_later(self, changes: Iterable[AutoRunChange]) -> None:
+        """Have the next command report what was found after one that was cut off."""
+        with self._lock:
+            self._not_reported = (*self._not_reported, *changes)
+
+    def put(self, kept_id: str, *, found: bool) -> None:
+        """Put what a command left back (`found`), or take it out again; what is there now is kept beside.
+
+        Raises InvalidInput if that can't be done.
+        """
+        with self._lock:
+            entry = self._entry(kept_id)
+            content = entry.found if found else entry.without
+            try:
+                with _held_parent(self.root, entry.path, create=bool(content.form)) as (parent, name):
+                    if entry.found.stamp:
+                        (_put_back if found else _set_aside)(parent, name, entry)
+                    else:
+                        present = _read_at(parent, name)
+                        if not any(_same(present, known) for known in (entry.found, entry.without)):
+                            self._keep_content(kept_id, f"replaced-{time.time_ns()}", present)
+                        _write_at(parent, name, content)
+            except OSError as error:
+                if content.form or not isinstance(error, FileNotFoundError):
+                    raise InvalidInput(
+                        text("{file} could not be restored.", file=entry.path), system_reason(error)
+                    ) from error
+            for state in self._running.values():  # the user's decision holds for commands that still run
+                if entry.kind == "other":
+                    state.other[entry.path] = content
+                else:
+                    state.git[entry.path] = (entry.kind, content)
+
+    def kept_place(self, kept_id: str) -> Path:
+        """Return the file that holds what was taken out."""
+        return self.folder / kept_id / "content"
+
+    # What is there
+
+    def _look(self) -> AutoRunState:
+        folders = self._tree.folders()
+        state = AutoRunState()
+        git_folders: dict[str, None] = {}
+        tops = [folder for folder, names in folders.items() if _GIT in names]
+        tops += [str(parent) for parent in self.root.parents if os.path.lexists(parent / _GIT)]
+        for folder, names in folders.items():
+            if "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names.keys()):
+                git_folders[folder] = None
+        for top in tops:
+            self._see(state, os.path.join(top, _GIT), "pointer")
+            for folder in _led_to(top):
+                git_folders[folder] = None
+                state.tops.setdefault(folder, top)
+        configs = [(os.path.join(folder, name), folder) for folder in git_folders for name in _CONFIGS]
+        for folder in git_folders:
+            self._see_git_folder(state, folder)
+        for config in (*(self._home / name for name in _USER_CONFIGS), _SYSTEM_CONFIG):
+            configs += [(str(config), folder) for folder in git_folders or (str(self.root),)]
+        self._follow(state, configs, tops)
+        for folder, names in folders.items():
+            if not _BUILT.isdisjoint(folder.split(os.sep)):
+                continue
+            for name in names:
+                if name.casefold() in WAITING_NAMES:
+                    self._see_waiting(state, os.path.join(folder, name))
+        return state
+
+    def _see_git_folder(self, state: AutoRunState, folder: str) -> None:
+        for name in _CONFIGS:
+            self._see(state, os.path.join(folder, name), "config")
+        self._see(state, os.path.join(folder, _TODO), "todo")
+        self._see(state, os.path.join(folder, _STRATEGY), "strategy")
+        self._see(state, os.path.join(folder, "commondir"), "commondir")
+        for name in _LINKED:
+            self._see(state, os.path.join(folder, name), "folder")
+        self._see_hooks(state, os.path.realpath(os.path.join(folder, "hooks")), is_own=True)
+
+    def _see_hooks(self, state: AutoRunState, folder: str, *, is_own: bool) -> None:
+        """See the hooks in a folder; one that is git's `own` has nothing else in it."""
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                is_hook = is_own or _HOOK_NAME.fullmatch(entry.name)
+                if is_hook and not entry.name.endswith(".sample") and not entry.is_dir(follow_symlinks=False):
+                    self._see(state, entry.path, "hook")
+
+    def _see(self, state: AutoRunState, path: str, kind: _Kind) -> None:
+        relative = self._relative(path)
+        if relative is not None and relative not in state.git:
+            content = _read(path)
+            if content.form and not stat.S_ISDIR(content.mode):
+                state.git[relative] = (kind, content)
+
+    def _see_waiting(self, state: AutoRunState, path: str) -> None:
+        if os.path.isdir(path) and not os.path.islink(path):
+            with suppress(OSError), os.scandir(path) as entries:
+                for entry in entries:
+                    self._see_waiting(state, entry.path)
+            return
+        relative = self._relative(path)
+        kind = auto_run_kind(relative) if relative is not None else None
+        if relative is not None and kind is not None and kind.waits:
+            state.other[relative] = _read(path)
+
+    def _relative(self, path: str) -> str | None:
+        """Return a path in the workspace; None for one outside."""
+        top = os.path.join(str(self.root), "")
+        return path[len(top) :].replace(os.sep, "/") if path.startswith(top) else None
+
+    def _follow(self, state: AutoRunState, configs: list[tuple[str, str]], tops: list[str]) -> None:
+        """See what configurations include, and where they have hooks; each with its git folder."""
+        seen, parsed = set[tuple[str, str]](), dict[str, list[GitSetting]]()
+        while configs:
+            pair = configs.pop()
+            if pair in seen:
+                continue
+            seen.add(pair)
+            config, folder = pair
+            if config not in parsed:
+                try:
+                    parsed[config] = parse_git_config(_read_through(config))
+                except InvalidConfig:
+                    parsed[config] = []
+            for setting in parsed[config]:
+                if setting.value is None or "\0" in setting.value:
+                    continue
+                name = self._expanded(setting.value.encode("latin-1").decode(errors="surrogateescape"))
+                if setting.section in ("include", "includeif") and setting.key == "path":
+                    path = os.path.realpath(os.path.join(os.path.dirname(config), name))
+                    self._see(state, path, "config")
+                    configs.append((path, folder))
+                elif (setting.section, setting.key) == ("core", "hookspath"):
+                    for top in (state.tops.get(folder), folder, *(tops if folder not in state.tops else ())):
+                        if top is not None:
+                            place = os.path.realpath(os.path.join(top, name))
+                            self._see_hooks(state, place, is_own=False)
+
+    def _expanded(self, name: str) -> str:
+        return str(self._home / name[2:]) if name.startswith("~/") else os.path.expanduser(name)
+
+    # What is new
+
+    def _planted(self, before: AutoRunState, now: AutoRunState) -> Iterator[_Entry]:
+        for path, (kind, content) in now.git.items():
+            former = before.git.get(path, (kind, _NOTHING))[1]
+            if content != former:
+                entry = self._judged(path, kind, content, former)
+                if entry is not None:
+                    yield entry
+
+    def _judged(self, path: str, kind: _Kind, content: _Content, former: _Content) -> _Entry | None:
+        """Return what has to be taken out of a file that is new or changed; None: nothing."""
+        reasons: tuple[str, ...] = ()
+        without = former
+        if content.form == "special":
+            reasons = ("not a regular file",)
+        elif content.form == "link" and not (kind == "pointer" and self._is_own_pointer(path, content)):
+            reasons = (f"link to {_words(content.data)}",)
+        elif kind == "config":
+            reasons, without = self._judged_config(path, content, former)
+        elif kind == "todo":
+            reasons, without = _judged_todo(content, former)
+        elif kind == "hook":
+            if content.is_executable and not self._is_template(path, content):
+                reasons = ("a program that git runs",)
+        elif kind == "commondir":
+            if not self._is_own_common(path, content):
+                reasons = (f"commondir: {_words(content.data)}",)
+        elif kind == "pointer":
+            if not self._is_own_pointer(path, content):
+                reasons = (_words(content.data),)
+        elif kind == "strategy" and b"/" in content.data:
+            reasons = (f"strategy: {_words(content.data)}",)
+        if not reasons:
+            return None
+        return _Entry(path, kind, reasons, time.time_ns() // 1_000_000, content, without)
+
+    def _judged_config(
+        self, path: str, content: _Content, former: _Content
+    ) -> tuple[tuple[str, ...], _Content]:
+        try:
+            settings = parse_git_config(content.data)
+        except InvalidConfig:
+            return ("git can't read it",), former
+        try:
+            earlier = parse_git_config(former.data)
+        except InvalidConfig:
+            earlier = []
+        known = Counter(map(_meaning, earlier))
+        planted = []
+        for setting in settings:
+            if not (setting.names_program or self._is_elsewhere(path, setting)):
+                continue
+            if known[_meaning(setting)]:
+                known[_meaning(setting)] -= 1
+            else:
+                planted.append(setting)
+        if not planted:
+            return (), content
+        data = without_settings(content.data, planted)
+        names = {(setting.section, setting.subsection, setting.key) for setting in planted}
+        for setting in earlier:  # what stood in the place of another value stands there again
+            if (setting.section, setting.subsection, setting.key) in names and known[_meaning(setting)] > 0:
+                known[_meaning(setting)] -= 1
+                data += _written(setting, former.data)
+        return tuple(setting.line[:_MAX_REASON] for setting in planted), _with_data(content, data)
+
+    def _is_elsewhere(self, path: str, setting: GitSetting) -> bool:
+        """Return True for a work tree outside the workspace."""
+        if (setting.section, setting.key) != ("core", "worktree") or not setting.value:
+            return False
+        name = setting.value.encode("latin-1").decode(errors="surrogateescape")
+        place = os.path.realpath(os.path.join(self.root, os.path.dirname(path), name))
+        return Path(place) != self.root and self._relative(place) is None
+
+    def _is_own_common(self, path: str, content: _Content) -> bool:
+        """Return True for the `commondir` of a linked work tree: it leads to the repository it is in."""
+        folder = (self.root / path).parent
+        target = os.path.realpath(folder / _name(content.data))
+        return folder.parent.name == "worktrees" and target == os.path.realpath(folder.parent.parent)
+
+    def _is_own_pointer(self, path: str, content: _Content) -> bool:
+        """Return True for the `.git` file of a submodule, or of a linked work tree that is known there."""
+        file = self.root / path
+        if content.form == "file" and not content.data.startswith(_GITDIR):
+            return True  # git refuses it
+        target = Path(os.path.realpath(file.parent / _name(content.data.removeprefix(_GITDIR))))
+        if target.parent.name == "worktrees":
+            back = os.path.realpath(target / _name(_read_through(str(target / "gitdir"))))
+            return back == os.path.realpath(file)
+        for folder in target.parents:
+            if folder.name == _GIT:
+                inside = target.relative_to(folder).parts
+                return "modules" in inside[:3:2] and (
+                    inside[0] != "modules" or file.is_relative_to(folder.parent)
+                )
+        return False
+
+    def _is_template(self, path: str, content: _Content) -> bool:
+        """Return True for a hook that `git init` copied from the user's own templates."""
+        folders = [_TEMPLATES]
+        for name in _USER_CONFIGS:
+            with suppress(InvalidConfig):
+                folders += [
+                    Path(self._expanded(setting.value))
+                    for setting in parse_git_config(_read_through(str(self._home / name)))
+                    if (setting.section, setting.key) == ("init", "templatedir") and setting.value
+                ]
+        outside = (folder for folder in folders if self._relative(os.path.realpath(folder)) is None)
+        name = path.rpartition("/")[2]
+        return any(_read(str(folder / "hooks" / name)).data == content.data for folder in outside)
+
+    def _waiting(self, before: AutoRunState, now: AutoRunState) -> Iterator[_Entry]:
+        for path, content in now.other.items():
+            former = before.other.get(path, _NOTHING)
+            if not _same(content, former):
+                yield _Entry(path, "other", (), time.time_ns() // 1_000_000, content, former)
+
+    # Taking out, and keeping
+
+    def _take_out(self, entry: _Entry) -> AutoRunChange:
+        change = self._kept(entry)
+        if not change.kept_id:
+            return msgspec.structs.replace(change, outcome="failed")
+        try:
+            with _held_parent(self.root, entry.path) as (parent, name):
+                if entry.found.stamp:  # it is too large to be copied
+                    _set_aside(parent, name, entry)
+                else:
+                    _write_at(parent, name, entry.without)
+        except OSError:
+            log.warning("%s could not be taken out", entry.path, exc_info=True)
+            return msgspec.structs.replace(change, outcome="failed")
+        return msgspec.structs.replace(change, outcome="removed")
+
+    def _kept(self, entry: _Entry) -> AutoRunChange:
+        """Keep what there is with and without a change; return it, without an id if that failed."""
+        kept_id = secrets.token_hex(8)
+        try:
+            self._keep(kept_id, entry)
+        except OSError:
+            log.warning("%s could not be kept", entry.path, exc_info=True)
+            kept_id = ""
+        kind = auto_run_kind(entry.path)
+        effect = kind.effect if kind is not None and not entry.reasons else ""
+        return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
+
+    def _keep(self, kept_id: str, entry: _Entry) -> None:
+        self._keep_content(kept_id, "content", entry.found)
+        _store(self.folder / kept_id / "entry.json", msgspec.json.encode(entry))
+
+    def _keep_content(self, kept_id: str, name: str, content: _Content) -> None:
+        folder = self.folder / kept_id
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _store(folder / name, content.data)
+
+    def _entry(self, kept_id: str) -> _Entry:
+        try:
+            if not re.fullmatch("[0-9a-f]{16}", kept_id):
+                raise FileNotFoundError
+            return msgspec.json.decode((self.folder / kept_id / "entry.json").read_bytes(), type=_Entry)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise InvalidInput(
+                text("What was taken out is no longer kept."),
+                fix=text("It was in {folder}.", folder=str(self.folder)),
+            ) from error
+
+
+class _FolderTree:
+    """The folders of a workspace with their names that matter; a folder is read again if it changed.
+
+    A folder's time of change can't be set by a program, unlike its time of modification.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._known: dict[str, tuple[tuple[int, ...], dict[str, bool], tuple[str, ...]]] = {}
+
+    def folders(self) -> dict[str, dict[str, bool]]:
+        """Return all folders with those of their names that matter."""
+        known, found = self._known, dict[str, tuple[tuple[int, ...], dict[str, bool], tuple[str, ...]]]()
+        pending = [self._root]
+        while pending:
+            path = pending.pop()
+            try:
+                status = os.lstat(path)
+                stamp = (status.st_dev, status.st_ino, status.st_ctime_ns, status.st_mtime_ns)
+                before = known.get(path)
+                if before is None or before[0] != stamp:
+                    before = self._read(path, stamp)
+            except OSError:
+                continue
+            found[path] = before
+            pending += before[2]
+        self._known = found
+        return {path: names for path, (_, names, _) in found.items()}
+
+    def _read(
+        self, path: str, stamp: tuple[int, ...]
+    ) -> tuple[tuple[int, ...], dict[str, bool], tuple[str, ...]]:
+        now = time.time_ns()
+        names: dict[str, bool] = {}
+        folders = []
+        with os.scandir(path) as entries:
+            for entry in entries:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if is_folder:
+                    folders.append(entry.path)
+                folded = entry.name.casefold()
+                if entry.name in _NAMES or folded in WAITING_NAMES:
+                    names[entry.name] = is_folder
+                elif folded == _GIT:  # the same on some disks
+                    names[_GIT] = is_folder
+        if "HEAD" in names and names.get("objects"):  # hundreds, with nothing in them that git runs
+            folders.remove(os.path.join(path, "objects"))
+        return (stamp if now - stamp[2] > _RACY_NS else ()), names, tuple(folders)
+
+
+_NAMES = frozenset({_GIT, "HEAD", "objects", "refs", "commondir"})
+
+
+def _with_data(content: _Content, data: bytes) -> _Content:
+    return msgspec.structs.replace(content, data=data)
+
+
+def _judged_todo(content: _Content, former: _Content) -> tuple[tuple[str, ...], _Content]:
+    known = Counter(line for line in former.data.splitlines() if _EXEC.match(line))
+    lines, planted = [], []
+    for line in content.data.splitlines(keepends=True):
+        bare = line.rstrip(b"\r\n")
+        if _EXEC.match(bare) and not known[bare]:
+            planted.append(bare)
+        else:
+            known[bare] -= 1
+            lines.append(line)
+    reasons = tuple(_words(line)[:_MAX_REASON] for line in planted)
+    return reasons, _with_data(content, b"".join(lines)) if planted else content
+
+
+def _meaning(setting: GitSetting) -> tuple[str, str, str, str | None]:
+    return setting.section, setting.subsection, setting.key, setting.value
+
+
+def _written(setting: GitSetting, data: bytes) -> bytes:
+    """Return a setting as lines of its own, its value as it was written."""
+    quoted = setting.subsection.replace("\\", "\\\\").replace('"', '\\"')
+    header = f'[{setting.section} "{quoted}"]' if quoted else f"[{setting.section}]"
+    return b"\n" + header.encode("latin-1") + b"\n\t" + data[setting.start : setting.end].strip() + b"\n"
+
+
+def _led_to(top: str) -> Iterable[str]:
+    """Return the git folders that the `.git` of a folder is, or leads to."""
+    found: dict[str, None] = {}
+    pending = [os.path.realpath(os.path.join(top, _GIT))]
+    while pending:
+        path = pending.pop()
+        if path in found:
+            continue
+        if os.path.isdir(path):
+            found[path] = None
+            common = _name(_read_through(os.path.join(path, "commondir")))
+            if common:
+                pending.append(os.path.realpath(os.path.join(path, common)))
+        else:
+            data = _read_through(path)
+            if data.startswith(_GITDIR):
+                name = _name(data.removeprefix(_GITDIR))
+                pending.append(os.path.realpath(os.path.join(os.path.dirname(path), name)))
+    return found
+
+
+def _name(data: bytes) -> str:
+    """Return the path that a file of git holds, as git reads it."""
+    return os.fsdecode(data.rstrip(b"\r\n").partition(b"\0")[0])
+
+
+def _words(data: bytes) -> str:
+    return " ".join(data.decode("utf-8", "replace").split())[:_MAX_REASON]
+
+
+def _same(one: _Content, other: _Content) -> bool:
+    return (one.form, one.data, one.mode, one.stamp) == (other.form, other.data, other.mode, other.stamp)
+
+
+def _read_through(path: str) -> bytes:
+    """Return the bytes of a file, also behind links; none of what is no file."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return b""
+    with os.fdopen(fd, "rb") as file:
+        try:
+            return file.read(_FILE_CAP) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+        except OSError:
+            return b""
+
+
+def _read(path: str) -> _Content:
+    """Return what is at a path; a link is not followed."""
+    folder, name = os.path.split(path)
+    try:
+        parent = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return _NOTHING
+    try:
+        return _read_at(parent, name)
+    finally:
+        os.close(parent)
+
+
+def _read_at(parent: int, name: str) -> _Content:
+    try:
+        status = os.lstat(name, dir_fd=parent)
+        if stat.S_ISLNK(status.st_mode):
+            return _Content("link", os.fsencode(os.readlink(name, dir_fd=parent)))
+        if not stat.S_ISREG(status.st_mode):
+            return _Content("special", mode=stat.S_IFMT(status.st_mode))
+        mode = stat.S_IMODE(status.st_mode)
+        if status.st_size > _FILE_CAP:
+            return _Content(
+                "file",
+                mode=mode,
+                stamp=(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns),
+            )
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)
+        with os.fdopen(fd, "rb") as file:
+            return _Content("file", file.read(_FILE_CAP), mode)
+    except OSError:
+        return _NOTHING
+
+
+@contextmanager
+def _held_parent(root: Path, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
+    """Hold the folder of a path of the workspace open, never through a link. Raises OSError."""
+    *folders, name = path.split("/")
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+    parent = os.open(root, flags)
+    try:
+        for folder in folders:
+            if create:
+                with suppress(FileExistsError):
+                    os.mkdir(folder, dir_fd=parent)
+            inner = os.open(folder, flags, dir_fd=parent)
+            os.close(parent)
+            parent = inner
+        yield parent, name
+    finally:
+        os.close(parent)
+
+
+def _write_at(parent: int, name: str, content: _Content) -> None:
+    """Make a name in a folder what a content says, at once. Raises OSError."""
+    if not content.form:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=parent)
+        return
+    beside = f".{name[:100]}.{secrets.token_hex(4)}"
+    if content.form == "link":
+        os.symlink(os.fsdecode(content.data), beside, dir_fd=parent)
+    elif content.form == "special":
+        os.mkfifo(beside, dir_fd=parent)  # of other kinds only root could make one
+    else:
+        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
+        with os.fdopen(fd, "wb") as file:
+            file.write(content.data)
+            file.flush()
+            os.fchmod(fd, content.mode)
+            os.fsync(fd)
+    os.rename(beside, name, src_dir_fd=parent, dst_dir_fd=parent)
+
+
+def _set_aside(parent: int, name: str, entry: _Entry) -> None:
+    """Leave a file that is too large where it is, but so that git neither runs nor reads it."""
+    if entry.kind == "hook":
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=parent)
+        try:
+            os.fchmod(fd, entry.found.mode & ~0o111)
+        finally:
+            os.close(fd)
+    else:
+        os.rename(name, _aside(name), src_dir_fd=parent, dst_dir_fd=parent)
+        if entry.without.form and not entry.without.stamp:
+            _write_at(parent, name, entry.without)
+
+
+def _put_back(parent: int, name: str, entry: _Entry) -> None:
+    if entry.kind == "hook":
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=parent)
+        try:
+            os.fchmod(fd, entry.found.mode)
+        finally:
+            os.close(fd)
+    else:
+        os.rename(_aside(name), name, src_dir_fd=parent, dst_dir_fd=parent)
+
+
+def _aside(name: str) -> str:
+    return f"{name}.taken-out"
+
+
+def _store(path: Path, data: bytes) -> None:
+    """Write a new file durably. Raises OSError."""
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,145 @@
+"""Reads a configuration of git as git does, with the place of each setting in its bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from helix_desktop.domain.permissions.auto_run import runs_program
+
+_BOM = "\ufeff".encode().decode("latin-1")
+_HEADER = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]')
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_BLANKS = " \t\r"
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
+
+
+class InvalidConfig(ValueError):
+    """A configuration that git would refuse."""
+
+
+@dataclass(frozen=True)
+class GitSetting:
+    """A setting: its section and key in lower case, the subsection as it is, and its bytes `start` to `end`.
+
+    A `value` of None stands for a switch without one.
+    """
+
+    section: str
+    subsection: str
+    key: str
+    value: str | None
+    start: int = 0
+    end: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name as the user knows it."""
+        return _readable(".".join(filter(None, (self.section, self.subsection, self.key))))
+
+    @property
+    def line(self) -> str:
+        """The setting on one line, as the user knows it."""
+        return self.name if self.value is None else f"{self.name} = {_readable(self.value)}"
+
+    @property
+    def names_program(self) -> bool:
+        """True if git runs a program because of it, or reads another configuration."""
+        return runs_program(self.section, self.subsection, self.key, self.value)
+
+
+def _readable(latin: str) -> str:
+    return latin.encode("latin-1").decode("utf-8", "replace")
+
+
+def parse_git_config(data: bytes) -> list[GitSetting]:
+    """Return the settings of a configuration. Raises InvalidConfig."""
+    text = data.decode("latin-1")  # a character is a byte
+    at = len(_BOM) if text.startswith(_BOM) else 0
+    settings: list[GitSetting] = []
+    section = subsection = ""
+    while at < len(text):
+        sign = text[at]
+        if sign in _BLANKS or sign == "\n":
+            at += 1
+        elif sign in "#;":
+            at = _line_end(text, at)
+        elif sign == "[":
+            header = _HEADER.match(text, at)
+            if header is None:
+                raise InvalidConfig
+            section, _, dotted = header[1].lower().partition(".")
+            quoted = re.sub(r"\\(.)", r"\1", header[2] or "")
+            subsection, at = ".".join(filter(None, (dotted, quoted))), header.end()
+        else:
+            name = _NAME.match(text, at)
+            if name is None:
+                raise InvalidConfig
+            value, end = _value(text, name.end())
+            settings.append(GitSetting(section, subsection, name[0].lower(), value, at, end))
+            at = end
+    return settings
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _value(text: str, at: int) -> tuple[str | None, int]:
+    """Return the value that begins behind a key, and where it ends: at the end of a line."""
+    while at < len(text) and text[at] in " \t\r":
+        at += 1
+    if at == len(text) or text[at] == "\n":
+        return None, at
+    if text[at] != "=":
+        raise InvalidConfig
+    at += 1
+    signs: list[str] = []
+    is_quoted = False
+    kept = 0  # characters that stand before blanks at the end
+    while at < len(text) and text[at] != "\n":
+        sign = text[at]
+        at += 1
+        if sign == "\\":
+            if text.startswith("\r\n", at):
+                at += 1
+            if at == len(text):
+                break
+            escaped = text[at]
+            at += 1
+            if escaped == "\n":
+                continue
+            if escaped not in _ESCAPES:
+                raise InvalidConfig
+            signs.append(_ESCAPES[escaped])
+        elif sign == '"':
+            is_quoted = not is_quoted
+            kept = len(signs)
+            continue
+        elif sign in "#;" and not is_quoted:
+            at = _line_end(text, at)
+            break
+        elif sign in _BLANKS and not is_quoted:
+            if signs:
+                signs.append(" ")
+            continue
+        else:
+            signs.append(sign)
+        kept = len(signs)
+    if is_quoted:
+        raise InvalidConfig
+    return "".join(signs[:kept]), at
+
+
+def without_settings(data: bytes, settings: Iterable[GitSetting]) -> bytes:
+    """Return a configuration without some of its settings; all else stays byte for byte."""
+    for setting in sorted(settings, key=lambda setting: setting.start, reverse=True):
+        end = setting.end
+        start = data.rfind(b"\n", 0, setting.start) + 1
+        is_alone = not data[start : setting.start].strip()
+        if is_alone and data[end : end + 1] == b"\n":
+            end += 1
+        data = data[: start if is_alone else setting.start] + data[end:]
+    return data

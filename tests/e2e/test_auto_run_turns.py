@@ -1,0 +1,184 @@
+"""Whole turns whose command, in the sandbox and mode Auto, changes what other programs run by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session_updates import ApprovalRequested, QuestionAsked, Update
+from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.question import Question, QuestionReply
+from helix_desktop.domain.tools import ApprovalReply, PermissionRule
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from tests.support.cli_rig import Cli
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+
+pytestmark = pytest.mark.skipif(find_bwrap() is None, reason="bubblewrap does not work here")
+
+PLANT = """
+import pathlib, subprocess
+for name in ('.envrc', 'package.json'):
+    pathlib.Path(name).write_text('planted')
+subprocess.run(['git', 'init', '-q', 'sub'], check=True)
+subprocess.run(['git', '-C', 'sub', 'config', 'core.fsmonitor', 'evil'], check=True)
+"""
+
+
+def _replies(command: str = "python3 plant.py") -> ChatServer:
+    call = Call("run_command", json.dumps({"command": command}), id="call_1")
+    return ChatServer(replies_in_order(StreamedReply(call), text_reply("Done.")))
+
+
+def _fsmonitor(project: Path) -> str:
+    words = ["git", "-C", str(project / "sub"), "config", "core.fsmonitor"]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+
+
+class TurnRig:
+    """An open workspace whose turns are answered by `answer`."""
+
+    def __init__(self, services: AppServices, workspace: OpenWorkspace, project: Path) -> None:
+        self.services, self.workspace, self.project = services, workspace, project
+        self.questions: list[Question] = []
+        self.option = ""
+        self._scope = TaskScope()
+        self.conversation: Conversation
+        workspace.listen(self._on_update)
+
+    def _on_update(self, _session: str, update: Update) -> None:
+        if isinstance(update, QuestionAsked):
+            self.questions.append(update.ask)
+            self.envrc_then = (self.project / ".envrc").exists()
+            self.fsmonitor_then = _fsmonitor(self.project)
+            asyncio.get_running_loop().call_soon(self._answer, update.ask.call_id)
+
+    def _answer(self, call_id: str) -> None:
+        if self.option:
+            assert self.conversation.answer(call_id, QuestionReply((self.option,)))
+        else:
+            self._scope.start(self.conversation.stop(), "stop the turn")
+
+    async def turn(self, mode: PermissionMode = "auto") -> ToolAnswered:
+        """Run a turn with the command; return what it answered."""
+        self.conversation = await self.workspace.open_session("one")
+        await self.conversation.set_mode(mode)
+        await asyncio.wait([self._scope.start(self.conversation.run("Plant it"), "turn")])
+        events = [entry.event for entry in self.conversation.session.log]
+        return next(event for event in events if isinstance(event, ToolAnswered))
+
+
+@asynccontextmanager
+async def turn_rig(folder: Path, command: str = "python3 plant.py") -> AsyncIterator[TurnRig]:
+    """A workspace with a program that plants."""
+    project = folder / "ws"
+    project.mkdir()
+    (project / "plant.py").write_text(PLANT)
+    services = AppServices(DataDir(folder / "data"), os.environ)
+    async with _replies(command) as server:
+        try:
+            record = services.registry.add(project)
+            services.registry.change(record.id, trusted=True)
+            workspace = await services.open_workspace(record.id)
+            await workspace.set_models(await services.models.adhoc("scripted", server.base_url, 100_000))
+            yield TurnRig(services, workspace, project)
+        finally:
+            await services.close()
+
+
+@pytest.mark.parametrize("option", ["Keep", "Take back"])
+async def test_the_next_step_waits_until_the_user_keeps_or_takes_back(tmp_path: Path, option: str) -> None:
+    async with turn_rig(tmp_path) as rig:
+        rig.option = option
+        answer = await rig.turn()
+        (question,) = rig.questions
+        assert ".envrc" in question.text
+        assert "core.fsmonitor = evil" in question.text
+        assert "package.json" not in question.text, "it runs only when the user installs"
+        assert (rig.envrc_then, rig.fsmonitor_then) == (True, ""), "git's part is out before the question"
+        is_kept = option == "Keep"
+        assert (rig.project / ".envrc").exists() == is_kept
+        assert _fsmonitor(rig.project) == ("evil" if is_kept else "")
+        assert (rig.project / "package.json").exists()
+        outcome = "kept" if is_kept else "removed"
+        assert {change.path: change.outcome for change in answer.auto_run} == {
+            ".envrc": outcome, "sub/.git/config": outcome, "package.json": "named",
+        }  # fmt: skip
+        assert ("Taken back" in answer.text) != is_kept, "the model knows"
+        if not is_kept:
+            store = rig.workspace.services.auto_run
+            assert store is not None
+            for change in answer.auto_run:
+                if change.kept_id:
+                    await store.put(change.kept_id, found=True)
+            assert (rig.project / ".envrc").read_text() == "planted"
+            assert _fsmonitor(rig.project) == "evil"
+
+
+async def test_what_a_stopped_turn_left_undecided_is_taken_back(tmp_path: Path) -> None:
+    async with turn_rig(tmp_path) as rig:
+        answer = await rig.turn()
+        assert len(rig.questions) == 1
+        assert not (rig.project / ".envrc").exists()
+        assert [change.outcome for change in answer.auto_run][:2] == ["removed", "removed"]
+
+
+async def test_a_command_that_the_user_allowed_by_a_click_works_as_before(tmp_path: Path) -> None:
+    async with turn_rig(tmp_path) as rig:
+        loop = asyncio.get_running_loop()
+
+        def allow(_session: str, update: Update) -> None:
+            if isinstance(update, ApprovalRequested):
+                loop.call_soon(rig.conversation.answer, update.ask.call_id, ApprovalReply("once"))
+
+        rig.workspace.listen(allow)
+        answer = await rig.turn("ask")
+        assert not rig.questions
+        assert (rig.project / ".envrc").exists()
+        assert _fsmonitor(rig.project) == "evil"
+        assert {change.outcome for change in answer.auto_run} == {"named"}
+
+
+async def test_a_rule_for_the_file_keeps_it_without_a_question(tmp_path: Path) -> None:
+    async with turn_rig(tmp_path) as rig:
+        for path in (".envrc", "sub/.git/config"):
+            await rig.workspace.services.permissions.add(PermissionRule("*", path, kind="path"))
+        answer = await rig.turn()
+        assert not rig.questions
+        assert [change.outcome for change in answer.auto_run] == ["kept", "kept", "named"]
+        assert _fsmonitor(rig.project) == "evil"
+
+
+@pytest.mark.parametrize("options", [("--mode", "auto"), ("--yes",)])
+async def test_run_takes_back_what_runs_by_itself_and_says_so(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    cli = Cli.create(tmp_path)
+    (cli.project / "plant.py").write_text(PLANT)
+    async with _replies() as server:
+        result = await cli.run_with_server(server.base_url, "Plant it", *options)
+    assert result.code == 0, result
+    assert not (cli.project / ".envrc").exists()
+    assert _fsmonitor(cli.project) == ""
+    (answered,) = (line.event for line in result.lines if isinstance(line.event, ToolAnswered))
+    assert {change.path: change.outcome for change in answered.auto_run} == {
+        ".envrc": "removed", "sub/.git/config": "removed", "package.json": "named",
+    }  # fmt: skip
