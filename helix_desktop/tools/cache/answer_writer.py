@@ -138,8 +138,12 @@ class AnswerWriter:
         return sum(self._tokens[line] for block in blocks for part in block for line in part)
 
     def _best_lines(self, groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> list[_Block]:
-        """Return the first lines of as many groups as fit, then further lines."""
-        sizes = [[sum(self._tokens[line] for line in part) for part in block] for block in blocks]
+        """Return the best lines of as many groups as fit, then further lines."""
+        orders = [_by_rank(group, block) for group, block in zip(groups, blocks, strict=False)]
+        sizes = [
+            [sum(self._tokens[line] for line in block[number]) for number in order]
+            for order, block in zip(orders, blocks, strict=True)
+        ]
         left = self._room_for_lines(groups)
         uncut = [place for place in range(len(sizes)) if groups[place].hit.entry in self._uncut]
         first_left = (left - sum(sum(sizes[place]) for place in uncut)) * _FIRST_SHARE
@@ -154,7 +158,11 @@ class AnswerWriter:
             for place, size in enumerate(sizes):
                 if parts[place] == depth < len(size) and size[depth] <= left:
                     parts[place], left = depth + 1, left - size[depth]
-        return [self._fit(block[: parts[place]]) for place, block in enumerate(blocks) if parts[place]]
+        return [
+            self._fit([block[number] for number in sorted(orders[place][: parts[place]])])
+            for place, block in enumerate(blocks)
+            if parts[place]
+        ]
 
     async def _fit_all(self, groups: Sequence[HitGroup], blocks: list[_Block]) -> str:
         """Return the answer with what is left out, which a small one has no room to name in full.
@@ -187,6 +195,14 @@ class AnswerWriter:
         while len(lines) > 1 and sum(self._tokens[line] for line in lines) > self._max_tokens:
             lines.pop()
         return [lines]
+
+
+def _by_rank(group: HitGroup, block: _Block) -> list[int]:
+    """Return the numbers of the parts of a block: its name, then those with the best lines."""
+    spots = group.spots
+    if len(spots) != len(block) - 1:
+        return list(range(len(block)))
+    return [0, *sorted(range(1, len(block)), key=lambda number: spots[number - 1].rank)]
 
 
 def _text(blocks: Sequence[_Block]) -> str:

@@ -47,13 +47,15 @@ class HitGroup:
 def group_hits(hits: Sequence[EntryHit], around: ContextLines) -> list[HitGroup]:
     """Return the hits as groups in their order: with whole words, with parts of words, by description only.
 
-    Of the first two the agent's conclusions come first, then what defines something. Lines that one before it
+    Of the first two those with a rare alternative come first, of these the agent's conclusions, then what
+    defines something. Lines that one before it
     has too, with the same context lines, are left out; a content that has no others joins that one.
     """
     groups: list[HitGroup] = []
     by_key: dict[object, tuple[HitGroup, HitLine]] = {}
     for hit in sorted(
-        hits, key=lambda hit: (not hit.has_words, not hit.entry.is_conclusion, not hit.defines)
+        hits,
+        key=lambda hit: (not hit.has_words, -hit.rarity, not hit.entry.is_conclusion, not hit.defines),
     ):
         if _is_last(hit):
             continue
@@ -74,7 +76,7 @@ def group_hits(hits: Sequence[EntryHit], around: ContextLines) -> list[HitGroup]
         groups.append(HitGroup(hit, new_spots))
         by_key |= {spot.key(around): (groups[-1], spot) for spot in new_spots}
         by_key |= {(all_lines, spot.number): (groups[-1], spot) for spot in new_spots if all_lines}
-    rest = [hit for hit in hits if _is_last(hit)]
+    rest = sorted(filter(_is_last, hits), key=lambda hit: -hit.rarity)
     return groups + [HitGroup(hit, list(hit.spots[:1])) for hit in rest]
 
 

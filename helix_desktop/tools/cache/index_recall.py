@@ -181,10 +181,15 @@ class IndexRecall:
         has_conclusion = any(hit.entry.is_conclusion and hit.has_words for hit in search.hits)
         has_definition = any(hit.defines and hit.has_words for hit in search.hits)
         first = [
-            *(["the agent's conclusions first"] if has_conclusion else []),
-            *(["definitions" if has_conclusion else "definitions first"] if has_definition else []),
+            *(["the rarest alternative"] if len({hit.rarity for hit in search.hits}) > 1 else []),
+            *(["the agent's conclusions"] if has_conclusion else []),
+            *(["definitions"] if has_definition else []),
         ]
-        order = ", then ".join([*first, "the newest"]) if first else "newest first"
+        order = (
+            f"{first[0]} first, then {', then '.join([*first[1:], 'the newest'])}"
+            if first
+            else "newest first"
+        )
         head = "\n".join([f"{opening}{lines} for {args.quoted_pattern} in {places}, {order}", *notes])
         (head_tokens,) = await self._count_tokens([f"{head}\n"])
         limits = self._limits

@@ -26,7 +26,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
 from helix_desktop.tools.cache.index_recall import RecallLimits
-from helix_desktop.tools.cache.line_matches import match_lines, plain_pattern
+from helix_desktop.tools.cache.line_matches import match_lines, plain_pattern, split_alternatives
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
@@ -530,3 +530,58 @@ async def test_many_lines_that_have_a_pattern_within_longer_words_name_where_els
     assert " 6 lines for 'gauge' in 1 place" in answer
     assert answer.endswith("\n1 more elsewhere in this session, in e2.")
     assert "elsewhere" not in await rig.recall(index[:12], pattern=r"gauges_\d")
+
+
+async def test_a_common_alternative_does_not_bury_the_place_of_a_rare_one() -> None:
+    """The oldest file has both: it comes first, and with its rare line, though the common ones are above."""
+    rig = await SessionRig.create()
+    await rig.say("Why does the gate not close?")
+    states = "".join(f"STATE_{number} = 'IDLE'\n" for number in range(6))
+    table = await rig.use_tool("src/gate.py", f"{states}LATCH_SEALED = 7\n".encode())
+    concluded = await rig.add(AssistantSpoke("Both pumps are IDLE.", "m", 5))
+    last = 0
+    for number in range(24):
+        text = "".join(f"{line} IDLE pump {number} {'x ' * 20}\n" for line in range(8))
+        last = await rig.use_tool(f"pump_{number}.log", text.encode())
+    index = await rig.make_index(1, last)
+    answer = await rig.recall(index, pattern="LATCH_SEALED|GateIdle|IDLE")
+    head, first, *rest = answer.splitlines()
+    assert head.endswith(
+        " in 26 places, the rarest alternative first, then the agent's conclusions, then the newest"
+    )
+    assert f" e{table} read_file src/gate.py, " in first
+    rare = rest.index("7:LATCH_SEALED = 7")
+    assert rest[rare + 1].startswith(f"e{concluded} agent concluded, ")
+    assert f" e{last} read_file " in rest[rare + 3], "then the newest"
+    without_rare = await rig.recall(index, pattern="GateIdle|IDLE")
+    assert without_rare.splitlines()[0].endswith("places, the agent's conclusions first, then the newest")
+
+
+async def test_a_rare_alternative_is_found_behind_more_lines_of_another_than_are_counted() -> None:
+    rig = await SessionRig.create()
+    log = await rig.use_tool("pump.log", b"idle\n" * 3_000 + b"sealed\n")
+    index = await rig.make_index(1, log)
+    assert "\n3001:sealed" in await rig.recall(index, pattern="idle|sealed")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "parts"),
+    [
+        ("abc", []),
+        ("a|b", ["a", "b"]),
+        ("a|b|a||", ["a", "b"]),
+        (r"a\|b", []),
+        (r"(a|b)c|\(d", ["(a|b)c", r"\(d"]),
+        ("[|]|b", ["[|]", "b"]),
+        ("[]|]x|[^]|]y", ["[]|]x", "[^]|]y"]),
+        ("[[:alpha:]|]|b", ["[[:alpha:]|]", "b"]),
+        ("A|b", ["A", "(?-i:b)"]),
+        ("(?s)A|b", ["(?s)A", "(?-i:(?s)b)"]),
+        ("(?x)a|b # c|(d", []),
+        ("|".join("abcdefghijklm"), []),
+    ],
+)
+def test_alternatives_are_what_stands_between_bars_outside_of_groups_and_classes(
+    pattern: str, parts: list[str]
+) -> None:
+    assert split_alternatives(pattern) == parts
