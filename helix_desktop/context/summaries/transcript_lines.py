@@ -204,13 +204,17 @@ def _output_opening(seq: int, output: ToolAnswered) -> str:
 def truncate_middle(text: str, cap: int) -> str:
     """Return head and tail of a text in about `cap` characters, as data: no line of it can begin an entry.
 
-    Both are cut between words.
+    Both are cut between words. They stand on one line only if they are of one: two items of a list would
+    read as one statement.
     """
     if len(text) <= cap and len(plain := _as_data(text)) <= cap:
         return plain
-    head, tail = _as_data(text[:cap])[: cap * 2 // 3], _as_data(text[-cap:])
-    tail = _WORD_START.sub("", tail[len(tail) - cap // 3 :])
-    return f"{_WORD_END.sub('', head)} … {tail}"
+    between = text[cap:-cap] if len(text) > 2 * cap else ""
+    joint = "\n" if "\n" in between else ""
+    data = _as_data(f"{text[:cap]}{joint}{text[-cap:]}" if between else text)
+    start, end = cap * 2 // 3, len(data) - cap // 3
+    gap = f"…{_FURTHER}…" if "\n" in data[start:end] else "…"
+    return f"{_WORD_END.sub('', data[:start])} {gap} {_WORD_START.sub('', data[end:])}"
 
 
 def _as_data(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from helix_desktop.domain.tools import CountTokens
-from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.context_lines import ContextLines
 from helix_desktop.tools.cache.covered_entries import CoveredEntry
 from helix_desktop.tools.cache.entry_search import EntryHit
@@ -13,9 +12,10 @@ from helix_desktop.tools.cache.hit_groups import (
     MAX_NAMED,
     HitGroup,
     count_matching,
+    files_first,
     group_hits,
-    handle,
     hit_group_lines,
+    name_hit,
 )
 from helix_desktop.tools.cache.origins import Origin
 
@@ -23,10 +23,11 @@ _MAX_GROUPS = 40  # groups whose tokens are counted: more never fit
 _SPOTS = 3  # lines of one group, as long as others have none
 _UNCUT_SHARE = 0.5  # of the tokens for the agent's conclusions, but for the first one
 _REACHES = (1_000, 8, 3, 1, 0)  # lines from a matching one that stand uncut, tried in this order
+_NEAR_REACHES = (2, 0)  # of an entry that was named of an index
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
-_NAME_CAP, _NAME_START = 32, 10  # characters of a name, and of them at its beginning
 _ENDING = "Recall one of these alone, with the pattern, for all its lines."
 _ENDING_TOKENS = 45
+_MAX_LEFT_OUT = 8  # contents without a line that are named, and as many more whose number stands there
 _MAX_CUT = 3  # contents with lines left out that are named
 _MIN_NAMED = 3  # of what is left out, as long as more than one group has lines
 _MIN_LINES = 2  # where a group arose, and a line of it
@@ -41,8 +42,10 @@ class AnswerWriter:
         max_tokens: int,
         count_tokens: CountTokens,
         origin_of: Callable[[CoveredEntry], Awaitable[Origin]],
+        is_near: bool,
     ) -> None:
-        """`origin_of` tells where an entry arose."""
+        """`origin_of` tells where an entry arose; with `is_near` conclusions aren't whole."""
+        self._reaches = _NEAR_REACHES if is_near else _REACHES
         self._max_tokens, self._count_tokens, self._origin_of = max_tokens, count_tokens, origin_of
         self._room = max_tokens
         self._tokens: dict[str, int] = {}
@@ -94,7 +97,7 @@ class AnswerWriter:
             entry = group.hit.entry
             if left <= 0 or not entry.is_conclusion or not group.spots:
                 continue
-            for reach in _REACHES:
+            for reach in self._reaches:
                 self._uncut[entry] = reach
                 size = self._size(await self._blocks([group], around))
                 if size <= left:
@@ -138,8 +141,12 @@ class AnswerWriter:
         return sum(self._tokens[line] for block in blocks for part in block for line in part)
 
     def _best_lines(self, groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> list[_Block]:
-        """Return the first lines of as many groups as fit, then further lines."""
-        sizes = [[sum(self._tokens[line] for line in part) for part in block] for block in blocks]
+        """Return the best lines of as many groups as fit, then further lines."""
+        orders = [_by_rank(group, block) for group, block in zip(groups, blocks, strict=False)]
+        sizes = [
+            [sum(self._tokens[line] for line in block[number]) for number in order]
+            for order, block in zip(orders, blocks, strict=True)
+        ]
         left = self._room_for_lines(groups)
         uncut = [place for place in range(len(sizes)) if groups[place].hit.entry in self._uncut]
         first_left = (left - sum(sum(sizes[place]) for place in uncut)) * _FIRST_SHARE
@@ -154,14 +161,18 @@ class AnswerWriter:
             for place, size in enumerate(sizes):
                 if parts[place] == depth < len(size) and size[depth] <= left:
                     parts[place], left = depth + 1, left - size[depth]
-        return [self._fit(block[: parts[place]]) for place, block in enumerate(blocks) if parts[place]]
+        return [
+            self._fit([block[number] for number in sorted(orders[place][: parts[place]])])
+            for place, block in enumerate(blocks)
+            if parts[place]
+        ]
 
     async def _fit_all(self, groups: Sequence[HitGroup], blocks: list[_Block]) -> str:
         """Return the answer with what is left out, which a small one has no room to name in full.
 
         Most names go first, then groups and lines, then the other names; where the best line arose stays.
         """
-        max_named = MAX_NAMED
+        max_named = _MAX_LEFT_OUT
         while True:
             rest = _rest([group.hit for group in groups[len(blocks) :]], max_named)
             ending = [*rest, f"{_cut(groups, blocks)} {_ENDING}".strip()]
@@ -189,6 +200,14 @@ class AnswerWriter:
         return [lines]
 
 
+def _by_rank(group: HitGroup, block: _Block) -> list[int]:
+    """Return the numbers of the parts of a block: its name, then those with the best lines."""
+    spots = group.spots
+    if len(spots) != len(block) - 1:
+        return list(range(len(block)))
+    return [0, *sorted(range(1, len(block)), key=lambda number: spots[number - 1].rank)]
+
+
 def _text(blocks: Sequence[_Block]) -> str:
     return "\n".join(line for block in blocks for part in block for line in part)
 
@@ -206,20 +225,11 @@ def _cut(groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> str:
 
 
 def _rest(hits: Sequence[EntryHit], max_named: int) -> list[str]:
-    """Return the line that names what did not fit, so many of them, and counts the others."""
+    """Return the line that names what did not fit, so many of them, as many by number, and counts others."""
     if not hits:
         return []
-    handles = [f"{_name(hit)} ({hit.count})" for hit in hits[:max_named]]
-    more = [f"{len(hits) - max_named} more"] if len(hits) > max_named else []
-    return [f"Also in {' and '.join([part for part in (', '.join(handles), *more) if part])}."]
-
-
-def _name(hit: EntryHit) -> str:
-    """Return how a hit is recalled, and in a few words what it is: `9f3a1c00aa12 e39 read_file gauge.py`."""
-    words = [
-        word.rpartition("/")[2] for word in escape_hidden_name(hit.entry.line.label).split(",")[0].split()
-    ]
-    name = " ".join(words)
-    if len(name) > _NAME_CAP:
-        name = f"{name[:_NAME_START]}…{name[1 + _NAME_START - _NAME_CAP :]}"
-    return f"{handle(hit)} {name}".strip()
+    ordered = files_first(hits)
+    names = [f"{name_hit(hit)} ({hit.count})" for hit in ordered[:max_named]]
+    names += [f"e{hit.entry.seq}" for hit in ordered[max_named : 2 * max_named]]
+    more = [f"{len(hits) - 2 * max_named} more"] if len(hits) > 2 * max_named else []
+    return [f"Also in {' and '.join([part for part in (', '.join(names), *more) if part])}."]

@@ -34,6 +34,8 @@ WIDER = (
     ContextLines(2, 4, has_all=True),
 )
 """What an answer with tokens left is widened to, one after the other."""
+NEAR = (ContextLines(0, 0), *WIDER[:2])
+"""What stands around the matches in an entry that was named of an index: the rest wasn't looked for."""
 WIDEST = 4  # lines before or after
 
 

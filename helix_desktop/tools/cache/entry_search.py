@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,14 @@ from helix_desktop.tools.cache.context_lines import (
 )
 from helix_desktop.tools.cache.covered_entries import CoveredEntry
 from helix_desktop.tools.cache.file_lines import file_lines
-from helix_desktop.tools.cache.line_matches import LineMatch, PlainPattern, match_lines, plain_pattern
+from helix_desktop.tools.cache.line_matches import (
+    LineMatch,
+    PlainPattern,
+    match_alternatives,
+    match_lines,
+    plain_pattern,
+)
+from helix_desktop.tools.cache.search_hits import weigh_best_lines
 from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _BATCH_BYTES, _BATCH_TEXTS = 2 * 1024 * 1024, 1_000  # matched at once: a run of ripgrep takes 10 ms
@@ -89,7 +97,9 @@ class EntryHit:
 
     Without spots only its description matches. `has_words` is True if one of the spots has the pattern as
     whole words, not as a part of longer ones. `all_lines` has all lines of a small content. `first` is
-    the number of the first line: a part of a file is numbered as the file is.
+    the number of the first line: a part of a file is numbered as the file is. `alternatives` are those of
+    the pattern that a line has, for each line that differs in them; `rarity` is greater the fewer hits have
+    the rarest of them.
     """
 
     entry: CoveredEntry
@@ -98,6 +108,8 @@ class EntryHit:
     has_words: bool = False
     all_lines: tuple[bytes, ...] = ()
     first: int = 1
+    alternatives: tuple[frozenset[str], ...] = ()
+    rarity: int = 0
 
     @property
     def count(self) -> int:
@@ -181,6 +193,7 @@ class EntrySearcher:
                 batch, size = [], 0
         if batch or not result.searched:
             result.hits += await self._search_batch(batch, pattern, context)
+        result.hits = _with_rarity(result.hits)
         return result
 
     async def _body(self, entry: CoveredEntry) -> bytes:
@@ -192,11 +205,23 @@ class EntrySearcher:
     async def _search_batch(self, batch: Sequence[_Body], pattern: str, context: int) -> list[EntryHit]:
         names = [entry.line.label.encode("utf-8", "replace") if entry.digest else b"" for entry, *_ in batch]
         bodies = [data for _, data, _ in batch]
-        plain = plain_pattern(pattern)
-        matches = await match_lines([*bodies, *names], pattern, plain, self._ripgrep)
+        plain, texts = plain_pattern(pattern), [*bodies, *names]
+        matches = await match_lines(texts, pattern, plain, self._ripgrep)
+        if plain is None:
+            matches = await match_alternatives(texts, pattern, matches, self._ripgrep)
         has_few = sum(map(len, matches[: len(batch)])) <= self._all_lines
         max_spots = self._all_lines if has_few else _MAX_SPOTS
         return await asyncio.to_thread(_hits, batch, matches, plain, context, max_spots)
+
+
+def _with_rarity(hits: Sequence[EntryHit]) -> list[EntryHit]:
+    weights = weigh_best_lines([hit.alternatives for hit in hits])
+    return [replace(hit, rarity=_rarity(weight)) for hit, weight in zip(hits, weights, strict=True)]
+
+
+def _rarity(weight: float) -> int:
+    """Return the weight of a line in steps of twice as rare; 0 of a pattern without alternatives."""
+    return math.frexp(weight)[1] if weight else 0
 
 
 def _hits(
@@ -217,7 +242,10 @@ def _hits(
             )
             hits.append(replace(_hit(entry, data, numbered, plain, context, max_spots), first=first))
         elif in_name:
-            hits.append(EntryHit(entry, (), all_lines=lines_if_small(data), first=first))
+            alternatives = _alternatives(in_name)
+            hits.append(
+                EntryHit(entry, (), all_lines=lines_if_small(data), first=first, alternatives=alternatives)
+            )
     return hits
 
 
@@ -229,22 +257,38 @@ def _hit(
     context: int,
     max_spots: int,
 ) -> EntryHit:
-    """Return a hit with its best lines: those with whole words, definitions of code, then the first ones."""
+    """Return a hit with its best lines: whole words, a rare alternative, a definition; then the first."""
 
     def has_words(match: LineMatch) -> bool:
         return plain is None or plain.whole_words.search(data, match.start, match.end) is not None
 
-    def rank(match: LineMatch) -> tuple[bool, bool]:
-        return not has_words(match), not _DEFINITION.match(data, match.start, match.end)
+    weights = weigh_best_lines([(match.alternatives,) for match in matches])
+    rarities = {match.number: _rarity(weight) for match, weight in zip(matches, weights, strict=True)}
 
-    best = sorted(matches[: max(_MAX_RANKED, max_spots)], key=rank)[:max_spots]
+    def rank(match: LineMatch) -> tuple[bool, int, bool]:
+        is_definition = _DEFINITION.match(data, match.start, match.end) is not None
+        return not has_words(match), -rarities[match.number], not is_definition
+
+    rarest = sorted(matches, key=lambda match: -rarities[match.number])[: max(_MAX_RANKED, max_spots)]
+    best = sorted(rarest, key=rank)[:max_spots]
     lines = max(context, WIDEST)
     tool = entry.line.text.partition(" ")[0] if entry.line.label == "call" else ""
     changes = tool_kind(tool) in ("write", "edit")
     spots = (_spot(data, match, lines, place, changes) for place, match in enumerate(best))
     numbers = frozenset(match.number for match in matches)
     in_order = tuple(sorted(spots, key=lambda spot: spot.number))
-    return EntryHit(entry, in_order, numbers, has_words(best[0]), lines_if_small(data))
+    return EntryHit(
+        entry,
+        in_order,
+        numbers,
+        has_words(best[0]),
+        lines_if_small(data),
+        alternatives=_alternatives(matches),
+    )
+
+
+def _alternatives(matches: Sequence[LineMatch]) -> tuple[frozenset[str], ...]:
+    return tuple(dict.fromkeys(match.alternatives for match in matches))
 
 
 def _spot(data: bytes, match: LineMatch, lines: int, rank: int, changes: bool) -> HitLine:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.tool_call_target import call_target, tool_kind
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.context_lines import (
     SMALL_BYTES,
@@ -22,7 +24,12 @@ from helix_desktop.tools.cache.origins import Origin
 MAX_NAMED = 6
 """Other contents with the same lines, or left out, that are named."""
 
-_NAME_CAP = 160  # characters
+_LABEL_CAP = 160  # characters
+_NAME_CAP, _NAME_START = 32, 10  # characters of a name among others, and of them at its beginning
+_NAMES_CAP, _NUMBERS_CAP = 180, 240  # characters of a line up to which entries are named, and numbered
+
+
+_ARGUMENT = re.compile(r"argument (?:\S+ )?of ")
 
 
 @dataclass
@@ -47,13 +54,15 @@ class HitGroup:
 def group_hits(hits: Sequence[EntryHit], around: ContextLines) -> list[HitGroup]:
     """Return the hits as groups in their order: with whole words, with parts of words, by description only.
 
-    Of the first two the agent's conclusions come first, then what defines something. Lines that one before it
+    Of the first two those with a rare alternative come first, of these the agent's conclusions, then what
+    defines something. Lines that one before it
     has too, with the same context lines, are left out; a content that has no others joins that one.
     """
     groups: list[HitGroup] = []
     by_key: dict[object, tuple[HitGroup, HitLine]] = {}
     for hit in sorted(
-        hits, key=lambda hit: (not hit.has_words, not hit.entry.is_conclusion, not hit.defines)
+        hits,
+        key=lambda hit: (not hit.has_words, -hit.rarity, not hit.entry.is_conclusion, not hit.defines),
     ):
         if _is_last(hit):
             continue
@@ -74,7 +83,7 @@ def group_hits(hits: Sequence[EntryHit], around: ContextLines) -> list[HitGroup]
         groups.append(HitGroup(hit, new_spots))
         by_key |= {spot.key(around): (groups[-1], spot) for spot in new_spots}
         by_key |= {(all_lines, spot.number): (groups[-1], spot) for spot in new_spots if all_lines}
-    rest = [hit for hit in hits if _is_last(hit)]
+    rest = sorted(filter(_is_last, hits), key=lambda hit: -hit.rarity)
     return groups + [HitGroup(hit, list(hit.spots[:1])) for hit in rest]
 
 
@@ -94,7 +103,7 @@ def hit_group_lines(
     if entry.line.label == "call":
         return [[f"e{entry.seq} call: {group.spots[0].text if group.spots else ''}"]]
     rows = _rows(group, around) if uncut_reach is None else [_uncut_rows(group.hit, uncut_reach)]
-    label = "agent concluded" if entry.is_conclusion else escape_hidden_name(entry.line.label)[:_NAME_CAP]
+    label = "agent concluded" if entry.is_conclusion else escape_hidden_name(entry.line.label)[:_LABEL_CAP]
     name = f"{handle(group.hit)} {label}".strip()
     name = ", ".join(part for part in (name, origin.time, origin.change) if part)
     more = f": {pluralize(count, 'line')}" if count > count_matching(rows) else ":" if rows else ""
@@ -155,8 +164,7 @@ def _others(group: HitGroup) -> str:
     ]
     others = [hit for hit in group.equal if hit not in same]
     parts = [
-        f"{words} {', '.join(map(handle, hits[:MAX_NAMED]))}"
-        + (f" and {len(hits) - MAX_NAMED} more" if len(hits) > MAX_NAMED else "")
+        f"{words} {name_hits(hits)}"
         for words, hits in (("these lines also in", same), ("some of them in", others))
         if hits
     ]
@@ -165,6 +173,55 @@ def _others(group: HitGroup) -> str:
 
 def _lines(hit: EntryHit) -> frozenset[bytes]:
     return frozenset(spot.line for spot in hit.spots)
+
+
+def files_first(hits: Sequence[EntryHit]) -> list[EntryHit]:
+    """Return hits by rarity, the agent's conclusions, then files that were read or written, commands last."""
+
+    def rank(hit: EntryHit) -> tuple[bool, int, bool, bool, bool]:
+        kind = tool_kind(_tool_and_target(hit)[0])
+        is_file = bool(hit.spots) and kind in ("read", "write", "edit")
+        return not hit.has_words, -hit.rarity, not hit.entry.is_conclusion, not is_file, kind == "command"
+
+    return sorted(hits, key=rank)
+
+
+def name_hits(hits: Sequence[EntryHit]) -> str:
+    """Return which events hits are of, each once, as far as a line has room: names, then numbers, a count."""
+    parts: list[str] = []
+    size = 0
+    by_seq: dict[int, EntryHit] = {}
+    for hit in files_first(hits):
+        by_seq.setdefault(hit.entry.seq, hit)
+    for hit in by_seq.values():
+        name = name_hit(hit) if size < _NAMES_CAP else f"e{hit.entry.seq}"
+        size += len(name) + 2
+        if size > _NUMBERS_CAP:
+            break
+        parts.append(name)
+    more = len(by_seq) - len(parts)
+    return ", ".join(parts) + (f" and {more} more" if more else "")
+
+
+def name_hit(hit: EntryHit) -> str:
+    """Return how a hit is recalled, and of an output or call what it is of: `e39 read_file gauge.py`."""
+    label = " ".join(filter(None, _tool_and_target(hit)))
+    name = " ".join(word.rpartition("/")[2] for word in escape_hidden_name(label).split())
+    if len(name) > _NAME_CAP:
+        name = f"{name[:_NAME_START]}…{name[1 + _NAME_START - _NAME_CAP :]}"
+    return f"e{hit.entry.seq} {name}".strip()
+
+
+def _tool_and_target(hit: EntryHit) -> tuple[str, str]:
+    """Return what an output is of, or an argument, or a call; words are of no tool."""
+    line = hit.entry.line
+    if line.label == "call":
+        tool, _, arguments = line.text.partition(" ")
+        return tool, call_target(arguments)
+    if not line.digest:
+        return "", ""
+    tool, _, target = _ARGUMENT.sub("", line.label.split(",")[0]).partition(" ")
+    return tool, target
 
 
 def handle(hit: EntryHit) -> str:

@@ -15,7 +15,7 @@ from helix_desktop.domain.tools import CountTokens, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.answer_writer import AnswerWriter
 from helix_desktop.tools.cache.contents_table import table_rows
-from helix_desktop.tools.cache.context_lines import widths
+from helix_desktop.tools.cache.context_lines import NEAR, widths
 from helix_desktop.tools.cache.covered_entries import (
     CoveredEntries,
     CoveredEntry,
@@ -33,6 +33,7 @@ from helix_desktop.tools.cache.entry_search import (
     EntrySearchResult,
 )
 from helix_desktop.tools.cache.handles import EntryRange
+from helix_desktop.tools.cache.hit_groups import name_hits
 from helix_desktop.tools.cache.origins import CallingSession, Origin, Origins
 from helix_desktop.tools.cache.paging import Paginator, split_lines
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
@@ -129,12 +130,25 @@ class IndexRecall:
         covered_seqs = {entry.seq for entry in covered.entries}
         everything = await asyncio.to_thread(session_entries, session)
         others = [entry for entry in without_questions(everything.entries) if entry.seq not in covered_seqs]
+        hits = await self._find(others, args, should_continue)
+        count = sum(hit.count or 1 for hit in hits)
+        return f"{count:,} more elsewhere in this session, in {name_hits(hits)}." if hits else ""
+
+    async def others_of_index(
+        self, index: str, handle: EntryRange, args: RecallArguments, origins: Origins
+    ) -> str:
+        """Return which entries of an index have a pattern beside those of a range; empty if none has."""
+        may_go_on = self._time_limit()
+        covered = await read_covered_entries(self._contents, origins, index, may_go_on)
+        others = [entry for entry in covered.entries if not handle.first <= entry.seq <= handle.last]
+        hits = await self._find(others, args, may_go_on)
+        return f"Also matches in {name_hits(hits)} of this index." if hits else ""
+
+    async def _find(
+        self, entries: Sequence[CoveredEntry], args: RecallArguments, should_continue: Callable[[], bool]
+    ) -> list[EntryHit]:
         searcher = EntrySearcher(self._contents, self._ripgrep, should_continue, ALL_LINES)
-        found = await searcher.search(others, args.pattern, 0)
-        count = sum(hit.count or 1 for hit in found.hits)
-        if not count:
-            return ""
-        return f"{count:,} more elsewhere in this session, in {_seqs(found.hits)}."
+        return (await searcher.search(entries, args.pattern, 0)).hits
 
     async def search_session(
         self,
@@ -165,15 +179,18 @@ class IndexRecall:
         args: RecallArguments,
         origins: Origins,
         should_continue: Callable[[], bool],
+        others: str | None = None,
     ) -> RecalledText:
+        """Return the lines that match; `others`: where else, for some entries of an index."""
         is_single = len({(entry.session_id, entry.seq) for entry in covered.entries}) == 1
         all_lines = LINES_OF_ONE if is_single else ALL_LINES
         searcher = EntrySearcher(self._contents, self._ripgrep, should_continue, all_lines)
         search = await searcher.search(covered.entries, args.pattern, args.context or 0)
         notes = _notes(search, covered)
+        ending = [others] if others else []
         is_partial = bool(search.skipped or covered.unreadable)
         if not search.hits:
-            text = "\n".join([f"{opening}{args.missed_pattern} is nowhere in it", *notes])
+            text = "\n".join([f"{opening}{args.missed_pattern} is nowhere in it", *notes, *ending])
             return RecalledText(text, _NOTHING, is_final=is_partial)
         count = sum(hit.count or 1 for hit in search.hits)
         lines = pluralize(count, "line")
@@ -181,17 +198,26 @@ class IndexRecall:
         has_conclusion = any(hit.entry.is_conclusion and hit.has_words for hit in search.hits)
         has_definition = any(hit.defines and hit.has_words for hit in search.hits)
         first = [
-            *(["the agent's conclusions first"] if has_conclusion else []),
-            *(["definitions" if has_conclusion else "definitions first"] if has_definition else []),
+            *(["the rarest alternative"] if len({hit.rarity for hit in search.hits}) > 1 else []),
+            *(["the agent's conclusions"] if has_conclusion else []),
+            *(["definitions"] if has_definition else []),
         ]
-        order = ", then ".join([*first, "the newest"]) if first else "newest first"
+        order = (
+            f"{first[0]} first, then {', then '.join([*first[1:], 'the newest'])}"
+            if first
+            else "newest first"
+        )
         head = "\n".join([f"{opening}{lines} for {args.quoted_pattern} in {places}, {order}", *notes])
-        (head_tokens,) = await self._count_tokens([f"{head}\n"])
+        (head_tokens,) = await self._count_tokens(["\n".join([head, *ending, ""])])
         limits = self._limits
         max_tokens = limits.entry_tokens if is_single and count > 1 else limits.search_tokens
         budget = max(1, (args.max_tokens or max_tokens) - head_tokens)
-        writer = AnswerWriter(budget, self._count_tokens, lambda entry: self._origin_of(entry, origins))
-        text = f"{head}\n{await writer.write(search.hits, widths(args.context))}"
+        is_near = others is not None and args.context is None
+        around = NEAR if is_near else widths(args.context)
+        writer = AnswerWriter(
+            budget, self._count_tokens, lambda entry: self._origin_of(entry, origins), is_near
+        )
+        text = "\n".join([head, await writer.write(search.hits, around), *ending])
         is_weak = not any(hit.has_words and hit.entry.line.label != "call" for hit in search.hits)
         return RecalledText(text, f"{lines} in {_seqs(search.hits)}", count=count, is_weak=is_weak)
 
@@ -248,15 +274,24 @@ class IndexRecall:
         return entries
 
     async def recall_entries(
-        self, entries: Sequence[CoveredEntry], handle: EntryRange, args: RecallArguments, origins: Origins
+        self,
+        entries: Sequence[CoveredEntry],
+        handle: EntryRange,
+        args: RecallArguments,
+        origins: Origins,
+        others: str | None,
     ) -> ToolResult:
-        """Return the words, calls and outputs of entries, or the lines in them that match a pattern."""
+        """Return the words, calls and outputs of entries, or the lines in them that match a pattern.
+
+        `others` says which other entries of an index have it; None: they are not those of an index.
+        """
         of = " of this session" if origins.continued and not handle.index else ""
         name = f"Recalled · {f'{handle.index[:SHORT_DIGITS]} {handle.text}'.strip()}{of}"
         if args.pattern:
             sources = without_questions(entries) or entries
             newest_first = CoveredEntries(tuple(sorted(sources, key=lambda entry: -entry.seq)))
-            found = await self._search(f"{name} · ", newest_first, args, origins, self._time_limit())
+            limit = self._time_limit()
+            found = await self._search(f"{name} · ", newest_first, args, origins, limit, others)
             text, about = found.text, found.part
         else:
             lines, left_out = await self._entry_lines(entries, origins)

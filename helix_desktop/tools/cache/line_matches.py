@@ -11,7 +11,7 @@ import asyncio
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from helix_desktop.tools.process.ripgrep import Ripgrep
@@ -21,17 +21,24 @@ _SPECIAL = frozenset("^$*+?()[]{}|")
 _ANY = rb"(?:[^\n\x80-\xff]|[\xc0-\xff][\x80-\xbf]*)"  # one character of UTF-8
 _ROW = re.compile(rb"\d+:(\d+):(\d+):")
 _MAX_LINES = 1_000  # matching lines counted in one text
+_MAX_ALTERNATIVES = 12  # that are told apart: each is another search
+_LEADING_FLAGS = re.compile(r"(?:\(\?[a-zA-Z-]+\))*")
+_FREE_SPACING = re.compile(r"\(\?[a-zA-Z]*x")
 _SIGNS = re.compile(r"\\[pP]\{[^}]*\}|\\.|\(\?P<")  # of a regular expression, whose case says nothing
 
 
 @dataclass(frozen=True)
 class LineMatch:
-    """A matching line: its number from 1, its begin and end in the text, and where the match begins."""
+    """A matching line: its number from 1, its begin and end in the text, and where the match begins.
+
+    `alternatives` are those of the pattern that it has, if the pattern is made of several.
+    """
 
     number: int
     start: int
     end: int
     match_at: int
+    alternatives: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,43 @@ def plain_pattern(pattern: str) -> PlainPattern | None:
     return PlainPattern(re.compile(joined, flags), longest, whole_words, ignores_case)
 
 
+def split_alternatives(pattern: str) -> list[str]:
+    """Return the patterns that `|` separates outside of groups and classes; empty if there is one alone.
+
+    Each matches the case that the whole pattern does. Too many, and those of a pattern with free spacing,
+    whose comments may hold anything, are not told apart.
+    """
+    if "|" not in pattern or _FREE_SPACING.search(pattern):
+        return []
+    leading = _LEADING_FLAGS.match(pattern)
+    flags = leading[0] if leading else ""
+    parts, begin, groups, classes = list[str](), len(flags), 0, 0
+    position = begin
+    while position < len(pattern):
+        sign = pattern[position]
+        if sign == "\\":
+            position += 1
+        elif classes:
+            classes += (sign == "[") - (sign == "]")
+        elif sign == "[":
+            classes = 1
+            position += pattern.startswith("^", position + 1)
+            position += pattern.startswith("]", position + 1)  # the first one stands for itself
+        elif sign in "()":
+            groups += 1 if sign == "(" else -1
+        elif sign == "|" and not groups:
+            parts.append(pattern[begin:position])
+            begin = position + 1
+        position += 1
+    parts = [part for part in dict.fromkeys([*parts, pattern[begin:]]) if part]
+    if not 1 < len(parts) <= _MAX_ALTERNATIVES:
+        return []
+    keeps_case = not is_any_case(pattern)
+    return [
+        f"(?-i:{flags}{part})" if keeps_case and is_any_case(part) else f"{flags}{part}" for part in parts
+    ]
+
+
 def pattern_options(pattern: str) -> list[str]:
     """Return the options of ripgrep that name a pattern and its case."""
     return [f"--regexp={pattern}", *(["--ignore-case"] if is_any_case(pattern) else [])]
@@ -114,6 +158,29 @@ async def match_lines(
     options = ["--column", "--byte-offset", "--text", *pattern_options(pattern), "--", "-"]
     result = await ripgrep.run(options, ".", joined)
     return await asyncio.to_thread(_match_rows, result.output, joined, texts)
+
+
+async def match_alternatives(
+    texts: Sequence[bytes], pattern: str, found: Sequence[Sequence[LineMatch]], ripgrep: Ripgrep
+) -> list[list[LineMatch]]:
+    """Return the lines `found` in each text for a pattern, each with the alternatives of it that it has.
+
+    A line with a rare one stands there too, even if it is behind the lines that are counted.
+    """
+    lines = [{match.start: match for match in matches} for matches in found]
+    for part in split_alternatives(pattern):
+        matches = await match_lines(texts, part, plain_pattern(part), ripgrep)
+        await asyncio.to_thread(_add_alternative, lines, part, matches)
+    return [sorted(each.values(), key=lambda match: match.start) for each in lines]
+
+
+def _add_alternative(
+    lines: Sequence[dict[int, LineMatch]], part: str, matches: Sequence[Sequence[LineMatch]]
+) -> None:
+    for each, found in zip(lines, matches, strict=True):
+        for match in found:
+            known = each.get(match.start, match)
+            each[match.start] = replace(known, alternatives=known.alternatives | {part})
 
 
 def _match_plain(texts: Sequence[bytes], plain: PlainPattern) -> list[list[LineMatch]]:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from helix_desktop.context.intake.descriptions import CAP as ABOUT_CAP
 from helix_desktop.context.intake.descriptions import describe_output
 from helix_desktop.domain.errors import ToolError
@@ -75,15 +77,25 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
             if isinstance(handle, EntryRange):
                 index = await resolver.resolve(handle.index) if handle.index else ""
                 entries = await self._covered.entries(handle, index, origins)
+                others = (
+                    await self._covered.others_of_index(index, handle, args, origins)
+                    if index and args.pattern
+                    else None
+                )
                 if len(entries) != 1 or not entries[0].digest:
-                    return await self._covered.recall_entries(entries, handle, args, origins)
+                    return await self._covered.recall_entries(entries, handle, args, origins, others)
                 digest = entries[0].digest
+                if others is not None and args.context is None:
+                    args = structs.replace(args, context=_CONTEXT_LINES)
             else:
-                digest = await resolver.resolve(handle)
+                digest, others = await resolver.resolve(handle), None
             entry = await self._contents.entry(digest)
             if entry.kind == "index":
                 return await self._covered.recall_index(entry, args, origins)
-            return await self._recall_content(digest, args, origins)
+            result = await self._recall_content(digest, args, origins)
+            if others:
+                result = structs.replace(result, model_text=f"{result.model_text.rstrip()}\n{others}")
+            return result
 
     async def _recall_content(self, digest: str, args: RecallArguments, origins: Origins) -> ToolResult:
         data, entry = await self._contents.get(digest), await self._contents.entry(digest)

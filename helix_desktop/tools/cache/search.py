@@ -171,7 +171,7 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
         newest_ms = max((hit.entry.created for hit in results.hits), default=0)
         if not hits and not results.cursor and not args.cursor and len(terms) > 1:
             return await self._search_parts(terms, entry_filter, args, should_continue)
-        ranked = rank(hits, terms)
+        ranked = rank(hits)
         return SearchOutcome(tuple(ranked), results.cursor, results.unreadable, newest_ms=newest_ms)
 
     async def _words_elsewhere(

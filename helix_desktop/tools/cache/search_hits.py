@@ -88,15 +88,19 @@ def terms_in(lines: Iterable[MatchingLine], terms: Sequence[str]) -> tuple[froze
     return tuple(frozenset(term for term in terms if term in text) for text in texts)
 
 
-def rank(hits: Sequence[Hit], terms: Sequence[str]) -> list[Hit]:
+def weigh_best_lines(terms: Sequence[Iterable[frozenset[str]]]) -> list[float]:
+    """Return the weight of each hit's best line, by the terms on its lines: a rare one weighs more."""
+    counts = Counter(term for lines in terms for term in frozenset[str]().union(*lines))
+    return [
+        max((sum(1 / (1 + counts[term]) for term in sorted(found)) for found in lines), default=0.0)
+        for lines in terms
+    ]
+
+
+def rank(hits: Sequence[Hit]) -> list[Hit]:
     """Return hits by the rarity of the words on their best line, then newest first."""
-    counts = Counter(term for hit in hits for term in set[str]().union(*hit.terms))
-    weights = {term: 1 / (1 + counts[term]) for term in terms}
-
-    def best_line(hit: Hit) -> float:
-        return max((sum(weights[term] for term in sorted(found)) for found in hit.terms), default=0.0)
-
-    return sorted(hits, key=lambda hit: (-best_line(hit), -hit.at_ms, -hit.seq))
+    weighed = zip(weigh_best_lines([hit.terms for hit in hits]), hits, strict=True)
+    return [hit for _, hit in sorted(weighed, key=lambda pair: (-pair[0], -pair[1].at_ms, -pair[1].seq))]
 
 
 def rank_partial(hits_by_term: Mapping[str, Sequence[Hit]]) -> list[Hit]:

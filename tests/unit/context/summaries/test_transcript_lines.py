@@ -34,8 +34,22 @@ def test_a_long_message_is_cut_between_words() -> None:
 @given(st.lists(st.sampled_from(NASTY_TEXTS), max_size=9), st.integers(3, 300))
 def test_no_line_of_a_cut_message_begins_a_message(texts: list[str], cap: int) -> None:
     first, *further = truncate_middle("\n".join(texts), cap).split("\n")
-    assert len("\n".join([first, *further])) <= cap + 3
+    assert len("\n".join([first, *further])) <= cap + len(" …\n| … ")
     assert all(line.startswith("| ") or line in ("|", "") for line in further)
+
+
+def test_items_of_a_list_on_both_sides_of_what_is_left_out_are_two_lines() -> None:
+    """On one line they read as one finding: that a test was added, and skipped."""
+    items = [
+        "1. `gauge.py` - Read the level in bars",
+        *("2. Renamed everything else" for _ in range(9)),
+        "3. `tide.py` - Skipped as the table is short",
+    ]
+    cut = truncate_middle("\n".join(items), 90)
+    assert (
+        cut == "1. `gauge.py` - Read the level in bars\n| 2. Renamed  …\n| …  Skipped as the table is short"
+    )
+    assert "\n" not in truncate_middle(" ".join(items), 90)
 
 
 def test_source_in_a_note_stands_with_its_constants() -> None:

@@ -26,7 +26,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
 from helix_desktop.tools.cache.index_recall import RecallLimits
-from helix_desktop.tools.cache.line_matches import match_lines, plain_pattern
+from helix_desktop.tools.cache.line_matches import match_lines, plain_pattern, split_alternatives
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
@@ -68,8 +68,7 @@ async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call(
     )
     matches_only = await rig.recall(index[:12], pattern="read_gauge", context=0)
     assert (
-        f"21 Nov 14:38: (some of them in {digest_of(FILE)[:12]} e3)\n3:def read_gauge(name):\n6:"
-        in matches_only
+        "21 Nov 14:38: (some of them in e3 read_file gauge.py)\n3:def read_gauge(name):\n6:" in matches_only
     ), "it has the first of the three lines only"
     in_name = await rig.recall(index[:12], pattern=r"gauge\.py")
     assert f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38:\n1-import os\n" in in_name
@@ -107,7 +106,7 @@ async def test_a_search_of_an_index_has_at_most_a_thousand_tokens_and_names_the_
     assert " 1,200 lines for 'needle' in 60 places" in text
     assert "\n1:needle 59 0 " in text, "the newest content first"
     rest = re.search(
-        r"Also in [0-9a-f]{12} e\d+ read_file log_\d+\.txt \(20\), .* and \d+ more\.\n(.*)", text
+        r"Also in e\d+ read_file log_\d+\.txt \(20\), .*\), e\d+, e\d+, .* and \d+ more\.\n(.*)", text
     )
     assert rest is not None
     assert rest[1].startswith(f"Lines left out: 18 of e{last}, ")
@@ -530,3 +529,117 @@ async def test_many_lines_that_have_a_pattern_within_longer_words_name_where_els
     assert " 6 lines for 'gauge' in 1 place" in answer
     assert answer.endswith("\n1 more elsewhere in this session, in e2.")
     assert "elsewhere" not in await rig.recall(index[:12], pattern=r"gauges_\d")
+
+
+async def test_a_common_alternative_does_not_bury_the_place_of_a_rare_one() -> None:
+    """The oldest file has both: it comes first, and with its rare line, though the common ones are above."""
+    rig = await SessionRig.create()
+    await rig.say("Why does the gate not close?")
+    states = "".join(f"STATE_{number} = 'IDLE'\n" for number in range(6))
+    table = await rig.use_tool("src/gate.py", f"{states}LATCH_SEALED = 7\n".encode())
+    concluded = await rig.add(AssistantSpoke("Both pumps are IDLE.", "m", 5))
+    last = 0
+    for number in range(24):
+        text = "".join(f"{line} IDLE pump {number} {'x ' * 20}\n" for line in range(8))
+        last = await rig.use_tool(f"pump_{number}.log", text.encode())
+    index = await rig.make_index(1, last)
+    answer = await rig.recall(index, pattern="LATCH_SEALED|GateIdle|IDLE")
+    head, first, *rest = answer.splitlines()
+    assert head.endswith(
+        " in 26 places, the rarest alternative first, then the agent's conclusions, then the newest"
+    )
+    assert f" e{table} read_file src/gate.py, " in first
+    rare = rest.index("7:LATCH_SEALED = 7")
+    assert rest[rare + 1].startswith(f"e{concluded} agent concluded, ")
+    assert f" e{last} read_file " in rest[rare + 3], "then the newest"
+    without_rare = await rig.recall(index, pattern="GateIdle|IDLE")
+    assert without_rare.splitlines()[0].endswith("places, the agent's conclusions first, then the newest")
+
+
+async def test_a_rare_alternative_is_found_behind_more_lines_of_another_than_are_counted() -> None:
+    rig = await SessionRig.create()
+    log = await rig.use_tool("pump.log", b"idle\n" * 3_000 + b"sealed\n")
+    index = await rig.make_index(1, log)
+    assert "\n3001:sealed" in await rig.recall(index, pattern="idle|sealed")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "parts"),
+    [
+        ("abc", []),
+        ("a|b", ["a", "b"]),
+        ("a|b|a||", ["a", "b"]),
+        (r"a\|b", []),
+        (r"(a|b)c|\(d", ["(a|b)c", r"\(d"]),
+        ("[|]|b", ["[|]", "b"]),
+        ("[]|]x|[^]|]y", ["[]|]x", "[^]|]y"]),
+        ("[[:alpha:]|]|b", ["[[:alpha:]|]", "b"]),
+        ("A|b", ["A", "(?-i:b)"]),
+        ("(?s)A|b", ["(?s)A", "(?-i:(?s)b)"]),
+        ("(?x)a|b # c|(d", []),
+        ("|".join("abcdefghijklm"), []),
+    ],
+)
+def test_alternatives_are_what_stands_between_bars_outside_of_groups_and_classes(
+    pattern: str, parts: list[str]
+) -> None:
+    assert split_alternatives(pattern) == parts
+
+
+async def test_an_entry_of_an_index_gives_the_lines_at_its_matches_and_names_the_other_entries() -> None:
+    """All else of the entry is one recall away; where the pattern is too would take several to find."""
+    rig = await SessionRig.create()
+    message = "\n".join([*(f"Step {line} is short." for line in range(16)), "The latch is sealed.", "Go on."])
+    words = await rig.say(message)
+    lines = [f"step_{line}()" for line in range(30)]
+    log = await rig.use_tool("all", "\n".join([*lines, "latch sealed", *lines]).encode(), tool="run_command")
+    table = await rig.use_tool("src/latch.py", b"sealed = 7\n")
+    concluded = await rig.add(AssistantSpoke(message, "m", 5))
+    index = await rig.make_index(1, concluded)
+    expected = {
+        words: (["Step 15 is short.", "The latch is sealed.", "Go on."], (table, concluded, log)),
+        log: (["step_28()", "step_29()", "latch sealed", "step_0()", "step_1()"], (table, concluded, words)),
+        concluded: (["Step 15 is short.", "The latch is sealed.", "Go on."], (table, words, log)),
+    }
+    for seq, (near, others) in expected.items():
+        answer = await rig.recall(f"{index} e{seq}", pattern="sealed")
+        last = answer.splitlines()[-1]
+        assert all(line in answer for line in near)
+        assert len(answer.splitlines()) <= 8, answer
+        assert last.startswith("Also matches in ")
+        assert last.endswith(" of this index.")
+        assert {f"e{other}" for other in others} == set(re.findall(r"\be\d+\b", last))
+    assert "Step 3 is" in await rig.recall(f"{index} e{words}", pattern="sealed", context=15)
+    both = await rig.recall(f"{index} e{words}-e{log}", pattern="sealed")
+    assert len(both.splitlines()) < 14
+    assert both.endswith(f"\nAlso matches in e{concluded}, e{table} read_file latch.py of this index.")
+    nothing = await rig.recall(f"{index} e{words}-e{words + 1}", pattern="sealed = 7")
+    assert nothing.endswith(f"\nAlso matches in e{table} read_file latch.py of this index.")
+    alone = await rig.recall(f"{index} e{table}", pattern="sealed = 7")
+    assert "Also matches" not in alone
+    assert "Also matches" not in await rig.recall(f"e{words}", pattern="sealed"), "no index was asked"
+
+
+async def test_places_that_have_no_room_are_named_files_before_commands() -> None:
+    rig = await SessionRig.create()
+    await rig.say("Seal it.")
+    seqs = []
+    for number in range(14):
+        tool, target = ("run_command", f"make {number}") if number % 2 else ("read_file", f"src/f{number}.py")
+        text = "".join(f"needle {number} {line} {'x' * 60}\n" for line in range(9))
+        seqs.append(await rig.use_tool(target, text.encode(), tool=tool))
+    index = await rig.make_index(1, seqs[-1])
+    answer = await rig.recall(index, pattern="needle", max_tokens=500)
+    also = next(line for line in answer.splitlines() if line.startswith("Also in "))
+    kinds = re.findall(r"e\d+ (read_file|run_command) \S+", also)
+    assert kinds == sorted(kinds)
+    assert set(kinds) == {"read_file", "run_command"}
+    bolt = await rig.use_tool("bolt.py", b"bolt = 1\n")
+    index = await rig.make_index(bolt - 1, bolt)
+    file = await rig.use_tool("src/other.py", b"turn(bolt)\n")
+    runs = [await rig.use_tool(f"cat {n}", b"bolt %d\n" % n, tool="run_command") for n in range(40)]
+    answer = await rig.recall(index, pattern="bolt")
+    places = f"e{file} read_file other.py, e{runs[-1]} run_command cat 39, "
+    assert f"\n41 more elsewhere in this session, in {places}" in answer
+    assert re.search(r" run_command cat \d+, e\d+, (?:e\d+, )*e\d+ and \d+ more\.$", answer)
+    assert len(answer.splitlines()[-1]) < 320
