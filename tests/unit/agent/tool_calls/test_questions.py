@@ -151,7 +151,7 @@ LONG = "x" * 5_000
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({}, "required field `question`"),
+        ({}, "question is missing"),
         ({"question": " "}, "empty or too long"),
         ({"question": LONG}, "2000 characters (got 5000)"),
         ({"question": "Which?", "options": [{"label": str(n)} for n in range(6)]}, "has 6"),

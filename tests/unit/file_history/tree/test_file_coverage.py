@@ -50,7 +50,7 @@ def test_what_has_no_name_and_no_content_is_named(root: Path) -> None:
     os.close(os.open(os.fsencode(root) + b"/\xff", os.O_CREAT))
     os.symlink(b"\xfe", os.fsencode(root) + b"/link")
     with opened_history(root.parent) as history:
-        assert places(history) == {"pipe": "special", "\\xff": "name", "link": "name"}
+        assert places(history) == {"pipe": "special", "\\udcff": "name", "link": "name"}
         (root / "link").unlink()
         (root / "link").symlink_to("text")
         assert kinds(history.scan("s")) == {"link": "created"}
