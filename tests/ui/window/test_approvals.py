@@ -270,7 +270,7 @@ async def _check_always(rig: WindowRig) -> None:
 
         await rig.wiring.settings.show("permissions")
         page.form.pattern.setText("../elsewhere")
-        page.form.kind.setCurrentIndex(1)
+        page.form.kind.setCurrentIndex(2)
         press(page, "add_rule")
         assert "The folder must be inside the workspace." in page_text(page)
         page.form.kind.setCurrentIndex(0)
