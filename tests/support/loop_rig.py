@@ -173,7 +173,10 @@ class LoopRig(ConversationRig):
             assert lint_wire(sent.messages) == []
         assert self.prefix_violations() == []
         session = self.conversation.session
-        assert await self.store.events(session.id) == session.log
+        known = len(session.log)  # what runs beside the turn may record more while the store is read
+        stored = await self.store.events(session.id)
+        assert len(stored) >= known
+        assert stored == session.log[: len(stored)]
         assert not session.transcript.turn_open
         assert not session.transcript.open_calls
         for answer in self.events(ToolAnswered):
