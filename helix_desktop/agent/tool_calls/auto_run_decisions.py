@@ -101,16 +101,16 @@ class AutoRunDecisions:
     async def _apply(self, change: AutoRunChange, decision: str) -> AutoRunChange:
         """Make a change be what was decided; one that nobody decided on is as it was."""
         assert self._store is not None  # `decide` has seen to it
-        wanted: AutoRunOutcome = "removed" if decision == "removed" else "kept"
+        outcome: AutoRunOutcome = "removed" if decision == "removed" else "kept"
         is_out = change.outcome == "removed"
         if change.outcome == "failed" or not change.kept_id:
-            return replace(change, outcome="failed" if wanted == "removed" else "kept")
+            return replace(change, outcome="failed" if outcome == "removed" else "kept")
         try:
-            if is_out != (wanted == "removed"):
-                await self._store.put(change.kept_id, found=wanted == "kept")
+            if is_out != (outcome == "removed"):
+                await self._store.put(change.kept_id, found=outcome == "kept")
         except HelixError:
             return replace(change, outcome="failed")
-        return replace(change, outcome="named" if decision == "named" else wanted)
+        return replace(change, outcome="named" if decision == "named" else outcome)
 
 
 def named_changes(changes: Iterable[FileChange], known: Iterable[AutoRunChange]) -> list[AutoRunChange]:

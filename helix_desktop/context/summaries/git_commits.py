@@ -70,8 +70,8 @@ class GitCommits(msgspec.Struct):
 
     def _add_status(self, output: ToolAnswered, seq: int) -> None:
         """Read which files are not committed, from `git status` in its long or its short form."""
-        asked = _STATUS.search(output.target)
-        if asked is None or not output.ok or _COMMITS.search(output.target, asked.end()):
+        status_call = _STATUS.search(output.target)
+        if status_call is None or not output.ok or _COMMITS.search(output.target, status_call.end()):
             return
         text = output.text
         is_long = _LONG_STATUS.search(text) is not None

@@ -32,10 +32,10 @@ _OPTIONAL_TOOL_FIELDS = ("title", "description", "outputSchema", "annotations", 
 _RESULT_FIELDS = ("content", "structuredContent", "isError", "_meta", "resultType")
 
 
-def read_messages(line: bytes, asked: int | str | None = None) -> list[JSONRPCMessage]:
+def read_messages(line: bytes, request_id: int | str | None = None) -> list[JSONRPCMessage]:
     """Return the message in these bytes, or those of a batch; none of what is text printed by mistake.
 
-    `asked` is the id of the request that a reply without an id answers; None: that is not known.
+    `request_id` is the id of the request that a reply without an id answers; None: that is not known.
     """
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -47,15 +47,15 @@ def read_messages(line: bytes, asked: int | str | None = None) -> list[JSONRPCMe
     try:
         value = json.loads(line.decode("utf-8-sig", "replace"))
         batch = value if isinstance(value, list) else [value]
-        envelopes = [_envelope(_without_surrogates(item), asked) for item in batch if _is_message(item)]
+        envelopes = [_envelope(_without_surrogates(item), request_id) for item in batch if _is_message(item)]
         return [jsonrpc_message_adapter.validate_python(envelope, by_name=False) for envelope in envelopes]
     except (ValueError, RecursionError):
         return []
 
 
-def repair_json(content: bytes, asked: int | str | None = None) -> bytes:
+def repair_json(content: bytes, request_id: int | str | None = None) -> bytes:
     """Return the JSON of a message as the protocol has it; other bytes, and batches, as they are."""
-    match read_messages(content, asked):
+    match read_messages(content, request_id):
         case [message]:
             return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
     return content
@@ -69,7 +69,7 @@ def _is_message(value: Any) -> bool:
     return is_reply or bool({"method", "result", "error"} & value.keys())
 
 
-def _envelope(value: dict[str, Any], asked: int | str | None) -> dict[str, Any]:
+def _envelope(value: dict[str, Any], request_id: int | str | None) -> dict[str, Any]:
     message = {**value, "jsonrpc": "2.0"}
     if isinstance(message.get("id"), float) and message["id"].is_integer():
         message["id"] = int(message["id"])
@@ -78,8 +78,8 @@ def _envelope(value: dict[str, Any], asked: int | str | None) -> dict[str, Any]:
     if "error" in message or "result" in message:
         message.pop("method", None)  # repeated from the request
     if "method" not in message:
-        if message.get("id") is None and asked is not None:
-            message["id"] = asked
+        if message.get("id") is None and request_id is not None:
+            message["id"] = request_id
         message = _reply(message)
     elif message.get("id", 0) is None:
         del message["id"]

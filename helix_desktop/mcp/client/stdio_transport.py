@@ -153,11 +153,11 @@ async def _read_line(process: ServerProcess, on_result: FailureListener) -> byte
         return b""
 
 
-async def _parse_messages(line: bytes, asked: int | str | None) -> list[JSONRPCMessage]:
+async def _parse_messages(line: bytes, request_id: int | str | None) -> list[JSONRPCMessage]:
     """Parse the messages on a line; there is none on one that was printed by mistake."""
     if len(line) <= _THREAD_ABOVE_BYTES:
-        return read_messages(line, asked)
-    return await asyncio.to_thread(read_messages, line, asked)
+        return read_messages(line, request_id)
+    return await asyncio.to_thread(read_messages, line, request_id)
 
 
 async def _write(process: ServerProcess, outgoing: Outgoing, requests: _OpenRequests) -> None:

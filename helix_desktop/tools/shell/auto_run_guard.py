@@ -685,19 +685,19 @@ def _write_at(parent: int, name: str, content: Content) -> None:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=parent)
         return
-    beside = f".{name[:100]}.{secrets.token_hex(4)}"
+    temporary = f".{name[:100]}.{secrets.token_hex(4)}"
     if content.form == "link":
-        os.symlink(os.fsdecode(content.data), beside, dir_fd=parent)
+        os.symlink(os.fsdecode(content.data), temporary, dir_fd=parent)
     elif content.form == "special":
-        os.mkfifo(beside, dir_fd=parent)  # of other kinds only root could make one
+        os.mkfifo(temporary, dir_fd=parent)  # of other kinds only root could make one
     else:
-        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
         with os.fdopen(fd, "wb") as file:
             file.write(content.data)
             file.flush()
             os.fchmod(fd, content.mode)
             os.fsync(fd)
-    os.rename(beside, name, src_dir_fd=parent, dst_dir_fd=parent)
+    os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
 def _set_aside(parent: int, name: str, entry: Entry) -> None:

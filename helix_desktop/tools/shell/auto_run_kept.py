@@ -172,18 +172,18 @@ class KeptChanges:
         else:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             path = self.folder / f"{_OPEN}{secrets.token_hex(8)}"
-            beside = path.with_name(f".{path.name}")
-            file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            temporary = path.with_name(f".{path.name}")
+            file = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             try:
                 _lock(file)
                 with os.fdopen(os.dup(file), "wb") as stream:
                     stream.write(msgspec.msgpack.encode(state, enc_hook=plain_text))
                     stream.flush()
                     os.fsync(file)
-                beside.rename(path)  # with the lock
+                temporary.rename(path)  # with the lock
             except OSError:
                 os.close(file)
-                beside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
                 raise
             self._open = path, file
         self._saved = state
