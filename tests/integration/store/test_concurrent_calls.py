@@ -133,6 +133,10 @@ async def test_a_canceled_open_leaves_nothing_open(tmp_path: Path) -> None:
             await asyncio.sleep(0)
         task.cancel()
         result = (await asyncio.gather(task, return_exceptions=True))[0]
+        if isinstance(result, LevelDbStore):  # it was open before it could be canceled
+            assert turns > 0
+            await result.close()
+            continue
         assert isinstance(result, asyncio.CancelledError)
         for thread in [thread for thread in threading.enumerate() if tmp_path.name in thread.name]:
             await asyncio.to_thread(thread.join)
