@@ -80,7 +80,7 @@ async def test_denied_edits_are_not_claimed(tmp_path: Path) -> None:
 async def test_a_second_session_says_how_to_see_it_from_the_start(tmp_path: Path, ask: int) -> None:
     """The first one mended the sample: its tests pass, and there is nothing left to edit."""
     root = copy_sample_project("tidewatch", tmp_path)
-    first = DemoLoop(root)
+    first = DemoLoop(root, recorded=True)
     for message in TIDEWATCH.user_messages:
         assert "Some of this was done before" not in await first.run_turn(message)
     second = DemoLoop(root)
@@ -93,7 +93,7 @@ async def test_a_second_session_says_how_to_see_it_from_the_start(tmp_path: Path
 
 async def test_a_second_session_says_only_what_the_tools_printed(tmp_path: Path) -> None:
     root = copy_sample_project("tidewatch", tmp_path)
-    first, second = DemoLoop(root), DemoLoop(root)
+    first, second = DemoLoop(root, recorded=True), DemoLoop(root)
     for message in TIDEWATCH.user_messages:
         await first.run_turn(message)
     await second.run_turn(TIDEWATCH.user_messages[0])
