@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from source_files import SourceFile
 from texts import ts_file
-from texts.build import SOURCE_CATALOG, catalog_problems, write_source_catalog
+from texts.build import build_source_catalog
 from texts.extract import extract
 from texts.rules import forbidden_words, outside_the_catalog
 
@@ -16,22 +17,19 @@ def _module(code: str) -> SourceFile:
     return SourceFile("module.py", f'tr = Translator("Tests")\n{code}\n')
 
 
-def test_a_catalog_that_is_not_of_the_code_is_found(tmp_path: Path) -> None:
-    """`./helix texts` writes it, with every text and its English forms."""
-    entries, _ = extract([_module('tr("Restore from trash")')])
-    catalog = tmp_path / SOURCE_CATALOG
-    catalog.parent.mkdir(parents=True)
-    (tmp_path / "helix_desktop").mkdir()
-    write_source_catalog(catalog, entries)
-    names = {
-        problem.path for problem in catalog_problems(tmp_path, entries) if problem.why != "no longer needed"
-    }
-    assert names == set()
-    more, _ = extract([_module('tr("Restore from the trash")')])
-    names = {
-        problem.path for problem in catalog_problems(tmp_path, more) if problem.why != "no longer needed"
-    }
-    assert names == {SOURCE_CATALOG.as_posix()}
+def test_the_source_catalog_follows_the_code(tmp_path: Path) -> None:
+    """It is built when a file is newer, and holds every text with its English forms."""
+    module = tmp_path / "helix_desktop" / "module.py"
+    module.parent.mkdir()
+    module.write_text(_module('tr("Restore from trash")').text)
+    catalog = build_source_catalog(tmp_path)
+    assert [entry.source for entry in ts_file.read_entries(catalog)] == ["Restore from trash"]
+    built = catalog.stat()
+    assert build_source_catalog(tmp_path).stat().st_ino == built.st_ino
+    module.write_text(_module('tr("Restore from the trash")').text)
+    os.utime(module, (built.st_mtime + 1, built.st_mtime + 1))
+    build_source_catalog(tmp_path)
+    assert [entry.source for entry in ts_file.read_entries(catalog)] == ["Restore from the trash"]
 
 
 @pytest.mark.parametrize(

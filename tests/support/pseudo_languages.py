@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 
 from PySide6.QtCore import QTranslator
 from texts import pseudo
-from texts.build import SOURCE_CATALOG, write_pseudo
+from texts.build import build_source_catalog, write_pseudo
 from texts.extract import Entry
 from texts.ts_file import Key, read_entries
 from update_texts import LRELEASE
@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @cache
 def _entries() -> dict[Key, Entry]:
-    # Another test holds the catalog to the code; to read all of that again takes seconds of every process.
-    return {entry.key: entry for entry in read_entries(ROOT / SOURCE_CATALOG)}
+    # To find them in the code takes seconds of every process.
+    return {entry.key: entry for entry in read_entries(build_source_catalog(ROOT))}
 
 
 @cache
