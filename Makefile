@@ -1,6 +1,6 @@
 # A thin wrapper: every command is one of ./helix, which also works where make is missing.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-peers soak check bench torture screenshots texts package doctor lock clean
+.PHONY: help run test test-peers soak check bench exam torture screenshots texts package doctor lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ check: ## Check format, lint, imports, types and the project's own rules; print 
 
 bench: ## Run the benchmarks and print one table (TRAJECTORIES=DIR: each profile on recorded sessions)
 	@./helix bench $(if $(TRAJECTORIES),--trajectories "$(TRAJECTORIES)")
+
+exam: ## Ask a model about recorded sessions (OPTIONS="FILE... --model PROVIDER/NAME", see tests/exam/README.md)
+	@./helix exam $(OPTIONS)
 
 torture: ## Stress and damage the store, and test properties deeply, for a long time
 	@./helix torture

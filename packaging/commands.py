@@ -97,6 +97,12 @@ def bench(arguments: Sequence[str]) -> int:
     _become(str(Path("tests", "benchmarks", "run.py")), *arguments)
 
 
+def exam(arguments: Sequence[str]) -> int:
+    """Ask a model about recorded sessions: tests/exam/README.md; --help lists the options."""
+    _set_up("test", libraries="run")
+    _become("-m", "tests.exam.run", *arguments)
+
+
 def torture(arguments: Sequence[str]) -> int:
     """Stress and damage the store, and test properties deeply; with names, only tests/torture/NAME.py."""
     _set_up("test", libraries=None)
@@ -170,6 +176,7 @@ COMMANDS: dict[str, Command] = {
     "soak": soak,
     "check": check,
     "bench": bench,
+    "exam": exam,
     "torture": torture,
     "screenshots": screenshots,
     "texts": texts,

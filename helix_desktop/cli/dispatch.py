@@ -14,7 +14,7 @@ def resolve_command(args: argparse.Namespace) -> Command:
     match args.command:
         case "run" | "cache" | "changes" | "commands" | "timeline" | "backup" | "sessions" | "branch":
             return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
-        case "replay" | "exam" | "mcp":
+        case "replay" | "mcp":
             return _standalone_command(args.command)
         case "move-data":
             return _move_command(args.window)
@@ -70,10 +70,6 @@ def _standalone_command(command: str) -> Command:
         from helix_desktop.cli.mcp_serve import serve_cache
 
         return serve_cache
-    if command == "exam":
-        from helix_desktop.cli.exam import exam
-
-        return exam
     from helix_desktop.cli.replay import replay
 
     return replay

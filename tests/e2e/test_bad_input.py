@@ -162,7 +162,6 @@ UNUSABLE = [
     (("cache", "import", "nowhere.helix", "--workspace", "ws"), "Choose a file that an export wrote."),
     (("sessions", "--workspace", "ws", "--data-dir", "ws/a.txt"), "It isn't a folder. Check that it's"),
     (("changes", "diff", "--workspace", "ws", "--file", "../a.txt"), "It lies outside of the folder"),
-    (("exam", "--questions", "nowhere", "ws/a.txt"), "It doesn't exist, or is a file. See Recall exam"),
     (("cache", "show", "xyz", "--workspace", "ws"), "No cached output starts with 'xyz'."),
     (("cache", "show", "f" * 64, "--workspace", "ws"), "This workspace has no cached output ffff"),
     (("cache", "recall", "foo", "--workspace", "ws"), "with helix-desktop cache search, or list"),

@@ -184,7 +184,7 @@ def test_every_command_with_json_is_tried() -> None:
         for name, parser in command_parsers("", build_parser())
         if any("--json" in action.option_strings for action in parser._actions)
     }
-    elsewhere = {"run", "exam", "self-check", "licences"}  # the last is a former name
+    elsewhere = {"run", "self-check", "licences"}  # the last is a former name
     need_changed_files = {"changes diff", "changes revert", "changes redo"}
     assert with_json == {name for name, *_ in COMMANDS} | elsewhere | need_changed_files
 

@@ -42,8 +42,6 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.domain.store.retention import CleanupPlan, CleanupResult, TrashContents
-from helix_desktop.exam.examiner import QuestionResult
-from helix_desktop.exam.totals import ExamTotals
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.results import RecordingResult
 from helix_desktop.replay.totals import Totals
@@ -79,8 +77,6 @@ PRINTED: dict[str, Any] = {
     "a check of self-check": CheckResult,
     "a file of replay": RecordingResult,
     "a sum of replay": Totals,
-    "a result of exam": QuestionResult,
-    "a sum of exam": ExamTotals,
     "a line of run": JsonLine,
     "a step of changes list": RecordedChanges,
     "a file of changes list": FileSummary,

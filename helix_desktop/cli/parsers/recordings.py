@@ -1,22 +1,15 @@
-"""The arguments of the commands on recorded sessions: replay and exam."""
+"""The arguments of `replay`, which measures recorded sessions."""
 
 from __future__ import annotations
 
 import argparse
 
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.parsers.options import (
-    Commands,
-    add_model,
-    add_patience,
-    add_window,
-    keys_text,
-)
+from helix_desktop.cli.parsers.options import Commands, add_window
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
 _PROFILES = ("balanced", "lean", "classic", "plain", "off")
-_EXAM_REQUESTS = 10  # 8 calls, one refused, then the answer
 _MESSAGE = '{"role": "system|user|assistant|tool", "content": TEXT}'
 _CALLS = '"tool_calls": [{"id", "name", "arguments"}]'
 _CALL_ID, _NAME = '"tool_call_id"', '"name"'
@@ -37,7 +30,7 @@ def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
             name=_NAME,
         ),
     )
-    _add_recordings(replay)
+    add_recordings(replay)
     add_window(replay, default=128_000)
     replay.add_argument("--recalls", action="store_true", help=tr("simulate recalls"))
     replay.add_argument(
@@ -66,7 +59,8 @@ def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_recordings(command: argparse.ArgumentParser) -> None:
+def add_recordings(command: argparse.ArgumentParser) -> None:
+    """Add the recordings, and the policy to replay them under."""
     command.add_argument(
         "files",
         nargs="+",
@@ -81,38 +75,3 @@ def _add_recordings(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
     )
-
-
-def add_exam(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `exam`."""
-    exam = commands.add_parser(
-        "exam",
-        parents=[common],
-        help=tr("ask a model about recorded sessions and score what it can recall"),
-        description=tr(
-            "Each question is asked three times: with the context that a policy leaves and the recall tools, "
-            "with the same context alone, and with the whole history where it fits. Each time is a "
-            "conversation of up to {requests} requests.",
-            requests=_EXAM_REQUESTS,
-        ),
-        epilog=keys_text(),
-    )
-    _add_recordings(exam)
-    exam.add_argument(
-        "--questions",
-        type=argument_types.path,
-        required=True,
-        metavar="DIR",
-        help=tr("folder with the questions and their keys"),
-    )
-    add_model(exam)
-    argument_types.add_text(exam, "--judge", "PROVIDER/NAME", tr("model that judges the answers too"))
-    exam.add_argument(
-        "--limit",
-        type=argument_types.count,
-        default=0,
-        metavar="N",
-        help=tr("ask only N questions, in turn from each recording (0 = all)"),
-    )
-    add_patience(exam)
-    exam.add_argument("--json", action="store_true", help=tr("print one JSON document with every answer"))

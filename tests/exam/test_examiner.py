@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
-from helix_desktop.exam.interview import MAX_CALLS
-from helix_desktop.exam.questions import read_questions
-from helix_desktop.exam.report import format_table, to_document
-from helix_desktop.exam.totals import ExamTotals, exam_totals
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.replay.recording import recording_digest
+from tests.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
+from tests.exam.interview import MAX_CALLS
+from tests.exam.questions import read_questions
+from tests.exam.report import format_table, to_document
+from tests.exam.totals import ExamTotals, exam_totals
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, Script, StreamedReply, text_reply
 from tests.support.model_servers.connect import connect_model
 from tests.support.replay_fakes import assistant_message, file_read_step, user_message
@@ -37,6 +38,13 @@ kind = "wish"
 question = "In which unit does the user want levels?"
 points = [{{ accept = ["centimeters", "cm"], evidence = "centimeters", messages = [1] }}]
 """
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
+    yield client
+    await client.aclose()
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.exam.questions import read_questions
+from tests.exam.questions import read_questions
 
 DIGEST = "a" * 64
 QUESTION = '[[questions]]\nid = "q1"\nkind = "fact"\nquestion = "Which port?"\n'

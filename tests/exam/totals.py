@@ -7,8 +7,8 @@ from statistics import fmean
 
 import msgspec
 
-from helix_desktop.exam.examiner import CONDITIONS, Condition, QuestionResult
-from helix_desktop.exam.scoring import wilson_interval
+from tests.exam.examiner import CONDITIONS, Condition, QuestionResult
+from tests.exam.scoring import wilson_interval
 
 
 class ExamTotals(msgspec.Struct, frozen=True):

@@ -12,10 +12,10 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.exam.scoring import normalize_answer
 from helix_desktop.replay.recording import as_message, read_messages, with_turn_ends
 from helix_desktop.replay.replayer import Replayer
 from helix_desktop.tools.cache.origins import CallingSession
+from tests.exam.scoring import normalize_answer
 
 _UNLIMITED_WINDOW = 1_000_000_000  # tokens: nothing is left out
 _PLACEHOLDER = "?"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.exam.questions import KeyPoint
-from helix_desktop.exam.scoring import MAX_SCORED_CHARS, score, wilson_interval
+from tests.exam.questions import KeyPoint
+from tests.exam.scoring import MAX_SCORED_CHARS, score, wilson_interval
 
 
 @pytest.mark.parametrize(

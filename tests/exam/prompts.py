@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.exam.questions import ExamQuestion
+from tests.exam.questions import ExamQuestion
 
 OUT_OF_CALLS = "The limit of {limit} calls is reached. Answer now with what you know."
 NO_ROOM = (

@@ -1,30 +1,79 @@
-"""The command `exam`: ask a model about recorded sessions and print how much it could recall."""
+"""`./helix exam`: ask a model about recorded sessions and print how much it could recall."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.app.exit_codes import FAILED, USAGE
+from helix_desktop.cli import argument_types
 from helix_desktop.cli.output import ProgressPrinter, print_notice, print_out
+from helix_desktop.cli.parsers.options import add_model, add_patience, keys_text
+from helix_desktop.cli.parsers.recordings import add_recordings
 from helix_desktop.cli.replay import load_policy
 from helix_desktop.cli.run import requested_model
 from helix_desktop.cli.workspace_command import with_services
 from helix_desktop.domain.errors import HelixError, InvalidInput, ModelError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
-from helix_desktop.exam.questions import read_questions
-from helix_desktop.exam.report import format_table, to_document
 from helix_desktop.replay.recording import find_recordings
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.numbers import format_usd
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.numbers import format_integer, format_usd
+from helix_desktop.words.translation import translate
+from tests.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
+from tests.exam.interview import MAX_CALLS
+from tests.exam.questions import read_questions
+from tests.exam.report import format_table, to_document
 
-tr = Translator("Command line")
-text = TextContext("Command line")
+text = TextContext("Exam")
+QUESTIONS = Path(__file__).parent
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Ask, and print the results; return the exit code."""
+    args = _parser().parse_args(arguments)
+    try:
+        return exam(args)
+    except HelixError as error:
+        print_notice(error_text(error))
+        return USAGE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./helix exam",
+        description="Each question is asked three times: with the context that a policy leaves and the "
+        "recall tools, with the same context alone, and with the whole history where it fits. Each time is "
+        f"a conversation of up to {MAX_CALLS + 2} requests.",
+        epilog=keys_text(),
+    )
+    add_recordings(parser)
+    parser.add_argument(
+        "--questions",
+        type=argument_types.path,
+        default=QUESTIONS,
+        metavar="DIR",
+        help="folder with the questions and their keys (default: tests/exam)",
+    )
+    add_model(parser)
+    argument_types.add_text(parser, "--judge", "PROVIDER/NAME", "model that judges the answers too")
+    parser.add_argument(
+        "--limit",
+        type=argument_types.count,
+        default=0,
+        metavar="N",
+        help="ask only N questions, in turn from each recording (0 = all)",
+    )
+    add_patience(parser)
+    parser.add_argument(
+        "--data-dir", type=argument_types.path, metavar="DIR", help="folder with settings and providers"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document with every answer")
+    return parser
 
 
 def exam(args: argparse.Namespace) -> int:
@@ -76,7 +125,7 @@ async def _examine(
 ) -> tuple[list[QuestionResult], ModelError | None]:
     """Return the results, and the error that ended the exam early: what was measured until then counts."""
     results: list[QuestionResult] = []
-    progress = ProgressPrinter(tr("Recall exam"))
+    progress = ProgressPrinter("Recall exam")
     total = sum(len(part.questions) for part in parts) * len(CONDITIONS)
     try:
         for part in parts:
@@ -102,7 +151,7 @@ def _print_not_measured(args: argparse.Namespace, error: HelixError, parts: Sequ
         questions = sum(len(part.questions) for part in parts)
         print_out(json.dumps({"measured": False, "reason": str(reason), "questions": questions}, indent=1))
     else:
-        print_out(tr("Not measured. {reason}", reason=translate(reason)))
+        print_out(f"Not measured. {translate(reason)}")
 
 
 def _print_results(
@@ -113,20 +162,19 @@ def _print_results(
         document = to_document(results, model.info, args.policy, judge_label)
         print_out(json.dumps(document, indent=1))
         return
-    question_count = len({result.id for result in results})
-    recording_count = len({result.recording for result in results})
+    questions = len({result.id for result in results})
+    recordings = len({result.recording for result in results})
+    window = format_integer(model.info.window)
     print_out(
-        tr(
-            "Model {model}, context window {window}, policy {policy}; {questions} on {recordings}",
-            model=model.info.label,
-            window=model.info.window,
-            policy=args.policy,
-            questions=tr.plural(question_count, "%n question", "%n questions"),
-            recordings=tr.plural(recording_count, "%n recording", "%n recordings"),
-        )
+        f"Model {model.info.label}, context window {window}, policy {args.policy}; "
+        f"{questions} question{'s' * (questions != 1)} on {recordings} recording{'s' * (recordings != 1)}"
     )
     if judge is not None:
-        print_out(tr("Judging model {model}", model=judge_label))
+        print_out(f"Judging model {judge_label}")
     print_out(format_table(results))
     if cost := sum(result.cost for result in results):
-        print_out(tr("Cost of the answers: {cost}", cost=format_usd(cost)))
+        print_out(f"Cost of the answers: {format_usd(cost)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

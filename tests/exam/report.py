@@ -8,40 +8,36 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.exam.examiner import Condition, QuestionResult
-from helix_desktop.exam.interview import MAX_CALLS
-from helix_desktop.exam.totals import ExamTotals, exam_totals
 from helix_desktop.words.numbers import format_integer
-from helix_desktop.words.translation import current_language, translate
+from tests.exam.examiner import Condition, QuestionResult
+from tests.exam.interview import MAX_CALLS
+from tests.exam.totals import ExamTotals, exam_totals
 
-text = TextContext("Exam")
-
-_CONDITION_NAMES: Mapping[Condition, TranslatableText] = {
-    "recall": text("context with recall"),
-    "no_recall": text("same context, no recall"),
-    "whole_history": text("whole history"),
+_CONDITION_NAMES: Mapping[Condition, str] = {
+    "recall": "context with recall",
+    "no_recall": "same context, no recall",
+    "whole_history": "whole history",
 }
-_KIND_NAMES: Mapping[str, TranslatableText] = {
-    "artifact": text("artifacts"),
-    "decision": text("decisions"),
-    "fact": text("facts"),
-    "state": text("state at the end"),
-    "wish": text("the user's wishes"),
+_KIND_NAMES: Mapping[str, str] = {
+    "artifact": "artifacts",
+    "decision": "decisions",
+    "fact": "facts",
+    "state": "state at the end",
+    "wish": "the user's wishes",
 }
 _COLUMNS = (
-    text("answers"),
-    text("right"),
-    text("right, %"),
-    text("95 % interval"),
-    text("points, %"),
-    text("in context, %"),
-    text("recalls"),
-    text("recalls if any"),
-    text("tokens in"),
-    text("tokens out"),
+    "answers",
+    "right",
+    "right, %",
+    "95 % interval",
+    "points, %",
+    "in context, %",
+    "recalls",
+    "recalls if any",
+    "tokens in",
+    "tokens out",
 )
-_JUDGED = text("right by judge")
+_JUDGED = "right by judge"
 
 
 def to_document(
@@ -65,7 +61,7 @@ def format_table(results: Sequence[QuestionResult]) -> str:
     totals = exam_totals(results)
     is_judged = any(row.judged is not None for row in totals)
     columns = (*_COLUMNS, *([_JUDGED] if is_judged else []))
-    rows = [("", *map(translate, columns)), *(_row(row)[: len(columns) + 1] for row in totals)]
+    rows = [("", *columns), *(_row(row)[: len(columns) + 1] for row in totals)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(columns) + 1)]
     lines = [
         "  ".join(
@@ -81,18 +77,17 @@ def format_table(results: Sequence[QuestionResult]) -> str:
 
 
 def _row(totals: ExamTotals) -> tuple[str, ...]:
-    decimal = current_language().show_decimal
     name = _KIND_NAMES[totals.kind] if totals.kind else _CONDITION_NAMES[totals.condition]
     return (
-        ("  " if totals.kind else "") + translate(name),
+        ("  " if totals.kind else "") + name,
         format_integer(totals.answers),
         format_integer(totals.right),
-        decimal(totals.right / totals.answers * 100, 1),
-        f"{decimal(totals.low * 100, 1)} – {decimal(totals.high * 100, 1)}",
-        decimal(totals.points * 100, 1),
-        decimal(totals.visible * 100, 1),
-        decimal(totals.recalls, 2),
-        "-" if totals.recalls_if_any is None else decimal(totals.recalls_if_any, 2),
+        f"{totals.right / totals.answers * 100:.1f}",
+        f"{totals.low * 100:.1f} – {totals.high * 100:.1f}",
+        f"{totals.points * 100:.1f}",
+        f"{totals.visible * 100:.1f}",
+        f"{totals.recalls:.2f}",
+        "-" if totals.recalls_if_any is None else f"{totals.recalls_if_any:.2f}",
         format_integer(round(totals.input_tokens)),
         format_integer(round(totals.output_tokens)),
         "-" if totals.judged is None else format_integer(totals.judged),

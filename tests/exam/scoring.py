@@ -12,7 +12,7 @@ import math
 import re
 import unicodedata
 
-from helix_desktop.exam.questions import KeyPoint
+from tests.exam.questions import KeyPoint
 
 MAX_SCORED_CHARS = 2_000
 """Only so much of an answer is scored, so that listing everything is no way to be right."""

@@ -24,8 +24,8 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
-from helix_desktop.exam.prompts import NO_ROOM, OUT_OF_CALLS
 from helix_desktop.replay.message_tokens import MessageTokenCounter
+from tests.exam.prompts import NO_ROOM, OUT_OF_CALLS
 
 MAX_CALLS = 8
 """Maximum number of tool calls for a question. One more is refused; then the answer counts as it is."""

@@ -18,7 +18,7 @@ Kind = Literal["fact", "artifact", "decision", "wish", "state"]
 """What is asked for: a value, something that was made, a decision with its reason, what the user wants, or
 how things stand at the end."""
 _NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
-_FIX = text("See {section} in the README.", section="Recall exam")
+_FIX = text("See {file}.", file="tests/exam/README.md")
 
 
 class KeyPoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

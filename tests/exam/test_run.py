@@ -1,18 +1,20 @@
-"""`helix-desktop exam`: a whole run against a server, and what it says where there is no model."""
+"""`./helix exam`: a whole run against a server, and what it says where there is no model."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helix_desktop.cli.main import main
 from helix_desktop.replay.recording import recording_digest
-from tests.support.cli_rig import Cli
+from tests.exam.run import main
+from tests.support.cli_rig import ROOT
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, text_reply
 from tests.support.replay_fakes import assistant_message, file_read_step, user_message
 from tests.support.synthetic_recordings import write_recordings
@@ -39,12 +41,26 @@ async def test_what_was_measured_before_a_model_failed_is_printed(recordings: Pa
             return api_error(401, "wrong key")
         return text_reply("It is the harbor.")
 
+    folders = [str(recordings / name) for name in ("north", "south", "west")]
     async with ChatServer(answer) as server:
-        model = ("--model", "local/small", "--base-url", server.base_url)
-        result = await Cli.create(recordings)("exam", "north", "south", "west", "--questions", ".", *model)
-    assert result.code == 1, result
-    assert "key" in result.err
-    head, names, _line, *rows = result.out.decode().splitlines()
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.exam.run", *folders, "--questions", str(recordings)),
+            *(
+                "--data-dir",
+                str(recordings / "data"),
+                "--model",
+                "local/small",
+                "--base-url",
+                server.base_url,
+            ),
+            cwd=ROOT,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        output, errors = await process.communicate()
+    assert process.returncode == 1, output + errors
+    assert b"key" in errors
+    head, names, _line, *rows = output.decode().splitlines()
     assert head.startswith("Model local/small, context window ")
     assert head.endswith("policy balanced; 2 questions on 2 recordings")
     assert names.split()[:2] == ["answers", "right"]
@@ -72,7 +88,6 @@ def test_without_a_model_nothing_is_measured(
     recordings: Path, words: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [
-        "exam",
         str(recordings),
         "--questions",
         str(recordings),
@@ -92,7 +107,7 @@ def test_without_a_model_nothing_is_measured(
 @pytest.fixture
 def refuse(recordings: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     def run(*words: str) -> str:
-        assert main(["exam", *words]) == 2
+        assert main(words) == 2
         captured = capsys.readouterr()
         assert (captured.out, len(captured.err.splitlines())) == ("", 1)
         return captured.err
