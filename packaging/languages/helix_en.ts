@@ -4944,11 +4944,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
-            <source>Context full, waiting for a summary</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Continue from here in a new session, as a branch.</source>
             <translation type="unfinished" />
@@ -5955,6 +5950,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Version {place} of {count}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
+            <source>Waiting for a summary</source>
             <translation type="unfinished" />
         </message>
         <message>
