@@ -34,7 +34,7 @@ from helix_desktop.workspaces.saved_rules import DEMO_RULES
 PREPARED_TASKS = 7
 """The tasks of the script that are done when the sample opens; the next one is offered to the user.
 
-The third or fourth meets a checkpoint, the seventh the handover at 85 %, both by the default policy.
+The fourth meets a checkpoint, the seventh the handover at 85 %, both by the default policy.
 """
 
 FOLDER_MARK = "{workspace}"

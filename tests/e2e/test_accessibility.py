@@ -94,7 +94,9 @@ def app() -> Iterator[App]:
             ):
                 app = App(process, desktop)
                 assert app.answer() == "ready"
-                app.ask("work 2")  # enough for sweeps, folds and a handover
+                turns, sweeps = app.ask("work 2")  # a cache, and enough messages for a compaction by hand
+                assert turns == 2
+                assert sweeps > 0
                 yield app
                 process.communicate(timeout=headless_session.TIMEOUT_S)
         assert process.returncode == 0
@@ -250,7 +252,7 @@ def test_events_off_screen_are_announced(app: App) -> None:
     app.ask("open find-in-content")
     until(lambda: len(results(desktop)) > count)
     app.ask("close")
-    app.ask("work 1")
+    assert app.ask("work 1")[0] == 3
     announced = [text.partition(":")[0] for text in desktop.announcements()]
     assert announced[-1] == "Reply finished"
     assert "Approval needed" in announced

@@ -204,8 +204,11 @@ def _tool_outputs(messages: Sequence[Message]) -> Iterator[ToolOutput]:
 
 
 def _is_output_of(output: ToolOutput, recall: ScriptedRecall) -> bool:
-    target = output.arguments.get("path" if output.tool == "read_file" else "command")
-    return output.tool == recall.tool and target == recall.target and "start_line" not in output.arguments
+    arguments = output.arguments
+    target = arguments.get("path" if output.tool == "read_file" else "command")
+    if "start_line" in arguments:
+        target = f"{target}:{arguments['start_line']}-{arguments.get('end_line', '')}"
+    return output.tool == recall.tool and target == recall.target
 
 
 def _entries(text: str, recall: ScriptedRecall) -> list[tuple[int, str]]:

@@ -1,8 +1,9 @@
 """The real window for accessibility tests: opens one page or dialog after another on command.
 
 `python -m tests.support.atspi FOLDER` reads a command from each line of standard input and answers with
-one line of JSON: `work TURNS`, `open SCENE`, `close`, `tab` (what Tab reaches, and where the focus is not
-visible), `announce TEXT`, `stir TIMES` (add and remove rows).
+one line of JSON: `work TURNS` (the sample's next ones; answers how many turns are done, and how often
+outputs were cached), `open SCENE`, `close`, `tab` (what Tab reaches, and where the focus is not visible),
+`announce TEXT`, `stir TIMES` (add and remove rows).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.events.conversation import TurnEnded
+from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
@@ -187,7 +190,8 @@ async def serve(app: QApplication, folder: Path) -> None:
                 _write_reply(tab.run(target))
             elif command == "work":
                 await _play_turns(rig, int(rest))
-                _write_reply("done")
+                ends = [event.how for event in rig.events(TurnEnded)]
+                _write_reply([ends.count("done"), len(rig.events(SweepMade))])
             elif command == "stir":
                 _write_reply(await _churn_rows(rig, int(rest)))
             elif command == "announce":

@@ -40,9 +40,10 @@ from helix_desktop.ui.settings.dialog import SettingsPage
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
 from helix_desktop.ui.shell.main_window import CenterPage
 from helix_desktop.ui.shell.tray import Tray
+from helix_desktop.ui.timeline.card_data import TimelineState
 from tests.support.galleries import changes_gallery, changes_samples
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents
-from tests.support.galleries.panes_samples import long_timeline_state
+from tests.support.galleries.panes_samples import long_timeline_state, quiet_timeline_state
 from tests.support.model_servers.chat_server import ChatServer, api_error
 from tests.support.window.chat_geometry import action_names, row_key
 from tests.support.window.window_rig import WindowRig, until
@@ -249,11 +250,10 @@ async def _retried_attempts(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 
 @asynccontextmanager
-async def _timeline(rig: WindowRig) -> AsyncIterator[QWidget]:
-    """Every kind of card."""
-    rig.views.timeline.set_state(long_timeline_state())
+async def _timeline(rig: WindowRig, state: Callable[[], TimelineState]) -> AsyncIterator[QWidget]:
+    rig.views.timeline.set_state(state())
     async with _page(rig, "timeline") as window:
-        rig.views.timeline.set_state(long_timeline_state())
+        rig.views.timeline.set_state(state())
         yield window
 
 
@@ -418,7 +418,8 @@ SCENES: dict[str, Scene] = {
     "rows-middle": partial(_rows, above=0.4),
     "rows-last": partial(_rows, above=0.8),
     "cache": partial(_page, page="cache"),
-    "timeline": _timeline,
+    "timeline": partial(_timeline, state=long_timeline_state),
+    "timeline-checkpoints": partial(_timeline, state=quiet_timeline_state),
     "changes": _changes,
     "revert-plan": partial(_dialog, question=_of(changes_gallery.make_plan_dialog)),
     "merge": partial(_dialog, question=_of(changes_gallery.make_merge_dialog)),

@@ -102,10 +102,11 @@ class SubagentStrip:
             painter, style, glyph, color, place, state.tick * 30.0 if glyph == "loader-circle" else 0.0
         )
         left = self._paint_text(painter, style.px(_LEFT), middle, right, status.phase_text, color, bold=True)
-        if status.is_running and status.used and right - left > style.px(2 * _GAUGE):
-            # One below the other, the gauges of several begin at one place.
-            left = max(left, style.px(_LEFT) + self._phase_column_width())
-            left = self._paint_gauge(painter, left, middle, status)
+        # One below the other, the gauges of several begin at one place.
+        gauge_left = max(left, style.px(_LEFT) + self._phase_column_width())
+        gauge_width = style.px(_GAUGE + 7) + style.width(status.window_ratio_text, style.font(SMALL)) + 1
+        if status.is_running and status.used and gauge_left + gauge_width <= right:
+            left = self._paint_gauge(painter, gauge_left, middle, status)
             left = self._paint_text(painter, left, middle, right, status.window_ratio_text, theme.muted)
         font, room = style.font(SMALL), right - left
         words = status.summary(wall_clock_ms(), lambda line: style.width(line, font) + 1 <= room)

@@ -23,7 +23,7 @@ RUNNING_PHASE_TEXTS: dict[Phase, TranslatableText] = {
     "thinking": text("Thinking"),
     "working": text("Working"),
     "waiting": text("Waiting for you"),
-    "full": text("Context full, waiting for a summary"),
+    "full": text("Waiting for a summary"),
 }
 _ENDED_PHASE_TEXTS: dict[Phase, TranslatableText] = {
     "done": text("Done", "end of a subagent"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
@@ -31,6 +31,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ShellCommand,
     ToolRow,
 )
+from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
 from helix_desktop.ui.chat.rows.tool_figures import figures_text
 from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, head_and_tail
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
@@ -47,6 +48,7 @@ CARD = ToolRow(
 )  # fmt: skip
 PREVIEW = replace(CARD, form="preview", tokens=590, lines=2)
 COMPACT = replace(PREVIEW, form="compact", instructions="the failing tests", chosen_by="agent")
+ACCENT = QColor(LIGHT.accent)
 ORIGINAL = OriginalOutput(HeadAndTail("first of all", "last of all", 900), 12_400)
 
 
@@ -379,6 +381,33 @@ def test_the_bar_of_a_card_takes_a_second_line_only_where_its_words_need_it(
         line = card.search_text(-1)
         assert isinstance(line, PaintedLine)
         assert line.rect.width() - card.style.width(target, line.font) < 4, "nothing is kept free"
+
+
+def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView) -> None:
+    """Whatever the width: how full its context is, is left out where it has no room."""
+    card = ToolRow(row_key("t"), "delegate", "Read the logs", "running", subagent_session="child")
+    statuses = [
+        None,
+        *(SubagentStatus(phase, 4, used=29_000, window=32_000) for phase in RUNNING_PHASE_TEXTS),
+    ]
+    showing_gauge = set()
+    for width in range(340, 700, 20):
+        view.resize(width, 300)
+        buttons = []
+        for status in statuses:
+            view.chat_viewport.model.reset([replace(card, subagent_status=status)])
+            picture = view.viewport().grab().toImage()
+            viewport, area = view.chat_viewport, laid_out_card(view).hit_area("stop:card")
+            placed = viewport.placed_row(0)
+            assert placed is not None
+            assert area is not None
+            top = placed.y + viewport.item_cache.gap(0)
+            rect = area.rect.translated(viewport.column.left, top).toRect()
+            buttons.append(picture.copy(rect))
+            middle = range(rect.x())
+            showing_gauge.add(any(picture.pixelColor(x, rect.center().y()) == ACCENT for x in middle))
+        assert all(picture == buttons[0] for picture in buttons), width
+    assert showing_gauge == {True, False}, "both were tried"
 
 
 def test_figures_of_all_cards_end_at_one_place(view: ChatView) -> None:
