@@ -729,6 +729,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/turn_engine.py" />
+            <source>It is made smaller and sent again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/exclusions.py" />
             <source>It is pinned, left the context, or the agent is working on it.</source>
             <translation type="unfinished" />
@@ -2768,6 +2773,14 @@
     <context>
         <name>Changes</name>
         <message numerus="yes">
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>%n binary</source>
+            <translation>
+                <numerusform>%n binary</numerusform>
+                <numerusform>%n binary</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/reverts/merge_dialog.py" />
             <source>%n conflicts left</source>
             <translation>
@@ -4516,6 +4529,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/file_changes.py" />
+            <source>binary</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>blank</source>
             <translation type="unfinished" />
@@ -4905,7 +4923,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
-            <source>Changed: {files}, {added} {removed}</source>
+            <source>Changed: {files}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
+            <source>Changed: {files}, {lines}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5248,6 +5271,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
             <source>Marked: {option}. Enter to answer.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>May be incomplete: the server didn't mark the end of the answer</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5622,6 +5650,11 @@
         <message>
             <location filename="../../helix_desktop/words/answer_ends.py" />
             <source>Send the message again, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/answer_ends.py" />
+            <source>Send “continue” if something is missing.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7325,6 +7358,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>Retrying now (attempt {attempt}): {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/changes/lines.py" />
             <source>Revert</source>
             <translation type="unfinished" />
@@ -8649,6 +8687,11 @@
         <message>
             <location filename="../../helix_desktop/cli/argparse_texts.py" />
             <source>takes no value (got {value})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>the answer broke off: it starts again, and the text above does not count</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11882,6 +11925,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A billing problem: a card declined, a plan that ended</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>A byte order mark in an ignore file</source>
             <translation type="unfinished" />
         </message>
@@ -11987,6 +12035,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A stream that ends without saying so</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>A tool call cut off in its arguments</source>
             <translation type="unfinished" />
         </message>
@@ -12028,6 +12081,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>Accept marks a change as reviewed. It changes no file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Access denied</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12282,6 +12340,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>It is asked for once more. If it ends so again, the answer counts, with a line that it may be incomplete.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>It is named with its exit code and the last line that it printed. The turn continues.</source>
             <translation type="unfinished" />
         </message>
@@ -12338,6 +12401,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Mention files and cached outputs, and bring earlier messages back.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>Mixed line ends</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12497,6 +12565,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The limit is quoted, and the request is made smaller this once. Nothing is kept of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>The model gets an error for it; the other calls run.</source>
             <translation type="unfinished" />
         </message>
@@ -12527,7 +12600,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
-            <source>The request is made smaller this once. Nothing is kept of the limit.</source>
+            <source>The server's words are shown. The key is blamed only if the server blames it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12538,6 +12611,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>The turn ends at once with that reason. Choose a model that can call tools.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The turn ends at once, with the server's words. Solve it in your account there.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12553,6 +12631,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>They are shown as {sign}; the rest stays.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>They stay as they are. An edit finds its text with any of them.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14826,6 +14909,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/provider_check.py" />
+            <source>Retrying now: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/models.py" />
             <source>Set {variables} to a valid key.</source>
             <translation type="unfinished" />
@@ -15309,6 +15397,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Check the account there, the base URL and the network, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/providers/model_list.py" />
             <source>Check the base URL {url}: most end in /v1.</source>
             <translation type="unfinished" />
@@ -15616,17 +15709,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>The request exceeds a rate limit of {provider}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>The request exceeds the context window of {model}.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>The request exceeds the model's context window.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/providers/endpoint.py" />
-            <source>The request exceeds what {provider} accepts at a time.</source>
             <translation type="unfinished" />
         </message>
         <message>
