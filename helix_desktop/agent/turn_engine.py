@@ -302,6 +302,11 @@ class TurnEngine:
                 if rewrites is not None:
                     await self._context_manager.put_back(rewrites)
                     raise
+                if error.is_rate and self._runtime.policy.enabled:
+                    smaller = _text("It is made smaller and sent again.")
+                    self._runtime.session.publish(
+                        ErrorRaised(error.what, error.why, smaller, is_warning=True)
+                    )
                 rewrites = await self._context_manager.make_room_after_overflow(error)
                 if rewrites is None:
                     raise

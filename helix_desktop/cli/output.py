@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TextIO
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from helix_desktop.agent.session_updates import (
     ErrorRaised,
     EventRecorded,
+    ModelCalled,
     ResponseDelta,
     ResponseReset,
     SpendDecided,
@@ -47,7 +49,7 @@ from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.file_changes import (
     auto_run_rules_text,
     auto_run_texts,
-    line_counts_texts,
+    changed_lines_text,
     recorded_changes_text,
 )
 from helix_desktop.words.instructions import instructions_text
@@ -157,6 +159,8 @@ class TurnPrinter:
         self._on_output_error = on_output_error
         self.output_error: OSError | None = None
         self.had_error = False
+        self._is_streaming = sys.stdout.isatty()
+        self._unrecorded = set[str]()  # sessions with text on the terminal of an answer that is not recorded
         self._last_error: tuple[str, str, str] | None = None
 
     def on_update(self, session_id: str, update: Update) -> None:
@@ -166,15 +170,10 @@ class TurnPrinter:
             self._last_error = update.what, update.why, update.fix
             print_notice(_sentences(update.what, update.why, update.fix))
             _print_details(update.details)
+        if isinstance(update, ModelCalled | ResponseReset):
+            self._end_lost_text(session_id)
         if isinstance(update, ResponseReset):
-            print_err(
-                tr(
-                    "Retrying in {seconds} s (attempt {attempt}): {reason}",
-                    seconds=math.ceil(update.wait_s),
-                    attempt=update.attempt,
-                    reason=update.reason,
-                )
-            )
+            _print_retry(update)
         if isinstance(update, SpendDecided):
             print_err(_spend_decision_text(update))
         if isinstance(update, SummaryAwaited) and update.is_active:
@@ -196,12 +195,27 @@ class TurnPrinter:
             if _made_room(recorded.event):
                 _print_event(recorded, self._transcript_of(session_id))
 
+    def _end_lost_text(self, session_id: str) -> None:
+        """End the line of an answer that broke off, and say that its text doesn't count."""
+        if session_id in self._unrecorded:
+            self._unrecorded.remove(session_id)
+            with suppress(OSError):  # the next text says so
+                print_out("")
+                sys.stdout.flush()
+            print_err(f"[{tr('the answer broke off: it starts again, and the text above does not count')}]")
+
     def _print_text(self, session_id: str, update: Update) -> None:
+        """Print an answer on a terminal as it comes; into a file or pipe once it can't be voided any more."""
         match update:
-            case ResponseDelta(text=text, is_reasoning=False):
+            case ResponseDelta(text=text, is_reasoning=False) if self._is_streaming:
+                self._unrecorded.add(session_id)
                 write_text(sys.stdout, text)
                 sys.stdout.flush()
             case EventRecorded(recorded=recorded):
+                if isinstance(recorded.event, AssistantSpoke):
+                    self._unrecorded.discard(session_id)
+                    if not self._is_streaming:
+                        write_text(sys.stdout, recorded.event.text)
                 _print_event(recorded, self._transcript_of(session_id))
             case _:
                 pass
@@ -216,6 +230,20 @@ class TurnPrinter:
         if ended.how != "done" and (ended.what, ended.why, ended.fix) != self._last_error:
             print_notice(_sentences(_end_text(ended), ended.what, ended.why, ended.fix))
             _print_details(ended.details)
+
+
+def _print_retry(retry: ResponseReset) -> None:
+    seconds = math.ceil(retry.wait_s)
+    print_err(
+        tr(
+            "Retrying in {seconds} s (attempt {attempt}): {reason}",
+            seconds=seconds,
+            attempt=retry.attempt,
+            reason=retry.reason,
+        )
+        if seconds
+        else tr("Retrying now (attempt {attempt}): {reason}", attempt=retry.attempt, reason=retry.reason)
+    )
 
 
 def _sentences(*texts: str) -> str:
@@ -331,9 +359,8 @@ def _server_text(event: EffortRefused | WindowLearned) -> str:
 def _changed_text(event: FilesChanged | ChangesRecorded) -> str:
     if isinstance(event, FilesChanged):
         return files_changed_text(event)
-    return " ".join(
-        (recorded_changes_text(event), *line_counts_texts(event.added_lines, event.removed_lines))
-    )
+    lines = changed_lines_text(event.added_lines, event.removed_lines, event.binary, event.files)
+    return f"{recorded_changes_text(event)} {lines}".rstrip()
 
 
 def _answer_text(output: ToolAnswered) -> str:

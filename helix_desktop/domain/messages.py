@@ -14,17 +14,28 @@ from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 
 Role = Literal["system", "user", "assistant", "tool"]
 StopReason = Literal[
-    "end", "calls", "length", "filter", "stopped", "refusal", "context", "paused", "malformed", "written-call"
+    "end",
+    "calls",
+    "length",
+    "filter",
+    "stopped",
+    "refusal",
+    "context",
+    "paused",
+    "malformed",
+    "written-call",
+    "unmarked",
 ]
 """Why an answer ended: as it should (`end`, `calls`), stopped by the user, or before it was whole.
 
 `length`: its own limit; `context`: the window was full; `filter`: the provider's content filter; `refusal`:
 the model refused; `paused`: the provider wants to be called again; `malformed`: a call that its server could
-not read; `written-call`: a call that stands in its text, which nobody ran.
+not read; `written-call`: a call that stands in its text, which nobody ran; `unmarked`: the stream ended
+without saying why, so it may be whole or not.
 """
 
 CUT_OFF: frozenset[StopReason] = frozenset(
-    {"length", "context", "filter", "refusal", "paused", "malformed", "written-call"}
+    {"length", "context", "filter", "refusal", "paused", "malformed", "written-call", "unmarked"}
 )
 """The reasons of answers that are not whole: the user has to know."""
 TurnOutcome = Literal["done", "stopped", "failed", "interrupted"]

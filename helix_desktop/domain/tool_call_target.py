@@ -10,14 +10,12 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.unicode_safety import escape_undecodable
 
 ToolKind = Literal["read", "list", "search", "write", "edit", "command", "other"]
+_PATH_KEYS = ("file_path", "path", "notebook_path", "filename", "file")
 _TARGET_KEYS = (
-    "file_path",
-    "path",
-    "notebook_path",
-    "filename",
-    "file",
+    *_PATH_KEYS,
     "command",
     "cmd",
     "pattern",
@@ -65,7 +63,10 @@ def tool_words(tool: str) -> frozenset[str]:
 
 
 def call_target(arguments: str) -> str:
-    """Return the path, command or pattern of a call, on one line of at most 200 characters; may be empty."""
+    """Return the path, command or pattern of a call, on one line of at most 200 characters; may be empty.
+
+    A path is spelled as the tools spell it: with codes for what ends a line.
+    """
     args = decode_arguments(arguments)
     if isinstance(args, dict):
         text = _target_of(args) or next((value for value in args.values() if isinstance(value, str)), "")
@@ -89,7 +90,10 @@ def mcp_call_target(arguments: str) -> str:
 
 
 def _target_of(args: dict[str, Any]) -> str:
-    return next((args[key] for key in _TARGET_KEYS if isinstance(args.get(key), str) and args[key]), "")
+    key = next((key for key in _TARGET_KEYS if isinstance(args.get(key), str) and args[key]), "")
+    if key in _PATH_KEYS:
+        return escape_undecodable(args[key][: _CAP * 4])
+    return str(args.get(key, ""))
 
 
 def _parts(args: dict[str, Any]) -> list[dict[str, Any]]:

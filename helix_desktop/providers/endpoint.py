@@ -28,6 +28,7 @@ from helix_desktop.providers.error_classification import (
     extract_error_text,
     http_status_text,
     is_about_billing,
+    is_about_key,
     is_image_refused,
     is_out_of_credit,
     is_quota_used_up,
@@ -289,7 +290,7 @@ class Endpoint:
     ) -> ContextWindowExceeded:
         if overflow.is_rate:
             return ContextWindowExceeded(
-                _text("The request exceeds what {provider} accepts at a time.", provider=self.provider),
+                _text("The request exceeds a rate limit of {provider}.", provider=self.provider),
                 message,
                 _text("Compact the conversation, raise the limit there, or choose another model."),
                 request_tokens=overflow.request,
@@ -326,11 +327,12 @@ class Endpoint:
             return AuthenticationFailed(what, why, self._key_advice, details=message)
         if status == HTTPStatus.FORBIDDEN:
             what = _text("{provider} denied access.", provider=self.provider)
-            why = _text("The API key may lack permission for this request.")
+            if not is_about_key(message):
+                fix = _text("Check the account there, the base URL and the network, or choose another model.")
+                return ModelRequestRejected(what, message, fix)
+            why = message or _text("The API key may lack permission for this request.")
             fix = _text("Check the key's permissions, enter another key, or choose another model.")
-            return ModelRequestRejected(
-                what, why, fix, remedies=("enter_key", "choose_model"), details=message
-            )
+            return ModelRequestRejected(what, why, fix, remedies=("enter_key", "choose_model"))
         if status == HTTPStatus.NOT_FOUND:
             what = (
                 _text("Model {model} not found on {provider}.", model=model, provider=self.provider)

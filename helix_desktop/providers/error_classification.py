@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
+from helix_desktop.domain.unicode_safety import escape_hidden
 
 text = TextContext("Providers")
 
@@ -95,6 +96,10 @@ _BILLING = re.compile(
     r"|\bpayment method[^.]{0,15}(required|declined|missing|expired|invalid|fail)"
 )
 _BILLING_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS})
+_KEY = re.compile(
+    r"\b(api[ _-]?)?keys?\b|\btoken\b(?! limit)|\bcredential|\bauthenticat|\bauthoriz|\bpermission"
+    r"|\bscopes?\b|密钥"
+)
 _SHORT_RATE = re.compile(r"per ?(min|sec)|perminute|retry.?delay|try again in \d|retry in \d|每分|每秒")
 """A quota that is renewed within minutes: waiting helps."""
 
@@ -158,6 +163,11 @@ def is_about_billing(status: int, error_text: str) -> bool:
     )
 
 
+def is_about_key(message: str) -> bool:
+    """Return True if a server that denies access blames the key, or nothing at all."""
+    return not message.strip() or _KEY.search(message.lower()) is not None
+
+
 def status_of_error(error: Any) -> int:
     """Return the status that an error in a stream stands for, by its `code`, `status` or `type`; else 0."""
     codes = [str(error.get(key)) for key in ("code", "status", "type")] if isinstance(error, dict) else []
@@ -179,14 +189,14 @@ def http_status_text(status: int) -> str:
 
 
 def extract_error_text(body: str) -> TranslatableText:
-    """Extract the message from a body of unknown form, as one short line."""
+    """Extract the message from a body of unknown form, as one short line without hidden characters."""
     try:
         message = _find_message(msgspec.json.decode(body))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         if _is_html(body):
             return text("The server sent a web page.")
         message = body
-    return verbatim(ellipsize(" ".join(message.split()), MAX_QUOTE_CHARS))
+    return verbatim(ellipsize(escape_hidden(" ".join(message.split())), MAX_QUOTE_CHARS))
 
 
 def _is_html(body: str) -> bool:
@@ -198,7 +208,7 @@ def body_excerpt(body: str) -> TranslatableText:
     """Quote the beginning of what a server sent instead of an answer, as a sentence."""
     if _is_html(body):
         return text("The server sent a web page.")
-    line = " ".join(body[:200].split())
+    line = escape_hidden(" ".join(body[:200].split()))
     return text("The server sent: {line}", line=line) if line else text("The server sent nothing.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from base64 import b64decode
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -48,6 +48,9 @@ STALL_S = 1_200.0
 Silence has its own limit (`http.Timeouts`); this one is for servers that only keep the connection open.
 """
 
+MAX_UNMARKED = 2
+"""Answers in a row whose stream ends without a mark: then this server ends them so, and it is no accident."""
+
 _DONE = "[DONE]"
 _MAX_VARIANTS = 8  # maximum number of variants tried for one request
 
@@ -73,6 +76,7 @@ class StreamedModel:
         self._dialect = dialect
         self._retry_policy = retry_policy or RetryPolicy()
         self._stall_s = stall_s
+        self._unmarked = 0  # of the newest answers, those whose stream ended without saying so
 
     @property
     def info(self) -> ModelInfo:
@@ -260,9 +264,21 @@ class StreamedModel:
         return answer
 
     def _finished_answer(self, assembler: AnswerAssembler) -> ModelResponse:
-        if not assembler.is_complete:
-            raise self._endpoint.network_error(HttpError("cut", "the stream ended without its end marker"))
-        return assembler.answer()
+        """Return the answer of a stream that was read to its end.
+
+        Raises TransientError if it does not say that it is whole, unless this server never says so: asking
+        again would then give the same for minutes.
+        """
+        if assembler.is_complete:
+            self._unmarked = 0
+            return assembler.answer()
+        self._unmarked += bool(assembler.progress)
+        if assembler.progress and self._unmarked >= MAX_UNMARKED:
+            with suppress(InvalidModelResponse):
+                answer = assembler.answer()
+                if all(is_json_object(call.arguments) for call in answer.calls):
+                    return answer if answer.calls else msgspec.structs.replace(answer, stop="unmarked")
+        raise self._endpoint.network_error(HttpError("cut", "the stream ended without its end marker"))
 
     def _error_for_status(
         self,

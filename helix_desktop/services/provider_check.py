@@ -158,8 +158,10 @@ class ProviderCheck:
                             if chunks == 1:
                                 self._mark_accepted()
                         case RetryScheduled(wait_s=wait, reason=reason):
-                            retry = text(
-                                "Retrying in {seconds} s: {reason}", seconds=round(wait), reason=reason
+                            retry = (
+                                text("Retrying in {seconds} s: {reason}", seconds=round(wait), reason=reason)
+                                if round(wait)
+                                else text("Retrying now: {reason}", reason=reason)
                             )
                             self._mark("streaming", "running", retry)
                         case ModelResponse():

@@ -31,7 +31,7 @@ class PathRefused(ToolError):
 def path_refused(path: str, why: str) -> PathRefused:
     """Return the error for a path that leads, or might lead, out of the workspace."""
     return PathRefused(
-        f"{path!r} was refused: {why}",
+        f"'{escape_undecodable(path)}' was refused: {why}",
         fix="Use a path inside the workspace, relative to its top folder, such as src/main.py.",
     )
 

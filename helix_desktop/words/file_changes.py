@@ -66,6 +66,17 @@ def line_counts_texts(added: int, removed: int) -> tuple[str, str]:
     return with_sign("+", format_integer(added)), with_sign("\N{MINUS SIGN}", format_integer(removed))
 
 
+def changed_lines_text(added: int, removed: int, binary: int, files: int) -> str:
+    """Return lines added and removed, and how many of the files are binary, which have none.
+
+    Empty if nothing is known of lines: of folders, links, permissions, files that are too large.
+    """
+    if binary and binary == files:
+        return tr("binary")
+    parts = " ".join(line_counts_texts(added, removed)) if added or removed else ""
+    return ", ".join(filter(None, (parts, tr.plural(binary, "%n binary", "%n binary") if binary else "")))
+
+
 def _revert_text(event: ChangesRecorded, turn: int, *, is_redo: bool) -> str:
     files = changed_files_text(event.files, event.first_path)
     if is_redo:

@@ -10,8 +10,11 @@ from helix_desktop.app import exit_codes
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
+    Call,
     ChatServer,
     Delta,
+    Disconnect,
+    PlainReply,
     Raw,
     Reply,
     StreamedReply,
@@ -65,3 +68,66 @@ async def test_a_quota_in_a_stream_is_told_in_the_server_s_words_and_not_retried
     assert result.code == exit_codes.FAILED
     assert "the monthly quota is exhausted." in result.err
     assert "500" not in result.err
+
+
+UNMARKED = StreamedReply(Text("Half of the"), finish="", usage=None, send_done=False)
+CUT = StreamedReply(Text("Half of the"), Disconnect())
+
+
+@pytest.mark.parametrize("broken_off", [UNMARKED, CUT], ids=["closed", "cut"])
+async def test_the_text_of_an_answer_that_broke_off_is_not_in_the_output(
+    broken_off: StreamedReply, tmp_path: Path
+) -> None:
+    cli = Cli.create(tmp_path)
+    async with ChatServer(replies_in_order(broken_off, text_reply("The whole answer."))) as server:
+        target = ("--model", "local/small", "--base-url", server.base_url)
+        plain = await cli.run("Go.", *target)
+    async with ChatServer(replies_in_order(broken_off, text_reply("The whole answer."))) as server:
+        as_json = await cli.run_with_server(server.base_url, "Go.")
+    assert (plain.code, plain.out) == (0, b"The whole answer.\n"), plain
+    assert "(attempt 2): The response stopped early" in plain.err
+    answers = [line.event.text for line in as_json.lines if isinstance(line.event, AssistantSpoke)]
+    assert answers == ["The whole answer."]
+
+
+async def test_a_server_that_never_marks_the_end_of_its_answers_is_asked_twice_once(tmp_path: Path) -> None:
+    """Then it is known how it ends them. A call counts if it is whole; a text may be incomplete."""
+    call = StreamedReply(Call("list_directory", "{}"), finish="", usage=None, send_done=False)
+    cli = Cli.create(tmp_path)
+    async with ChatServer(replies_in_order(call, call, UNMARKED)) as server:
+        result = await cli.run("Go.", "--model", "local/small", "--base-url", server.base_url)
+        assert len(server.bodies) == 3
+    assert result.code == exit_codes.INCOMPLETE, result.err
+    assert result.out == b"Half of the\n"
+    assert "May be incomplete: the server didn't mark the end of the answer." in result.err
+
+
+async def test_half_a_call_of_a_stream_without_an_end_never_runs(tmp_path: Path) -> None:
+    half = Delta(
+        {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "write_file", "arguments": '{"pa'}}]}
+    )
+    broken_off = StreamedReply(half, finish="", usage=None, send_done=False)
+    cli = Cli.create(tmp_path)
+    replies = replies_in_order(broken_off, broken_off, broken_off, text_reply("Here."))
+    async with ChatServer(replies) as server:
+        result = await cli.run_with_server(server.base_url, "Go.")
+    assert result.code == 0, result.err
+    assert [line.event.calls for line in result.lines if isinstance(line.event, AssistantSpoke)] == [()]
+
+
+async def test_a_rate_limit_is_told_as_one_in_the_server_s_words(tmp_path: Path) -> None:
+    words = "Request too large for m: Limit 9000 tokens per min (TPM), Requested 90000.\u001b[2J"
+    refusal = PlainReply(429, {"error": {"message": words, "code": "rate_limit_exceeded"}})
+    cli = Cli.create(tmp_path)
+    (cli.project / "long.txt").write_text("A line of the file that is read.\n" * 900)
+    read = StreamedReply(Call("read_file", '{"path": "long.txt"}'))
+    replies = replies_in_order(
+        read, StreamedReply(Call("list_directory", "{}")), refusal, text_reply("Read.")
+    )
+    async with ChatServer(replies) as server:
+        result = await cli.run("Go.", "--model", "local/small", "--base-url", server.base_url)
+    assert result.code == 0, result.err
+    assert "The request exceeds a rate limit of " in result.err
+    assert "Limit 9000 tokens per min (TPM), Requested 90000.\\u001b[2J" in result.err
+    assert "\u001b" not in result.err
+    assert "It is made smaller and sent again." in result.err

@@ -11,7 +11,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.file_changes import MAX_PATHS, ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.file_history.capture import CapturedChanges
-from helix_desktop.domain.file_history.diff import diff_states
+from helix_desktop.domain.file_history.diff import BINARY_KINDS, diff_states
 from helix_desktop.domain.file_history.implied_changes import without_implied
 from helix_desktop.domain.file_history.state import FileChange, FileState, is_folder
 
@@ -60,7 +60,7 @@ async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesReco
     kinds = [change.kind for change in listed]
     moved = {change.moved_from for change in changes}  # their lines are the same
     compared = [change for change in changes if not change.moved_from and change.path not in moved]
-    added_lines, removed_lines = await _count_lines(history, compared)
+    added_lines, removed_lines, binary = await _count_lines(history, compared)
     return ChangesRecorded(
         capture.id,
         capture.changes,
@@ -78,12 +78,16 @@ async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesReco
         first_path=listed[0].path if listed else "",
         uncovered=sum(not change.is_covered for change in changes),
         paths=tuple(change.path for change in listed[:MAX_PATHS]),
+        binary=binary,
     )
 
 
-async def _count_lines(history: FileHistory, changes: Sequence[FileChange]) -> tuple[int, int]:
-    """Return the lines added and removed in the texts that are compared: the first ones, within bounds."""
-    added = removed = 0
+async def _count_lines(history: FileHistory, changes: Sequence[FileChange]) -> tuple[int, int, int]:
+    """Return the lines added and removed in the files that are compared, and how many of these are binary.
+
+    Compared are the first ones, within bounds.
+    """
+    added = removed = binary = 0
     bytes_left = _MAX_BYTES
     for change in changes[:_MAX_COMPARED]:
         bytes_left -= sum(state.size for state in (change.before, change.after) if state is not None)
@@ -93,4 +97,5 @@ async def _count_lines(history: FileHistory, changes: Sequence[FileChange]) -> t
         after = await read_state_content(history, change.after)
         diff = await asyncio.to_thread(diff_states, change.before, before, change.after, after)
         added, removed = added + diff.added, removed + diff.removed
-    return added, removed
+        binary += diff.kind in BINARY_KINDS
+    return added, removed, binary

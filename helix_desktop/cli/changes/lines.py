@@ -10,6 +10,7 @@ from helix_desktop.domain.file_history.state import ChangeKind
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.words.file_changes import changed_lines_text
 from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -59,7 +60,7 @@ def _turn_line(row: RecordedChanges) -> str:
 
 
 def _step_line(row: RecordedChanges) -> str:
-    lines = f"+{row.added_lines} -{row.removed_lines}" if row.added_lines or row.removed_lines else ""
+    lines = changed_lines_text(row.added_lines, row.removed_lines, row.binary, len(row.changes))
     parts = [
         f"{row.capture_id[:_SHORT_ID]}  {_maker(row)}",
         f"e{row.seq}" if row.seq else "",

@@ -101,6 +101,7 @@ def logged_changes(session_id: str, log: Iterable[RecordedEvent]) -> LoggedChang
                     place=recorded.seq,
                     added_lines=event.added_lines,
                     removed_lines=event.removed_lines,
+                    binary=event.binary,
                     is_after_crash=is_after_crash and event.source in ("tool", "command"),
                 )
                 captures[event.capture] = LoggedCapture(changes, event.changes)

@@ -17,7 +17,7 @@ class ChangesRecorded(EventBase, frozen=True, tag="changes-recorded"):
     much that is. The counts are of paths, without those that others imply (see `implied_changes.py`),
     `added_lines` and `removed_lines` of the texts that were compared. `first_path` is one of the paths,
     `paths` the first MAX_PATHS of them (older events have none). `uncovered` counts the paths whose change
-    cannot be taken back.
+    cannot be taken back, `binary` the files among the compared ones that have no lines (older events: 0).
     """
 
     capture: str
@@ -36,6 +36,7 @@ class ChangesRecorded(EventBase, frozen=True, tag="changes-recorded"):
     first_path: str = ""
     uncovered: int = 0
     paths: tuple[str, ...] = ()
+    binary: int = 0
 
     @property
     def files(self) -> int:

@@ -22,7 +22,8 @@ class RecordedChanges(msgspec.Struct, frozen=True):
     not redone. `changes` is empty if the list was removed from the history (`is_removed`). `place` is the
     event of the session itself behind which it was made: `seq`, or the start of the subagent. Where a crash
     cut the call off, it was captured after the next start (`is_after_crash`): `at_ms` is the time of that. A
-    revert brings back what was taken back (`is_redo`), or takes something back.
+    revert brings back what was taken back (`is_redo`), or takes something back. `binary` files have no lines
+    to count.
     """
 
     capture_id: str = msgspec.field(name="capture")
@@ -47,6 +48,7 @@ class RecordedChanges(msgspec.Struct, frozen=True):
     place: int = 0
     is_after_crash: bool = False
     is_redo: bool = False
+    binary: int = 0
 
     @property
     def is_reverted(self) -> bool:

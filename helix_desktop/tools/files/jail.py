@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable
 from helix_desktop.tools.errors import PathRefused, path_refused
 from helix_desktop.tools.files.ignore import IGNORE_FILE, IgnoreFile
 from helix_desktop.tools.files.paths import is_below, is_git_internal, relative_parts
@@ -149,7 +149,8 @@ class PathLimits:
             raise path_refused(path, "it holds this program's own data.")
         if self.ignore_file.ignores(parts, is_folder):
             raise PathRefused(
-                f"{path!r} was refused: the user excluded it from all tools, in {IGNORE_FILE}.",
+                f"'{escape_undecodable(path)}' was refused: the user excluded it from all tools, in "
+                f"{IGNORE_FILE}.",
                 fix="Do not try it in another way; ask the user if you need it.",
             )
 

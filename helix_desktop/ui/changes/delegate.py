@@ -12,6 +12,7 @@ from helix_desktop.ui.changes.rows import ChangeGroup, FileRow
 from helix_desktop.ui.changes.texts import (
     KIND_ICONS,
     STATUSES,
+    binary_text,
     change_status_text,
     counts_texts,
     group_files_text,
@@ -140,7 +141,10 @@ class ChangeDelegate(QStyledItemDelegate):
         right = room.right()
         if row.kind == "same":
             return self._text(painter, room, kind_text(row.kind), 11, "faint", at_right=True)
-        added, removed = counts_texts(self._model.counts_of(row))
+        counts = self._model.counts_of(row)
+        if counts is not None and counts.is_binary:
+            return self._text(painter, room, binary_text(), 11, "faint", at_right=True)
+        added, removed = counts_texts(counts)
         for text, color in ((removed, "error"), (added, "ok")):
             if text:
                 place = QRectF(room.x(), room.y(), right - room.x(), room.height())

@@ -158,9 +158,9 @@ class ChangesPresenter:
         for row in rows:
             try:
                 diff = await self._diff(workspace, row)
-                counts[row.contents] = diff.added, diff.removed
+                counts[row.contents] = LineCounts.of(diff)
             except HelixError:  # its diff says why, where the user opens it
-                counts[row.contents] = 0, 0
+                counts[row.contents] = LineCounts(0, 0)
             if workspace is not self._workspace:  # it was closed, or another one is on screen
                 return
             if len(counts) >= _COUNTED_AT_ONCE:

@@ -6,11 +6,12 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 
 from msgspec.structs import replace
 
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
+from helix_desktop.domain.file_history.diff import BINARY_KINDS, FileDiff
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.file_history.implied_changes import folders_of, without_implied
 from helix_desktop.domain.file_history.session_changes import (
@@ -32,8 +33,19 @@ Obstacle: TypeAlias = Literal["", "untrusted", "missing"]
 SOURCES: tuple[ChangeSource, ...] = get_args(ChangeSource)
 Contents: TypeAlias = tuple[str, str]
 NO_COVERAGE = FileCoverage()
-LineCounts: TypeAlias = tuple[int, int]
-"""Lines added and removed."""
+
+
+class LineCounts(NamedTuple):
+    """Lines added and removed; a binary file has none."""
+
+    added: int
+    removed: int
+    is_binary: bool = False
+
+    @classmethod
+    def of(cls, diff: FileDiff) -> Self:
+        """Return those of a diff."""
+        return cls(diff.added, diff.removed, diff.kind in BINARY_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +163,8 @@ def agent_capture_ids(captures: Iterable[RecordedChanges]) -> tuple[str, ...]:
 
 def added_up(counts: Iterable[LineCounts]) -> LineCounts:
     """Return the sum of the lines of several changes."""
-    added = removed = 0
-    for plus, minus in counts:
-        added, removed = added + plus, removed + minus
-    return added, removed
+    counts = tuple(counts)
+    return LineCounts(sum(each.added for each in counts), sum(each.removed for each in counts))
 
 
 def _count_files(rows: Iterable[FileRow]) -> int:

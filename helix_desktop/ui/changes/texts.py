@@ -25,7 +25,7 @@ from helix_desktop.ui.changes.rows import (
 from helix_desktop.ui.design.diff.hunk_mark import HunkMark
 from helix_desktop.ui.design.pill import Tone
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.file_changes import line_counts_texts
+from helix_desktop.words.file_changes import changed_lines_text, line_counts_texts
 from helix_desktop.words.file_coverage import uncovered_reason_text
 from helix_desktop.words.numbers import format_size, format_whole_percent
 from helix_desktop.words.revert_plans import plan_status_text
@@ -170,9 +170,15 @@ def _during_text(calls: Sequence[str]) -> str:
 
 def counts_texts(counts: LineCounts | None) -> tuple[str, str]:
     """Return lines added and removed with their signs; empty where there are none, or nobody counted."""
-    added, removed = counts or (0, 0)
-    plus, minus = line_counts_texts(added, removed)
-    return plus if added else "", minus if removed else ""
+    if counts is None:
+        return "", ""
+    plus, minus = line_counts_texts(counts.added, counts.removed)
+    return plus if counts.added else "", minus if counts.removed else ""
+
+
+def binary_text() -> str:
+    """Return what stands in place of the lines of a binary file."""
+    return changed_lines_text(0, 0, binary=1, files=1)
 
 
 def changes_total_text(grouped: GroupedChanges, counts: LineCounts | None) -> str:
@@ -194,7 +200,9 @@ def _accessible_counts(counts: LineCounts | None) -> str:
     """Return lines added and removed as a screen reader says them."""
     if counts is None or not any(counts):
         return ""
-    added, removed = counts
+    if counts.is_binary:
+        return binary_text()
+    added, removed, _ = counts
     parts = (
         tr.plural(added, "%n line added", "%n lines added") if added else "",
         tr.plural(removed, "%n line removed", "%n lines removed") if removed else "",

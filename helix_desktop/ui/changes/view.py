@@ -121,9 +121,9 @@ class ChangesPage(Themed, QWidget):
     def counts_of(self, row: FileRow) -> LineCounts | None:
         """Return the lines that a file gained and lost; None while nobody counted."""
         if row.kind == "same":
-            return 0, 0
+            return LineCounts(0, 0)
         if len(row.captures) == 1 and len(row.last.changes) == 1 and row.last.capture_id:
-            return row.last.added_lines, row.last.removed_lines
+            return LineCounts(row.last.added_lines, row.last.removed_lines, bool(row.last.binary))
         return self._line_counts.get(row.contents)
 
     def show_counts(self, counts: Mapping[Contents, LineCounts]) -> None:
@@ -148,7 +148,7 @@ class ChangesPage(Themed, QWidget):
         """Show the diff of a file, if it is still the one that is selected; none named: all hunks stand."""
         if self._is_selected(row):
             self.detail.show_diff(row, diff, states)
-        self.show_counts({row.contents: (diff.added, diff.removed)})
+        self.show_counts({row.contents: LineCounts.of(diff)})
 
     def go_to_change(self, by: int) -> None:
         """Go to the next change (1) of the file, or of the next one; -1: to the previous."""

@@ -26,7 +26,7 @@ def _requests() -> GuideSection:
             ),
             (
                 tr("Too long for a limit per minute or day"),
-                tr("The request is made smaller this once. Nothing is kept of the limit."),
+                tr("The limit is quoted, and the request is made smaller this once. Nothing is kept of it."),
             ),
             (
                 tr("What was read is lost before the answer"),
@@ -43,6 +43,14 @@ def _requests() -> GuideSection:
             (
                 tr("Credit or quota used up"),
                 tr("The turn ends at once. Other failures are tried again for ten minutes."),
+            ),
+            (
+                tr("A billing problem: a card declined, a plan that ended"),
+                tr("The turn ends at once, with the server's words. Solve it in your account there."),
+            ),
+            (
+                tr("Access denied"),
+                tr("The server's words are shown. The key is blamed only if the server blames it."),
             ),
             (
                 tr("An error in the middle of an answer"),
@@ -62,6 +70,13 @@ def _answers() -> GuideSection:
                     "A line below the answer says so. The command {command} ends with exit code {code}.",
                     command="run",
                     code="4",
+                ),
+            ),
+            (
+                tr("A stream that ends without saying so"),
+                tr(
+                    "It is asked for once more. If it ends so again, the answer counts, with a line that it "
+                    "may be incomplete."
                 ),
             ),
             (
@@ -145,6 +160,10 @@ def _files() -> GuideSection:
             (
                 tr("Another encoding that nothing names"),
                 tr("Edits in ASCII work. Others are refused: a file never gets two encodings."),
+            ),
+            (
+                tr("Mixed line ends"),
+                tr("They stay as they are. An edit finds its text with any of them."),
             ),
             (
                 tr("A NUL in a text"),

@@ -12,6 +12,7 @@ from helix_desktop.domain.errors import AgentWorking, HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
+from helix_desktop.ui.changes.rows import LineCounts
 from helix_desktop.ui.chat.actions import RewindTo, SessionAction
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
@@ -82,7 +83,7 @@ class RewindController(QObject):
         dialog.show_plan(plan)
         for file in plan.files:
             diff = await workspace.changes.diff(file.present, file.former)
-            dialog.files.show_counts({file.path: (diff.added, diff.removed)})
+            dialog.files.show_counts({file.path: LineCounts.of(diff)})
 
     async def _do(self, workspace: OpenWorkspace, session_id: str, dialog: RewindDialog) -> None:
         plan, choices, seq, part = dialog.files.plan, dialog.files.choices, dialog.seq, dialog.part

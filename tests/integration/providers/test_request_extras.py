@@ -68,7 +68,7 @@ async def test_a_secret_stands_in_no_error(http: HttpClient) -> None:
             await ask(server, DIALECTS[0], http, EXTRAS, secret="")
         with pytest.raises(ModelError, match="is invalid") as invalid:
             await ask(server, DIALECTS[0], http, EXTRAS, secret="one\ntwo-secret")
-    assert SECRET not in f"{refused.value} {refused.value!r} {refused.value.details}"
-    assert "[X-Gateway]" in refused.value.details
+    assert SECRET not in f"{refused.value} {refused.value!r} {refused.value.why}"
+    assert "[X-Gateway]" in refused.value.why
     assert "two-secret" not in str(invalid.value)
     assert len(server.requests) == 1, "without its secret a request is not sent"

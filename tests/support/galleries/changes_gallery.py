@@ -20,7 +20,7 @@ from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
-from helix_desktop.ui.changes.rows import ChangesState
+from helix_desktop.ui.changes.rows import ChangesState, LineCounts
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.style import fonts, stylesheet
@@ -57,7 +57,9 @@ def _page(state: ChangesState, theme: Theme) -> ChangesPage:
 def make_plan_dialog(parent: QWidget) -> PlanDialog:
     """The dialog about files that were changed since."""
     dialog = PlanDialog(parent, samples.plan())
-    dialog.files.show_counts({file.path: (4, 3) for file in samples.plan().files if file.status != "blocked"})
+    dialog.files.show_counts(
+        {file.path: LineCounts(4, 3) for file in samples.plan().files if file.status != "blocked"}
+    )
     return dialog
 
 
@@ -76,7 +78,9 @@ def make_rewind_dialog(parent: QWidget) -> RewindDialog:
     ]
     dialog = RewindDialog(parent, points, 9)
     dialog.show_plan(samples.plan("rewind"))
-    dialog.files.show_counts({file.path: (4, 3) for file in samples.plan().files if file.status != "blocked"})
+    dialog.files.show_counts(
+        {file.path: LineCounts(4, 3) for file in samples.plan().files if file.status != "blocked"}
+    )
     return dialog
 
 

@@ -25,6 +25,7 @@ from helix_desktop.ui.changes.rows import (
     Contents,
     FileRow,
     GroupedChanges,
+    LineCounts,
     commit_changes,
     group_changes,
 )
@@ -220,13 +221,13 @@ def replace_coverage() -> FileCoverage:
     return msgspec.structs.replace(COVERAGE, places=(), uncovered=0)
 
 
-def line_counts(state: ChangesState) -> dict[Contents, tuple[int, int]]:
+def line_counts(state: ChangesState) -> dict[Contents, LineCounts]:
     """Lines that each file gained and lost, as they are counted."""
     counts = {}
     for group in state.grouped.by_turn if state.grouped is not None else ():
         for row in group.rows:
             diff = sample_diff(row)
-            counts[row.contents] = diff.added, diff.removed
+            counts[row.contents] = LineCounts.of(diff)
     return counts
 
 

@@ -20,12 +20,14 @@ from helix_desktop.ui.changes.rows import (
     ChangeGroup,
     ChangesState,
     FileRow,
+    LineCounts,
     file_of,
     group_changes,
     is_redoable,
     net_rows,
 )
 from helix_desktop.ui.changes.texts import (
+    accessible_row_text,
     change_status_text,
     changes_total_text,
     group_files_text,
@@ -209,7 +211,7 @@ def test_the_total_is_of_files_as_they_are_now_and_adds_up_with_their_rows(page:
     assert grouped is not None
     counts = [page.counts_of(group.head) for group in grouped.by_file if group.head is not None]
     assert None not in counts
-    added, removed = (sum(column) for column in zip(*filter(None, counts), strict=True))
+    added, removed, _ = (sum(column) for column in zip(*filter(None, counts), strict=True))
     assert added > removed > 0
     assert counter.text == f"8 of 10 files changed · +{added} \N{MINUS SIGN}{removed}"
 
@@ -234,15 +236,23 @@ def test_a_turn_shows_what_its_files_gained_and_lost_once_all_are_counted(
     with qtbot.waitSignal(page.counts_requested) as request:
         page.list.select("turn:1")
     assert not plus.text
-    page.show_counts({row.contents: (2, 1) for row in request.args[0]})
+    page.show_counts({row.contents: LineCounts(2, 1) for row in request.args[0]})
     turn = page.entry
     assert isinstance(turn, ChangeGroup)
     assert len(net_rows(turn.rows)) < len(turn.rows), "one file was changed twice"
-    lines = [page.counts_of(row) or (0, 0) for row in net_rows(turn.rows)]
+    lines = [page.counts_of(row) or LineCounts(0, 0) for row in net_rows(turn.rows)]
     assert (plus.text, minus.text) == (
-        f"+{sum(added for added, _ in lines)}",
-        f"\N{MINUS SIGN}{sum(removed for _, removed in lines)}",
+        f"+{sum(counts.added for counts in lines)}",
+        f"\N{MINUS SIGN}{sum(counts.removed for counts in lines)}",
     )
+
+
+def test_a_binary_file_says_so_in_place_of_its_lines(page: ChangesPage) -> None:
+    capture = next(each for each in samples.CAPTURES if len(each.changes) == 1)
+    capture = msgspec.structs.replace(capture, added_lines=0, removed_lines=0, binary=1)
+    page.set_state(ChangesState(group_changes(samples.session_changes([capture])), samples.COVERAGE))
+    (row,) = [row for group in page.state.grouped.by_turn for row in group.rows] if page.state.grouped else []
+    assert accessible_row_text(row, page.counts_of(row)).split(", ").count("binary") == 1
 
 
 def test_a_change_that_was_found_after_a_crash_says_when_it_was_found(page: ChangesPage) -> None:

@@ -27,6 +27,7 @@ from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
+    Disconnect,
     StreamedReply,
     Text,
     Wait,
@@ -283,6 +284,7 @@ async def test_errors_of_the_server_are_retried_waited_for_and_stopped(
         await _check_a_server_that_is_down(rig)
         await _check_stop_while_waiting(rig)
         await _check_the_countdown(rig)
+        await _check_text_that_broke_off(rig)
         await _check_a_refused_key(rig)
 
 
@@ -388,6 +390,29 @@ async def _check_the_countdown(rig: WindowRig) -> None:
     seconds = [int(text.split()[2]) for text in dict.fromkeys(texts) if text.startswith("Retrying in ")]
     assert len(seconds) > 1
     assert seconds == sorted(seconds, reverse=True)
+
+
+async def _check_text_that_broke_off(rig: WindowRig) -> None:
+    """It leaves the chat before the answer comes again; at no time does it stand there twice."""
+    shown: list[list[str]] = []
+
+    def note(_rows: object) -> None:
+        shown.append([row.text for row in rig.rows(AssistantRow) if row.text])
+
+    unmarked = StreamedReply(Text("Half of it"), finish="", usage=None, send_done=False)
+    cut = StreamedReply(Text("Half of it"), Disconnect())
+    for broken_off in (unmarked, cut):
+        async with ChatServer(replies_in_order(broken_off, text_reply("Half of it and the rest"))) as server:
+            await rig.wiring.workspace_controller.new_session()
+            await rig.use_server(server)
+            rig.chat.model.row_added.connect(note)
+            rig.chat.model.rows_changed.connect(note)
+            await rig.run_turn("Anybody?")
+        rig.chat.model.row_added.disconnect(note)
+        rig.chat.model.rows_changed.disconnect(note)
+        assert [row.text for row in rig.rows(AssistantRow)] == ["Half of it and the rest"]
+        assert not rig.rows(NoticeRow)
+    assert max(map(len, shown)) == 1, shown
 
 
 async def _check_a_refused_key(rig: WindowRig) -> None:

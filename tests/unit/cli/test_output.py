@@ -6,12 +6,20 @@ import sys
 
 import pytest
 
-from helix_desktop.agent.session_updates import EventRecorded, SpendDecided, SummaryAwaited
+from helix_desktop.agent.session_updates import (
+    EventRecorded,
+    ModelCalled,
+    ResponseDelta,
+    ResponseReset,
+    SpendDecided,
+    SummaryAwaited,
+)
 from helix_desktop.cli.output import ProgressPrinter, TurnPrinter, print_remaining_work
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade
@@ -57,6 +65,49 @@ def test_what_a_call_changed_of_files_is_one_line(capsys: pytest.CaptureFixture[
     update = EventRecorded(RecordedEvent(9, 1, event))
     text_printer().on_update("s", update)
     assert capsys.readouterr().err == "[3 files changed +12 \N{MINUS SIGN}4]\n"
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            ChangesRecorded("c1", "0" * 64, "command", created=1, first_path="a.png", binary=1),
+            "a.png changed binary",
+        ),
+        (
+            ChangesRecorded("c1", "0" * 64, "command", changed=3, added_lines=2, binary=2),
+            "+2 \N{MINUS SIGN}0, 2 binary",
+        ),
+        (ChangesRecorded("c1", "0" * 64, "command", changed=1, first_path="run.sh"), "run.sh changed"),
+    ],
+)
+def test_binary_files_have_no_counts_of_lines(
+    event: ChangesRecorded, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text_printer().on_update("s", EventRecorded(RecordedEvent(9, 1, event)))
+    assert capsys.readouterr().err.endswith(f"{words}]\n")
+
+
+def test_on_a_terminal_an_answer_that_broke_off_ends_its_line_and_says_that_it_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    printer = text_printer()
+    answer = AssistantSpoke("The whole answer.", "box/small", tokens=4)
+    for update in (
+        ModelCalled(),
+        ResponseDelta("Half of"),
+        ResponseReset(2, 0.0, "The response stopped early"),
+        ResponseDelta("The whole answer."),
+        EventRecorded(RecordedEvent(9, 1, answer)),
+        ModelCalled(),
+    ):
+        printer.on_update("s", update)
+    captured = capsys.readouterr()
+    assert captured.out == "Half of\nThe whole answer.\n"
+    lost, retry = captured.err.splitlines()
+    assert "does not count" in lost
+    assert retry == "Retrying now (attempt 2): The response stopped early"
 
 
 def test_a_rewrite_is_printed_as_the_timeline_lists_it(capsys: pytest.CaptureFixture[str]) -> None:

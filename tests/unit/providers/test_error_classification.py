@@ -261,6 +261,26 @@ def test_an_account_s_problem_is_named(status: int, error: str, what: str) -> No
     assert what in failure.what
 
 
+@pytest.mark.parametrize(
+    ("words", "is_key"),
+    [
+        ("", True),
+        ("Your API key does not have permission to use model m", True),
+        ("Country, region, or territory not supported", False),
+        ("Terms of use of the model have to be accepted first", False),
+        ("<html><title>Attention Required! | Cloudflare</title></html>", False),
+        ("El acceso desde esta red no está permitido", False),
+    ],
+)
+def test_denied_access_is_explained_by_the_server_itself(words: str, is_key: bool) -> None:
+    is_page = words.startswith("<")
+    failure = refusal(403, words if is_page or not words else {"error": {"message": words}})
+    assert isinstance(failure, ModelRequestRejected)
+    assert ("key" in failure.fix) is is_key
+    if words and not is_page:
+        assert failure.why == words
+
+
 class _RecordingTransport(HttpClient):
     """Records the headers instead of sending them."""
 

@@ -28,7 +28,12 @@ from helix_desktop.ui.chat.rows.row_types import CallChanges
 from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY, ChatStyle
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back
-from helix_desktop.words.file_changes import changed_files_text, line_counts_texts, uncovered_text
+from helix_desktop.words.file_changes import (
+    changed_files_text,
+    changed_lines_text,
+    line_counts_texts,
+    uncovered_text,
+)
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -213,9 +218,12 @@ class ChangedFiles:
     @property
     def words(self) -> str:
         """Return how much changed."""
-        added, removed = line_counts_texts(self._changes.added, self._changes.removed)
-        files = changed_files_text(self._changes.files, self._changes.path)
-        return tr("Changed: {files}, {added} {removed}", files=files, added=added, removed=removed)
+        changes = self._changes
+        files = changed_files_text(changes.files, changes.path)
+        lines = changed_lines_text(changes.added, changes.removed, changes.binary, changes.files)
+        if not lines:
+            return tr("Changed: {files}", files=files)
+        return tr("Changed: {files}, {lines}", files=files, lines=lines)
 
     def arrange(self, top: float, width: float) -> float:
         """Place it below `top`; where it ends."""
@@ -323,12 +331,13 @@ class ChangedFiles:
         left = line.x() + wide + style.px(10)
         rest = QRectF(left, line.y(), min(counts, line.right() - left), line.height())
         _paint_counts(painter, style, rest, self._changes.added, self._changes.removed)
-        note = uncovered_text(self._changes.uncovered)
-        room = QRectF(
-            rest.right() + style.px(10), line.y(), line.right() - rest.right() - style.px(10), line.height()
-        )
-        if note and room.width() > style.px(60):
-            paint_line(painter, style, room, note, style.font(SMALL), theme.warn)
+        left, font = rest.right() + style.px(10 if counts else 0), style.font(SMALL)
+        binary = changed_lines_text(0, 0, self._changes.binary, self._changes.files)
+        for note, color in ((binary, theme.faint), (uncovered_text(self._changes.uncovered), theme.warn)):
+            room = QRectF(left, line.y(), line.right() - left, line.height())
+            if note and room.width() > style.px(60):
+                paint_line(painter, style, room, note, font, color)
+                left += style.width(note, font) + style.px(10)
 
     def _counts(self) -> tuple[str, ...]:
         changes = self._changes

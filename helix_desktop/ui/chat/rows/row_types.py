@@ -172,7 +172,7 @@ class ExcerptContent(msgspec.Struct, frozen=True):
 class CallChanges(msgspec.Struct, frozen=True):
     """How many files and lines a call changed, by the id of the capture; `path` is that of one of the files.
 
-    `uncovered` files of these cannot be brought back.
+    `uncovered` files of these cannot be brought back, `binary` have no lines.
     """
 
     capture_id: str
@@ -181,6 +181,7 @@ class CallChanges(msgspec.Struct, frozen=True):
     removed: int
     path: str = ""
     uncovered: int = 0
+    binary: int = 0
 
 
 class ShellCommand(msgspec.Struct, frozen=True):

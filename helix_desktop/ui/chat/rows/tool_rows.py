@@ -128,6 +128,7 @@ class ToolRows:
             event.removed_lines,
             event.first_path,
             event.uncovered,
+            event.binary,
         )
         return self._put(replace(row, changes=changes))
 
