@@ -400,13 +400,21 @@ class AutoRunGuard:
                 planted.append(setting)
         if not planted:
             return (), content
-        data = without_settings(content.data, planted)
+        reasons = tuple(setting.line[:_MAX_REASON] for setting in planted)
         names = {(setting.section, setting.subsection, setting.key) for setting in planted}
-        for setting in earlier:  # what stood in the place of another value stands there again
+        replaced = []  # what stood in the place of another value stands there again
+        for setting in earlier:
             if (setting.section, setting.subsection, setting.key) in names and known[_meaning(setting)] > 0:
                 known[_meaning(setting)] -= 1
-                data += _written(setting, former.data)
-        return tuple(setting.line[:_MAX_REASON] for setting in planted), _with_data(content, data)
+                replaced.append(setting)
+        others = Counter(map(_meaning, settings)) - Counter(map(_meaning, planted))
+        if former.form == "file" and others + Counter(map(_meaning, replaced)) == Counter(
+            map(_meaning, earlier)
+        ):
+            return reasons, former  # nothing else was changed
+        data = without_settings(content.data, planted)
+        data += b"".join(_written(setting, former.data) for setting in replaced)
+        return reasons, _with_data(content, data)
 
     def _is_elsewhere(self, path: str, setting: GitSetting) -> bool:
         """Return True for a work tree outside the workspace."""
