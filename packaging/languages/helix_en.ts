@@ -24815,6 +24815,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/tools/shell/sandbox.py" />
+            <source>Sandboxed (Landlock), but your home folder is inside the workspace; network allowed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/shell/sandbox.py" />
+            <source>Sandboxed (Landlock), but your home folder is inside the workspace; no network.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/shell/sandbox.py" />
             <source>Sandboxed (Landlock): writes only in the workspace, including .git/hooks; network allowed.</source>
             <translation type="unfinished" />
         </message>
@@ -27719,6 +27729,11 @@
         <message>
             <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>repositories that git fetches</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>runs when you log in, open a terminal, or start a program that reads it</source>
             <translation type="unfinished" />
         </message>
         <message>

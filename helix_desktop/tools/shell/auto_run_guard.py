@@ -22,10 +22,11 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.permissions.auto_run import WAITING_NAMES, auto_run_kind
+from helix_desktop.domain.permissions.auto_run import AT_LOGIN, WAITING_NAMES, auto_run_kind
 from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, system_reason
+from helix_desktop.tools.files.paths import startup_files
 from helix_desktop.tools.shell.auto_run_kept import (
     NOTHING,
     AutoRunState,
@@ -60,6 +61,11 @@ _EXEC = re.compile(rb"[ \t]*(?:exec|x)(?:[ \t]|$)")
 _USER_CONFIGS = (".gitconfig", ".config/git/config")
 _SYSTEM_CONFIG = Path("/etc/gitconfig")
 _TEMPLATES = Path("/usr/share/git-core/templates")
+_ON_CALL = frozenset((
+    ".cargo/bin", ".config/emacs", ".config/nvim", ".emacs.d", ".gnupg", ".local/bin", ".local/lib",
+    ".local/share/applications", ".vim",
+))  # fmt: skip
+"""Of the start-up files, large folders of what runs only with a program that the user starts."""
 _HOOK_NAME = re.compile(r"(?:[a-z0-9]+-)+[a-z0-9]+|update")
 # What is built or fetched has files of these kinds of its own, and nobody opens it in an editor.
 _BUILT = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", "site-packages", ".tox"})
@@ -263,6 +269,11 @@ class AutoRunGuard:
         for config in (*(self._home / name for name in _USER_CONFIGS), _SYSTEM_CONFIG):
             configs += [(str(config), folder) for folder in git_folders or (str(self.root),)]
         self._follow(state, configs, tops)
+        for name in _USER_CONFIGS:
+            self._see(state, str(self._home / name), "config")
+        for path in startup_files(self._home):
+            if str(path.relative_to(self._home)) not in _ON_CALL:
+                self._see_startup(state, os.path.realpath(path))  # what a link leads to may be here
         for folder, names in folders.items():
             if not _BUILT.isdisjoint(folder.split(os.sep)):
                 continue
@@ -305,6 +316,18 @@ class AutoRunGuard:
         relative = self._relative(path)
         kind = auto_run_kind(relative) if relative is not None else None
         if relative is not None and kind is not None and kind.waits:
+            state.other[relative] = _read(path)
+
+    def _see_startup(self, state: AutoRunState, path: str) -> None:
+        """See a file of the home that runs at the next login, or the files of such a folder."""
+        relative = self._relative(path)
+        if relative is None or relative in state.git:
+            return
+        if os.path.isdir(path) and not os.path.islink(path):
+            with suppress(OSError), os.scandir(path) as entries:
+                for entry in entries:
+                    self._see_startup(state, entry.path)
+        else:
             state.other[relative] = _read(path)
 
     def _relative(self, path: str) -> str | None:
@@ -496,7 +519,7 @@ class AutoRunGuard:
             log.warning("%s could not be kept", entry.path, exc_info=True)
             kept_id = ""
         kind = auto_run_kind(entry.path)
-        effect = kind.effect if kind is not None and not entry.reasons else ""
+        effect = "" if entry.reasons else AT_LOGIN if kind is None else kind.effect
         return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
 
 

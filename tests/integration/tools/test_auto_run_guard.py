@@ -1,4 +1,4 @@
-"""What commands in the sandbox plant for git and other programs: real sandboxes, and real git outside them."""
+"""What commands in a sandbox plant for git and other programs: real sandboxes, real git outside."""
 
 from __future__ import annotations
 
@@ -359,6 +359,30 @@ async def test_what_other_programs_run_is_found_and_left_where_it_is(guard_rig: 
     assert (guard_rig.root / ".vscode/settings.json").read_text() == "{}"
     assert not (guard_rig.root / ".claude/hooks/a").exists()
     assert not (await guard_rig.run("true")).auto_run
+
+
+async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_workspace(
+    any_rig: GuardRig,
+) -> None:
+    """Also what a link in the home leads to, as with a repository of such files."""
+    home = any_rig.home
+    any_rig.root, any_rig.guard = home, AutoRunGuard(home, home, any_rig.kept)
+    (home / "work/zsh").write_text("mine\n")
+    (home / ".zshrc").symlink_to(home / "work/zsh")
+    result = await any_rig.run(
+        "cd work; echo evil > zsh || true; cd ..; echo evil > .profile; mkdir -p .config/autostart; "
+        "echo evil > .config/autostart/a.desktop; printf '[core]\\n\\tfsmonitor = evil\\n' > .gitconfig"
+    )
+    is_written = any_rig.sandbox.kind == "landlock"  # bubblewrap has it read-only, as it was there
+    assert {change.path: (change.outcome, change.waits) for change in result.auto_run} == {
+        **({"work/zsh": ("named", True)} if is_written else {}), ".profile": ("named", True),
+        ".config/autostart/a.desktop": ("named", True), ".gitconfig": ("removed", True),
+    }  # fmt: skip
+    assert all(change.effect or change.reasons for change in result.auto_run)
+    for change in result.auto_run:
+        any_rig.guard.put(change.kept_id, found=False)
+    assert (home / "work/zsh").read_text() == "mine\n"
+    assert not (home / ".profile").exists()
 
 
 async def test_what_is_not_sandboxed_is_named_only(guard_rig: GuardRig) -> None:
