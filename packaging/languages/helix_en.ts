@@ -7410,6 +7410,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>Taken back after commands, as other programs run it by themselves (all sessions)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/terminal_approver.py" />
             <source>The agent asks: {question}</source>
             <translation type="unfinished" />
@@ -8036,7 +8041,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/changes/parser.py" />
-            <source>list what was changed, by turn and step</source>
+            <source>list what was changed, by turn and step, and what was taken back after commands</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8688,7 +8693,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/changes/parser.py" />
-            <source>undo a revert (default: the last one)</source>
+            <source>undo a revert (default: the last one), or restore what was taken back after a command</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8809,6 +8814,16 @@
         <message>
             <location filename="../../helix_desktop/cli/commands.py" />
             <source>{file} isn't used: {command} is {other}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>{file}: restored</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/command.py" />
+            <source>{file}: taken back</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23581,6 +23596,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>files taken back after commands: {size}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>nothing</source>
             <translation type="unfinished" />
         </message>
@@ -24917,6 +24937,11 @@
         <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Use {tool}: {subject}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/shell/auto_run_guard.py" />
+            <source>What was taken back can't be read.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -24,8 +24,8 @@ import msgspec
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.permissions.auto_run import AT_LOGIN, WAITING_NAMES, auto_run_kind
 from helix_desktop.domain.redaction.redaction import Redaction
-from helix_desktop.domain.tools import AutoRunChange
-from helix_desktop.domain.translatable_text import TextContext, system_reason
+from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 from helix_desktop.tools.files.paths import startup_files
 from helix_desktop.tools.shell.auto_run_kept import (
     NOTHING,
@@ -213,6 +213,28 @@ class AutoRunGuard:
                     state.git[entry.path] = (entry.kind, content)
                 state.reported.pop(entry.path, None)
             self.settle([kept_id])
+
+    def all_kept(self) -> tuple[AutoRunChange, ...]:
+        """Return all changes that are kept, the oldest first: `removed` where what is there is another.
+
+        Raises InvalidInput.
+        """
+        with self._lock:
+            changes = []
+            try:
+                for kept_id, entry in self.kept.entries():
+                    is_there = _same(_read(str(self.root / entry.path)), entry.found)
+                    outcome: AutoRunOutcome = "kept" if is_there else "removed"
+                    effect = "" if entry.reasons else _effect(entry.path)
+                    change = AutoRunChange(
+                        entry.path, effect, entry.reasons, outcome=outcome, kept_id=kept_id
+                    )
+                    changes.append(change)
+            except OSError as error:
+                raise InvalidInput(
+                    text("What was taken back can't be read."), system_reason(error)
+                ) from error
+            return tuple(changes)
 
     def containing(self, redaction: Redaction) -> tuple[str, ...]:
         """Return the paths of the kept changes that contain a secret. Raises OSError."""
@@ -518,9 +540,13 @@ class AutoRunGuard:
         except OSError:
             log.warning("%s could not be kept", entry.path, exc_info=True)
             kept_id = ""
-        kind = auto_run_kind(entry.path)
-        effect = "" if entry.reasons else AT_LOGIN if kind is None else kind.effect
+        effect = "" if entry.reasons else _effect(entry.path)
         return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
+
+
+def _effect(path: str) -> TranslatableText:
+    kind = auto_run_kind(path)
+    return AT_LOGIN if kind is None else kind.effect
 
 
 def _redacted(change: AutoRunChange, redaction: Redaction) -> AutoRunChange:
