@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+from collections.abc import Callable, Collection
+
+from msgspec.structs import replace
 
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.errors import StoreRepaired
@@ -15,9 +18,18 @@ from helix_desktop.file_history.storage import FileHistoryStorage
 class WorkspaceHistoryStorage:
     """The file history of one open workspace as it is stored. Every method may raise StoreError."""
 
-    def __init__(self, storage: FileHistoryStorage, store: Store, quota: int) -> None:
-        """`quota` is what it may take, in bytes as stored; `store` says which sessions there are."""
-        self.quota = quota
+    def __init__(
+        self,
+        storage: FileHistoryStorage,
+        store: Store,
+        quota: int,
+        taken_back_size: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`quota` is what it may take, in bytes as stored; `store` says which sessions there are.
+
+        `taken_back_size` returns the bytes of what was taken back after commands; it blocks.
+        """
+        self.quota, self._taken_back_size = quota, taken_back_size
         self._storage, self._store = storage, store
 
     async def notice(self) -> StoreRepaired | None:
@@ -26,7 +38,8 @@ class WorkspaceHistoryStorage:
 
     async def totals(self) -> FileHistoryTotals:
         """Return what it holds, and what it takes on disk."""
-        return await self._storage.totals()
+        totals = await self._storage.totals()
+        return replace(totals, taken_back_size=await asyncio.to_thread(self._taken_back_size))
 
     async def plan(self) -> FileHistoryCleanup:
         """Return what a clean-up would remove."""

@@ -79,6 +79,10 @@ class _GuardStore:
         """Return which of these changes were put back last, or taken out again."""
         return await asyncio.to_thread(self._guard.kept.outcomes, kept_ids)
 
+    async def all_kept(self) -> tuple[AutoRunChange, ...]:
+        """Return all changes that are kept. Raises HelixError."""
+        return await asyncio.to_thread(self._guard.all_kept)
+
     async def unreported(self) -> tuple[AutoRunChange, ...]:
         """Return what was taken back after calls that could not report it."""
         return await asyncio.to_thread(self._guard.recover)

@@ -184,6 +184,32 @@ async def test_run_takes_back_what_runs_by_itself_and_says_so(
     }  # fmt: skip
 
 
+async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command_line(
+    tmp_path: Path,
+) -> None:
+    cli = Cli.create(tmp_path)
+    (cli.project / "plant.py").write_text(PLANT)
+    async with _replies() as server:
+        await cli.run_with_server(server.base_url, "Plant it", "--mode", "auto")
+    listed = (await cli("changes", "list", "--workspace", "ws")).out.decode().splitlines()
+    (at,) = [number for number, line in enumerate(listed) if line.startswith("Taken back after commands")]
+    ids = {line.split()[1]: line.split()[0] for line in listed[at + 1 :]}
+    assert ids.keys() == {".envrc", "sub/.git/config"}
+    taken_back = (await cli("changes", "list", "--workspace", "ws", "--json")).json["taken_back"]
+    assert {change["path"] for change in taken_back} == ids.keys()
+    cleanup = await cli("cache", "gc", "--workspace", "ws", "--dry-run")
+    assert "files taken back after commands: " in cleanup.err
+    step = ("--workspace", "ws", "--step", ids["sub/.git/config"])
+    assert "restored" in (await cli("changes", "redo", *step, "--dry-run")).out.decode()
+    assert _fsmonitor(cli.project) == ""
+    assert (await cli("changes", "redo", *step)).out == b"sub/.git/config: restored\n"
+    assert _fsmonitor(cli.project) == "evil"
+    left = (await cli("changes", "list", "--workspace", "ws", "--json")).json["taken_back"]
+    assert [change["path"] for change in left] == [".envrc"]
+    assert (await cli("changes", "revert", *step)).out == b"sub/.git/config: taken back\n"
+    assert _fsmonitor(cli.project) == ""
+
+
 async def test_what_a_killed_run_planted_is_taken_out_before_the_next_and_named(tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
     (cli.project / "plant.py").write_text(PLANT)

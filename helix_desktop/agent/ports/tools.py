@@ -57,6 +57,13 @@ class AutoRunStore(Protocol):
         """Return which of these changes were put back last (True), or taken out (False), by id."""
         ...
 
+    async def all_kept(self) -> tuple[AutoRunChange, ...]:
+        """Return all changes that are kept, the oldest first: `removed` where what is there is another.
+
+        Raises HelixError.
+        """
+        ...
+
     async def unreported(self) -> tuple[AutoRunChange, ...]:
         """Return what was taken back after calls that could not report it: a crash cut them off."""
         ...

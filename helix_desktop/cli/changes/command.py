@@ -11,11 +11,12 @@ from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.changes.lines import changes_lines, plan_lines
+from helix_desktop.cli.changes.lines import changes_lines, plan_lines, taken_back_lines
 from helix_desktop.cli.changes.selection import (
     check_turn,
     files_of,
     find_capture,
+    find_taken_back,
     last_revert,
     no_such_changes,
     select,
@@ -27,7 +28,9 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.patch import patch_text
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
+from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.git.changes import select_paths
 from helix_desktop.words.translation import Translator
@@ -42,6 +45,7 @@ def changes(args: argparse.Namespace) -> int:
 
 
 async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+    kept = [change for change in await _all_kept(workspace) if change.outcome == "removed"]
     found = await workspace.changes.of_session(await _session(args, workspace))
     check_turn(args, found)
     paths = files_of(args)
@@ -55,10 +59,15 @@ async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     ]
     if args.json:
         files = [file for file in found.files if not paths or file.path in paths]
-        document = {"session": found.session, "captures": as_builtins(rows), "files": as_builtins(files)}
+        document = {
+            "session": found.session,
+            "captures": as_builtins(rows),
+            "files": as_builtins(files),
+            "taken_back": as_builtins(tuple(kept)),
+        }
         print_out(json.dumps(document, indent=1))
         return 0
-    for line in changes_lines(found, rows):
+    for line in (*changes_lines(found, rows), *taken_back_lines(kept)):
         print_out(line)
     return 0
 
@@ -115,12 +124,18 @@ async def _revert(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
                 session="--session last",
             ),
         )
+    taken_back = find_taken_back(args.step or "", await _all_kept(workspace))
+    if taken_back is not None:
+        return await _put(args, workspace, taken_back, found=False)
     session_id = await _session(args, workspace)
     selection = select(args, await workspace.changes.of_session(session_id))
     return await _carry_out(args, workspace, session_id, await workspace.changes.plan(session_id, selection))
 
 
 async def _redo(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
+    taken_back = find_taken_back(args.step or "", await _all_kept(workspace))
+    if taken_back is not None:
+        return await _put(args, workspace, taken_back, found=True)
     session_id = await _session(args, workspace)
     found = await workspace.changes.of_session(session_id)
     capture = find_capture(args.step, found) if args.step else last_revert(found)
@@ -189,6 +204,30 @@ def _choices(on_conflict: RevertChoice | None, plan: RevertPlan) -> dict[str, Re
         is_impossible = file.status == "blocked" or (on_conflict == "merged" and file.merged is None)
         choices[file.path] = "present" if is_impossible else on_conflict
     return choices
+
+
+async def _all_kept(workspace: OpenWorkspace) -> tuple[AutoRunChange, ...]:
+    """Return what commands of the workspace changed that other programs run, and is kept."""
+    store = workspace.services.auto_run
+    return () if store is None else await store.all_kept()
+
+
+async def _put(
+    args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange, *, found: bool
+) -> int:
+    """Restore what was taken back after a command (`found`), or take it back again."""
+    assert workspace.services.auto_run is not None  # it has this change
+    if not args.dry_run:
+        await workspace.services.auto_run.put(change.kept_id, found=found)
+    if args.json:
+        changed = [] if args.dry_run else [change.path]
+        print_out(json.dumps({"dry_run": args.dry_run, "changed": changed}, indent=1))
+        return 0
+    name = escape_hidden_name(change.path)
+    print_out(tr("{file}: restored", file=name) if found else tr("{file}: taken back", file=name))
+    if args.dry_run:
+        print_err(tr("Nothing was changed: this was a dry run."))
+    return 0
 
 
 async def _session(args: argparse.Namespace, workspace: OpenWorkspace) -> str:

@@ -8,8 +8,9 @@ from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.session_changes import RecordedChanges, SessionChanges
 from helix_desktop.domain.file_history.state import ChangeKind
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.file_changes import changed_lines_text
 from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
 from helix_desktop.words.translation import Translator, translate
@@ -50,6 +51,16 @@ def changes_lines(changes: SessionChanges, rows: Sequence[RecordedChanges]) -> I
             yield f"    {' · '.join(parts)}"
     if not rows:
         yield tr("No such changes") if changes.captures else tr("No changes yet")
+
+
+def taken_back_lines(changes: Sequence[AutoRunChange]) -> Iterator[str]:
+    """Yield what was taken back after commands of the workspace, with the ids to restore it by."""
+    if changes:
+        yield tr("Taken back after commands, as other programs run it by themselves (all sessions)")
+    for change in changes:
+        why = "; ".join(map(escape_hidden, change.reasons)) or translate(change.effect)
+        parts = [f"{change.kept_id[:_SHORT_ID]}  {escape_hidden_name(change.path)}", why]
+        yield f"  {' · '.join(filter(None, parts))}"
 
 
 def _turn_line(row: RecordedChanges) -> str:

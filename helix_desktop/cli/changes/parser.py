@@ -15,7 +15,9 @@ tr = Translator("Command line")
 
 def add_changes_commands(add_command: AddCommand) -> None:
     """Add `changes list`, `diff`, `revert`, `redo` and `accept`."""
-    listed = add_command("list", tr("list what was changed, by turn and step"))
+    listed = add_command(
+        "list", tr("list what was changed, by turn and step, and what was taken back after commands")
+    )
     _add_selection(listed)
     diff = add_command("diff", tr("print changes as a patch that git can apply"))
     _add_selection(diff)
@@ -27,7 +29,9 @@ def add_changes_commands(add_command: AddCommand) -> None:
     revert = add_command("revert", tr("revert changes of a file, step, turn or session"))
     _add_selection(revert)
     _add_outcome(revert)
-    redo = add_command("redo", tr("undo a revert (default: the last one)"))
+    redo = add_command(
+        "redo", tr("undo a revert (default: the last one), or restore what was taken back after a command")
+    )
     _add_session(redo)
     _add_step(redo)
     _add_outcome(redo)

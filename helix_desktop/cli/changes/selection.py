@@ -14,6 +14,7 @@ from helix_desktop.domain.file_history.session_changes import (
     RevertSelection,
     SessionChanges,
 )
+from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Command line")
@@ -66,6 +67,12 @@ def find_capture(prefix: str, changes: SessionChanges) -> RecordedChanges:
         text("No step of the session starts with {prefix}.", prefix=repr(prefix)),
         fix=text("List them with {command}.", command="helix-desktop changes list"),
     )
+
+
+def find_taken_back(prefix: str, changes: Sequence[AutoRunChange]) -> AutoRunChange | None:
+    """Return the change that was taken back and whose id begins so; None for none or several."""
+    found = [change for change in changes if prefix and change.kept_id.startswith(prefix)]
+    return found[0] if len(found) == 1 else None
 
 
 def last_revert(changes: SessionChanges) -> RecordedChanges:

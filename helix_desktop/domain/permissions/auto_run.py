@@ -41,6 +41,9 @@ _PYTHON = _text("a program that Python runs at its start")
 _TESTS = _text("a program that runs with the tests")
 _INSTALLED = _text("a program that pip install runs")
 
+AT_LOGIN = _text("runs when you log in, open a terminal, or start a program that reads it")
+"""What follows from a start-up file of the home, where that is in a workspace."""
+
 AUTO_RUN_KINDS = (
     AutoRunKind(".envrc", _text("sets the environment of every shell in the folder"), waits=True),
     AutoRunKind(".githooks", _text("programs that git runs if configured"), is_folder=True),

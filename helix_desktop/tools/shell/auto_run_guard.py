@@ -22,10 +22,11 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.permissions.auto_run import WAITING_NAMES, auto_run_kind
+from helix_desktop.domain.permissions.auto_run import AT_LOGIN, WAITING_NAMES, auto_run_kind
 from helix_desktop.domain.redaction.redaction import Redaction
-from helix_desktop.domain.tools import AutoRunChange
-from helix_desktop.domain.translatable_text import TextContext, system_reason
+from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
+from helix_desktop.tools.files.paths import startup_files
 from helix_desktop.tools.shell.auto_run_kept import (
     NOTHING,
     AutoRunState,
@@ -60,6 +61,11 @@ _EXEC = re.compile(rb"[ \t]*(?:exec|x)(?:[ \t]|$)")
 _USER_CONFIGS = (".gitconfig", ".config/git/config")
 _SYSTEM_CONFIG = Path("/etc/gitconfig")
 _TEMPLATES = Path("/usr/share/git-core/templates")
+_ON_CALL = frozenset((
+    ".cargo/bin", ".config/emacs", ".config/nvim", ".emacs.d", ".gnupg", ".local/bin", ".local/lib",
+    ".local/share/applications", ".vim",
+))  # fmt: skip
+"""Of the start-up files, large folders of what runs only with a program that the user starts."""
 _HOOK_NAME = re.compile(r"(?:[a-z0-9]+-)+[a-z0-9]+|update")
 # What is built or fetched has files of these kinds of its own, and nobody opens it in an editor.
 _BUILT = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", "site-packages", ".tox"})
@@ -208,6 +214,28 @@ class AutoRunGuard:
                 state.reported.pop(entry.path, None)
             self.settle([kept_id])
 
+    def all_kept(self) -> tuple[AutoRunChange, ...]:
+        """Return all changes that are kept, the oldest first: `removed` where what is there is another.
+
+        Raises InvalidInput.
+        """
+        with self._lock:
+            changes = []
+            try:
+                for kept_id, entry in self.kept.entries():
+                    is_there = _same(_read(str(self.root / entry.path)), entry.found)
+                    outcome: AutoRunOutcome = "kept" if is_there else "removed"
+                    effect = "" if entry.reasons else _effect(entry.path)
+                    change = AutoRunChange(
+                        entry.path, effect, entry.reasons, outcome=outcome, kept_id=kept_id
+                    )
+                    changes.append(change)
+            except OSError as error:
+                raise InvalidInput(
+                    text("What was taken back can't be read."), system_reason(error)
+                ) from error
+            return tuple(changes)
+
     def containing(self, redaction: Redaction) -> tuple[str, ...]:
         """Return the paths of the kept changes that contain a secret. Raises OSError."""
         with self._lock:
@@ -263,6 +291,11 @@ class AutoRunGuard:
         for config in (*(self._home / name for name in _USER_CONFIGS), _SYSTEM_CONFIG):
             configs += [(str(config), folder) for folder in git_folders or (str(self.root),)]
         self._follow(state, configs, tops)
+        for name in _USER_CONFIGS:
+            self._see(state, str(self._home / name), "config")
+        for path in startup_files(self._home):
+            if str(path.relative_to(self._home)) not in _ON_CALL:
+                self._see_startup(state, os.path.realpath(path))  # what a link leads to may be here
         for folder, names in folders.items():
             if not _BUILT.isdisjoint(folder.split(os.sep)):
                 continue
@@ -305,6 +338,18 @@ class AutoRunGuard:
         relative = self._relative(path)
         kind = auto_run_kind(relative) if relative is not None else None
         if relative is not None and kind is not None and kind.waits:
+            state.other[relative] = _read(path)
+
+    def _see_startup(self, state: AutoRunState, path: str) -> None:
+        """See a file of the home that runs at the next login, or the files of such a folder."""
+        relative = self._relative(path)
+        if relative is None or relative in state.git:
+            return
+        if os.path.isdir(path) and not os.path.islink(path):
+            with suppress(OSError), os.scandir(path) as entries:
+                for entry in entries:
+                    self._see_startup(state, entry.path)
+        else:
             state.other[relative] = _read(path)
 
     def _relative(self, path: str) -> str | None:
@@ -400,13 +445,21 @@ class AutoRunGuard:
                 planted.append(setting)
         if not planted:
             return (), content
-        data = without_settings(content.data, planted)
+        reasons = tuple(setting.line[:_MAX_REASON] for setting in planted)
         names = {(setting.section, setting.subsection, setting.key) for setting in planted}
-        for setting in earlier:  # what stood in the place of another value stands there again
+        replaced = []  # what stood in the place of another value stands there again
+        for setting in earlier:
             if (setting.section, setting.subsection, setting.key) in names and known[_meaning(setting)] > 0:
                 known[_meaning(setting)] -= 1
-                data += _written(setting, former.data)
-        return tuple(setting.line[:_MAX_REASON] for setting in planted), _with_data(content, data)
+                replaced.append(setting)
+        others = Counter(map(_meaning, settings)) - Counter(map(_meaning, planted))
+        if former.form == "file" and others + Counter(map(_meaning, replaced)) == Counter(
+            map(_meaning, earlier)
+        ):
+            return reasons, former  # nothing else was changed
+        data = without_settings(content.data, planted)
+        data += b"".join(_written(setting, former.data) for setting in replaced)
+        return reasons, _with_data(content, data)
 
     def _is_elsewhere(self, path: str, setting: GitSetting) -> bool:
         """Return True for a work tree outside the workspace."""
@@ -487,9 +540,13 @@ class AutoRunGuard:
         except OSError:
             log.warning("%s could not be kept", entry.path, exc_info=True)
             kept_id = ""
-        kind = auto_run_kind(entry.path)
-        effect = kind.effect if kind is not None and not entry.reasons else ""
+        effect = "" if entry.reasons else _effect(entry.path)
         return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
+
+
+def _effect(path: str) -> TranslatableText:
+    kind = auto_run_kind(path)
+    return AT_LOGIN if kind is None else kind.effect
 
 
 def _redacted(change: AutoRunChange, redaction: Redaction) -> AutoRunChange:

@@ -148,6 +148,16 @@ class KeptChanges:
             without=msgspec.structs.replace(entry.without, data=without),
         )
 
+    def entries(self) -> list[tuple[str, Entry]]:
+        """Return all changes that can be read with their ids, the oldest first. Raises OSError."""
+        found = []
+        for folder in self._folders():
+            try:
+                found.append((folder.name, self.entry(folder.name)))
+            except InvalidInput:
+                log.warning("%s can't be read", folder, exc_info=True)
+        return sorted(found, key=lambda pair: pair[1].at_ms)
+
     def note_put(self, kept_id: str, *, found: bool) -> None:
         """Note what became of a change last. Raises OSError."""
         (self.folder / kept_id / _FOUND).write_bytes(b"1" if found else b"0")

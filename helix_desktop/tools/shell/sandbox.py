@@ -116,6 +116,10 @@ _LANDLOCK, _LANDLOCK_WITH_NETWORK = (
     text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; no network."),
     text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; network allowed."),
 )
+_LANDLOCK_AROUND_HOME, _LANDLOCK_AROUND_HOME_WITH_NETWORK = (
+    text("Sandboxed (Landlock), but your home folder is inside the workspace; no network."),
+    text("Sandboxed (Landlock), but your home folder is inside the workspace; network allowed."),
+)
 _REACHES_PROGRAMS = text(
     "With network access, it can also reach other programs of yours, such as your display and keyboard."
 )
@@ -140,6 +144,8 @@ def _describe_limits(kind: SandboxKind, network: bool, contains_home: bool) -> T
             return _AROUND_HOME_WITH_NETWORK if network else _AROUND_HOME
         case "bubblewrap":
             return _BUBBLEWRAP_WITH_NETWORK if network else _BUBBLEWRAP
+        case "landlock" if contains_home:
+            return _LANDLOCK_AROUND_HOME_WITH_NETWORK if network else _LANDLOCK_AROUND_HOME
         case "landlock":
             return _LANDLOCK_WITH_NETWORK if network else _LANDLOCK
         case "none":

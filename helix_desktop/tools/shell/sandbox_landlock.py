@@ -12,7 +12,9 @@ from helix_desktop.tools.process.runner import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.home_view import filtered
 from helix_desktop.tools.shell.landlock_syscalls import (
+    EXECUTE,
     READ,
+    READ_FILE,
     abi_version,
     all_rights,
     allow,
@@ -53,12 +55,13 @@ class Landlock:
         ruleset = open_ruleset(self._abi, network)
         try:
             every = all_rights(self._abi)
-            for path in (*readable_paths(scope), *scope.read_only):
+            for path in readable_paths(scope):
                 allow(ruleset, str(path), READ)
             for name in _DEVICES:
                 allow(ruleset, f"/dev/{name}", every)
             allow(ruleset, str(scope.scratch), every)
-            allow(ruleset, str(scope.root), READ if scope.is_read_only else every)
+            for path, rights in _workspace_rights(scope, READ if scope.is_read_only else every):
+                allow(ruleset, str(path), rights)
             for path in _RESOLVER_PATHS if network else ():
                 allow(ruleset, str(path), READ)
             environment = sandbox_environment(spec.environment, str(scope.scratch))
@@ -85,22 +88,46 @@ def _filtered_git_config(scope: SandboxScope) -> Path | None:
 
 def readable_paths(scope: SandboxScope) -> list[Path]:
     """Return the topmost folders, and the files next to them, with nothing hidden; without the workspace."""
-    view = scope.view
-    hidden = {path for path in (*scope.hidden, *view.secrets) if _PROCESSES not in path.parents}
-    hidden |= {_SHARED, *view.covered}
+    shown = [entry.source for entry in scope.view.shown if not entry.is_filtered]
+    hidden = _hidden(scope)
+    around = _without([Path("/"), *shown], hidden | {_SHARED, *scope.view.covered, scope.root})
+    return [*around, *_without(list(scope.read_only), hidden)]
+
+
+def _hidden(scope: SandboxScope) -> set[Path]:
+    """Return what commands must not read, with the files of which they read a part elsewhere."""
+    filtered_files = (entry.source for entry in scope.view.shown if entry.is_filtered)
+    hidden = {*scope.hidden, *scope.view.secrets, *filtered_files}
+    return {path for path in hidden if _PROCESSES not in path.parents}
+
+
+def _workspace_rights(scope: SandboxScope, rights: int) -> list[tuple[Path, int]]:
+    """Return the rights on the workspace: all on what holds nothing hidden, such as the keys of a home.
+
+    What is around something hidden can be written and listed only, as a right holds for all below it. So
+    what a command makes there can be read by the next one.
+    """
+    hidden = {path for path in _hidden(scope) if path.is_relative_to(scope.root) and path != scope.root}
+    if not hidden:
+        return [(scope.root, rights)]
+    visible = [(path, rights) for path in _without([scope.root], hidden)]
+    return [(scope.root, rights & ~READ_FILE & ~EXECUTE), *visible]
+
+
+def _without(tops: list[Path], hidden: set[Path]) -> list[Path]:
+    """Return the topmost paths at or below some that hold nothing hidden."""
     parents = {parent for path in hidden for parent in path.parents}
-    shown = [entry.source for entry in view.shown if not entry.is_filtered]
-    readable: list[Path] = []
-    pending = [Path("/"), *shown]
+    found: list[Path] = []
+    pending = list(tops)
     while pending:
         path = pending.pop()
-        if path in hidden or path == scope.root:
+        if path in hidden:
             continue
         if path not in parents:
-            readable.append(path)
+            found.append(path)
         else:
             pending += _entries(path)
-    return readable
+    return found
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What commands in the sandbox plant for git and other programs: real bubblewrap, and real git outside it."""
+"""What commands in a sandbox plant for git and other programs: real sandboxes, real git outside."""
 
 from __future__ import annotations
 
@@ -20,17 +20,15 @@ from helix_desktop.domain.tools import AutoRunChange, OutputCallback, ToolResult
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.auto_run_kept import AutoRunState
-from helix_desktop.tools.shell.sandbox import NoSandbox
+from helix_desktop.tools.shell.sandbox import Sandbox
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.sandbox_landlock import find_landlock
 from tests.support.planting_process import kill_hard, start_planting
 from tests.support.tool_rig import make_call, make_tools
 
-BWRAP, GIT = find_bwrap(), shutil.which("git")
-pytestmark = [
-    pytest.mark.skipif(BWRAP is None, reason="bubblewrap does not work here"),
-    pytest.mark.skipif(GIT is None, reason="git is not installed"),
-]
+SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=b@c", "-c", "protocol.file.allow=always")
 
@@ -43,14 +41,18 @@ def _scripts(name: str) -> tuple[str, dict[str, str]]:
 
 SUPPORT = Path(__file__).parents[2] / "support"
 FUNCTIONS, PLANTED = _scripts("planted_for_git.sh")
+PLANTED_IN_GIT = _scripts("planted_in_git.sh")[1]
+MOVED_AWAY = ("another git folder", "hooks that are a link", "a folder of hooks that is a link")
+"""Ways that leave a whole folder of the user at another place: it stays there, and nothing of it runs."""
 USUAL = _scripts("usual_git.sh")[1]
 
 
 class GuardRig:
-    """A repository, a program that must not run, and commands that are confined by bubblewrap."""
+    """A repository, a program that must not run, and commands that are confined."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, sandbox: Sandbox) -> None:
         self.home, self.root, self.kept = home, home / "work", home / "kept"
+        self.sandbox = sandbox
         self.root.mkdir()
         self.flag = home / "ran"
         self.guard = AutoRunGuard(self.root, home, self.kept)
@@ -90,8 +92,9 @@ class GuardRig:
     async def run(self, script: str, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a script of commands in the sandbox; `$EVIL` is a program that must not run outside."""
         script = f"EVIL=\"sh -c 'touch {self.flag}'\"\n{FUNCTIONS}\n{script}"
-        provider = SandboxProvider(lambda: BWRAP or NoSandbox(), self.home)
-        tools = make_tools(self.root, sandbox_provider=provider, guard=self.guard)
+        provider = SandboxProvider(lambda: self.sandbox, self.home)
+        environ = {**os.environ, "HOME": str(self.home)}
+        tools = make_tools(self.root, sandbox_provider=provider, guard=self.guard, environ=environ)
         result = await tools.run(make_call("run_command", command=script), on_output)
         assert result.ok, result.content.decode()
         return result
@@ -119,32 +122,49 @@ class GuardRig:
 @pytest.fixture
 def guard_rig() -> Iterator[GuardRig]:
     """A repository in a home of its own, outside `/tmp`, which no command sees."""
-    with _new_rig() as rig:
+    with _new_rig("bubblewrap") as rig:
+        yield rig
+
+
+@pytest.fixture
+def landlock_rig() -> Iterator[GuardRig]:
+    """The same without bubblewrap."""
+    with _new_rig("landlock") as rig:
+        yield rig
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def any_rig(request: pytest.FixtureRequest) -> Iterator[GuardRig]:
+    """The same with one kind of sandbox."""
+    with _new_rig(request.param) as rig:
         yield rig
 
 
 @contextmanager
-def _new_rig() -> Iterator[GuardRig]:
+def _new_rig(kind: str) -> Iterator[GuardRig]:
+    sandbox = SANDBOXES[kind]
+    if sandbox is None:
+        pytest.skip(f"{kind} does not work here")
     places = (Path.home(), Path(__file__).parents[3])
     place = next((path for path in places if os.access(path, os.W_OK)), None)
     if place is None or place.is_relative_to("/tmp"):
         place = next(path for path in (Path("/var/tmp"), Path("/opt")) if os.access(path, os.W_OK))
     home = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=place))
     try:
-        yield GuardRig(home)
+        yield GuardRig(home, sandbox)
     finally:
         shutil.rmtree(home)
 
 
 @pytest.mark.parametrize("way", PLANTED)
-async def test_what_a_command_plants_for_git_does_not_run_outside(guard_rig: GuardRig, way: str) -> None:
-    result = await guard_rig.run(PLANTED[way])
+async def test_what_a_command_plants_for_git_does_not_run_outside(any_rig: GuardRig, way: str) -> None:
+    result = await any_rig.run(PLANTED[way])
     taken_out = [change for change in result.auto_run if change.outcome == "removed"]
     assert taken_out, "it was found"
     assert all(change.reasons for change in taken_out)
-    await asyncio.to_thread(guard_rig.use_git_everywhere)
-    assert not guard_rig.flag.exists(), "nothing of it ran"
-    assert guard_rig.git("status", "--porcelain").returncode == 0, "git works as before"
+    await asyncio.to_thread(any_rig.use_git_everywhere)
+    assert not any_rig.flag.exists(), "nothing of it ran"
+    assert any_rig.git("status", "--porcelain").returncode == 0, "git works as before"
 
 
 @pytest.mark.parametrize("way", PLANTED)
@@ -159,11 +179,60 @@ async def test_without_the_guard_it_would_run(guard_rig: GuardRig, way: str) -> 
 @settings(max_examples=max(4, settings().max_examples // 5), deadline=None)
 def test_ways_of_planting_combined_do_not_run_outside_either(ways: list[str]) -> None:
     script = "\n".join(f"(\n{PLANTED[way]}\n) || true" for way in ways)
-    with _new_rig() as rig:
+    with _new_rig("bubblewrap") as rig:
         result = asyncio.run(rig.run(script))
         assert any(change.outcome == "removed" for change in result.auto_run)
         rig.use_git_everywhere()
         assert not rig.flag.exists(), "nothing of it ran"
+
+
+def _prepare_what_git_follows(rig: GuardRig) -> dict[Path, tuple[bytes, int]]:
+    """Have a repository with all kinds of what git follows; return their bytes and modes."""
+    rig.git("init", "-q", "-b", "main", "--separate-git-dir", f"{rig.root}/lib-git", "lib")
+    rig.git("init", "-q", "-b", "main", "hooked")
+    rig.git("config", "core.hooksPath", "../team", folder="hooked")
+    rig.git("worktree", "add", "-q", "tree")
+    rig.git("config", "core.pager", "less -F")
+    rig.git("config", "include.path", "../shared.inc")
+    (rig.root / "shared.inc").write_text("[user]\n\tname = Ann\n")
+    for name, mode in (
+        ("team/pre-commit", 0o755),
+        (".git/hooks/pre-commit", 0o755),
+        (".git/hooks/post-checkout", 0o644),
+    ):
+        (rig.root / name).parent.mkdir(exist_ok=True)
+        is_evil = mode == 0o644
+        (rig.root / name).write_text(f"#!/bin/sh\ntouch {rig.flag}\n" if is_evil else "#!/bin/sh\nexit 0\n")
+        (rig.root / name).chmod(mode)
+    followed = (
+        ".git/config", ".git/hooks/pre-commit", ".git/hooks/post-checkout", "shared.inc", "team/pre-commit",
+        "lib/.git", "lib-git/config", "tree/.git", ".git/worktrees/tree/commondir",
+    )  # fmt: skip
+    paths = [rig.root / name for name in followed]
+    return {path: (path.read_bytes(), path.stat().st_mode) for path in paths}
+
+
+@pytest.mark.parametrize("way", PLANTED_IN_GIT)
+async def test_without_bubblewrap_what_was_there_is_there_again(landlock_rig: GuardRig, way: str) -> None:
+    """Landlock can't have a part of a folder read-only: what a command changed is put back after it."""
+    before = await asyncio.to_thread(_prepare_what_git_follows, landlock_rig)
+    result = await landlock_rig.run(PLANTED_IN_GIT[way])
+    taken_out = [change for change in result.auto_run if change.outcome == "removed"]
+    assert taken_out, "it was found"
+    await asyncio.to_thread(landlock_rig.use_git_everywhere)
+    assert not landlock_rig.flag.exists(), "nothing of it ran"
+    assert landlock_rig.git("status", "--porcelain").returncode == 0, "git works as before"
+    if way not in MOVED_AWAY:
+        assert {path: (path.read_bytes(), path.stat().st_mode) for path in before} == before
+
+
+@pytest.mark.parametrize("way", PLANTED_IN_GIT)
+async def test_without_the_guard_what_was_there_would_run_changed(landlock_rig: GuardRig, way: str) -> None:
+    await asyncio.to_thread(_prepare_what_git_follows, landlock_rig)
+    landlock_rig.guard = _Idle(landlock_rig.root, landlock_rig.home, landlock_rig.kept)
+    await landlock_rig.run(PLANTED_IN_GIT[way])
+    await asyncio.to_thread(landlock_rig.use_git_everywhere)
+    assert landlock_rig.flag.exists()
 
 
 class _Idle(AutoRunGuard):
@@ -174,13 +243,11 @@ class _Idle(AutoRunGuard):
 
 
 @pytest.mark.parametrize("command", USUAL)
-async def test_usual_commands_of_git_work_as_before(guard_rig: GuardRig, command: str) -> None:
-    before = (guard_rig.root / ".git/config").read_bytes()
-    result = await guard_rig.run(USUAL[command])
+async def test_usual_commands_of_git_work_as_before(any_rig: GuardRig, command: str) -> None:
+    result = await any_rig.run(USUAL[command])
     assert not [change for change in result.auto_run if change.reasons]
-    assert guard_rig.git("status").returncode == 0
-    assert (guard_rig.root / ".git/config").read_bytes() == before
-    assert not list(guard_rig.kept.iterdir()), "nothing was taken out"
+    assert any_rig.git("status").returncode == 0
+    assert not list(any_rig.kept.iterdir()), "nothing was taken out"
 
 
 async def test_a_hook_of_the_users_own_template_stays(guard_rig: GuardRig) -> None:
@@ -294,6 +361,30 @@ async def test_what_other_programs_run_is_found_and_left_where_it_is(guard_rig: 
     assert not (await guard_rig.run("true")).auto_run
 
 
+async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_workspace(
+    any_rig: GuardRig,
+) -> None:
+    """Also what a link in the home leads to, as with a repository of such files."""
+    home = any_rig.home
+    any_rig.root, any_rig.guard = home, AutoRunGuard(home, home, any_rig.kept)
+    (home / "work/zsh").write_text("mine\n")
+    (home / ".zshrc").symlink_to(home / "work/zsh")
+    result = await any_rig.run(
+        "cd work; echo evil > zsh || true; cd ..; echo evil > .profile; mkdir -p .config/autostart; "
+        "echo evil > .config/autostart/a.desktop; printf '[core]\\n\\tfsmonitor = evil\\n' > .gitconfig"
+    )
+    is_written = any_rig.sandbox.kind == "landlock"  # bubblewrap has it read-only, as it was there
+    assert {change.path: (change.outcome, change.waits) for change in result.auto_run} == {
+        **({"work/zsh": ("named", True)} if is_written else {}), ".profile": ("named", True),
+        ".config/autostart/a.desktop": ("named", True), ".gitconfig": ("removed", True),
+    }  # fmt: skip
+    assert all(change.effect or change.reasons for change in result.auto_run)
+    for change in result.auto_run:
+        any_rig.guard.put(change.kept_id, found=False)
+    assert (home / "work/zsh").read_text() == "mine\n"
+    assert not (home / ".profile").exists()
+
+
 async def test_what_is_not_sandboxed_is_named_only(guard_rig: GuardRig) -> None:
     """The user allowed a command that may do anything: `pre-commit install` does what it is for."""
     tools = make_tools(guard_rig.root, guard=guard_rig.guard)
@@ -401,7 +492,7 @@ async def test_a_command_does_not_run_if_what_to_compare_it_with_cannot_be_saved
     guard_rig: GuardRig,
 ) -> None:
     guard_rig.kept.write_text("not a folder")
-    provider = SandboxProvider(lambda: BWRAP or NoSandbox(), guard_rig.home)
+    provider = SandboxProvider(lambda: guard_rig.sandbox, guard_rig.home)
     tools = make_tools(guard_rig.root, sandbox_provider=provider, guard=guard_rig.guard)
     with pytest.raises(ToolError, match="could not be started"):
         await tools.run(make_call("run_command", command="touch ran"))
