@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
 
-from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import HandoverPart
 from helix_desktop.context.summaries.summary_coverage import CoveredFacts
@@ -62,19 +60,11 @@ class HandoverDraft(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class KeptDraft:
-    """A draft that the user left, with the `text` as they changed it; its cost is recorded.
-
-    It can be used while the messages `seqs` are what it covers, with none else excluded and no other file
-    reverted by the user, in place of the same handovers.
-    """
+    """A draft that the user left, with the `text` as they changed it; its cost is recorded."""
 
     draft: HandoverDraft
     text: str
-    rerun_seq: int
     is_whole: bool
-    seqs: tuple[int, ...]
-    excluded: frozenset[int]
-    reverts: Mapping[str, FileRevert]
 
 
 class CountedPart(NamedTuple):

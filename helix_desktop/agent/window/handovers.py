@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -19,15 +19,21 @@ from helix_desktop.agent.window.handover_scopes import (
     WholeSessionScope,
 )
 from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import covered_messages
+from helix_desktop.context.summaries.handover_revision import to_markdown
 from helix_desktop.domain.cost import SpendReply, spending_of
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences
+from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
+    HandoverDraftLeft,
+    HandoverFailed,
+    HandoverMade,
+)
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences, verbatim
 
 _text = TextContext("Agent")
 
@@ -47,7 +53,7 @@ class Handovers:
         self.whole_session = WholeSessionScope(runtime, rewriter, compactor)
         self.revisions = HandoverRevisions(runtime, compactor)
         self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
-        self._kept: KeptDraft | None = None
+        self._left = _newest_draft(runtime.session.log)
         self._is_due = False  # True while what is written started at the threshold
         runtime.session.listen(self._on_update)
 
@@ -55,7 +61,7 @@ class Handovers:
         """Cancel a due handover once other changes made the room that it has to make, or turned it off."""
         match update:
             case EventRecorded(recorded=RecordedEvent(event=HandoverMade())):
-                self._is_due = False
+                self._is_due, self._left = False, None
             case EventRecorded() | RequestChanged() if self._is_due:
                 gauge, policy = self._rewriter.gauge(), self._runtime.policy
                 enough = gauge.handover_threshold - planner.least_gain(policy, gauge)
@@ -195,39 +201,40 @@ class Handovers:
     async def keep(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
         """Keep a draft that the user leaves, until the context that it covers changes. Raises StoreError.
 
-        What it cost is recorded: should it be used later, it is paid for already.
+        It is recorded with what it cost: should it be used later, it is paid for already.
         """
-        event = msgspec.structs.replace(draft.event, spent=0, cost=0.0, estimated=False, unpriced=0)
-        paid = msgspec.structs.replace(draft, event=event)
-        self._kept = KeptDraft(paid, text, rerun_seq, is_whole, *self._covered(draft))
-        await self.discard(draft)
+        event = draft.event
+        paid = msgspec.structs.replace(event, index="", spent=0, cost=0.0, estimated=False, unpriced=0)
+        context = self._covered_context(event)
+        left = HandoverDraftLeft(paid, text, context, rerun_seq, is_whole, draft.doubt, draft.sweep_savings)
+        if left != self._left:
+            self._left = left
+            await self._compactor.unused.record(spending_of(event), left)
 
     def forget_kept(self) -> None:
         """Keep no draft any more: another one was written."""
-        self._kept = None
+        self._left = None
 
     def kept_draft(self, rerun_seq: int, is_whole_possible: bool) -> KeptDraft | None:
         """Return the draft that was kept of this handover, None if its context is another now."""
-        left_draft = self._kept
-        if (
-            left_draft is None
-            or left_draft.rerun_seq != rerun_seq
-            or (left_draft.is_whole and not is_whole_possible)
-        ):
+        left = self._left
+        if left is None or left.rerun != rerun_seq or (left.is_whole and not is_whole_possible):
             return None
-        covered = (left_draft.seqs, left_draft.excluded, left_draft.reverts)
-        is_current = covered == self._covered(left_draft.draft)
-        return (
-            left_draft if is_current and self._compactor.takes_place_of_same(left_draft.draft.event) else None
-        )
+        event = msgspec.structs.replace(left.handover, index=digest_of(b""))
+        if left.context != self._covered_context(event) or not self._compactor.takes_place_of_same(event):
+            return None
+        cut = CutPoint(event.upto, event.kept, event.messages, 0)
+        doubt: OptionalText = verbatim(left.doubt) if left.doubt else ""
+        draft = HandoverDraft(cut, to_markdown(event.sections), event, doubt, left.sweep_savings)
+        return KeptDraft(draft, left.text, left.is_whole)
 
-    def _covered(
-        self, draft: HandoverDraft
-    ) -> tuple[tuple[int, ...], frozenset[int], Mapping[str, FileRevert]]:
+    def _covered_context(self, event: HandoverMade) -> str:
+        """Return the digest of the messages that a handover covers, and of what the user took out of it."""
         transcript = self._runtime.transcript
-        items = covered_messages(transcript, draft.cut.upto, draft.cut.kept_seq)
-        excluded = frozenset(seq for seq in transcript.rewrites.excluded if seq <= draft.cut.upto)
-        return tuple(item.seq for item in items), excluded, dict(transcript.reverted_files.by_path)
+        items = covered_messages(transcript, event.upto, event.kept)
+        excluded = sorted(seq for seq in transcript.rewrites.excluded if seq <= event.upto)
+        reverts = sorted(transcript.reverted_files.by_path.items())
+        return digest_of(msgspec.json.encode(([item.seq for item in items], excluded, reverts)))
 
     async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
         """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""
@@ -240,6 +247,17 @@ class Handovers:
     async def wait(self) -> None:
         """Wait for the running handover, if any."""
         await self._job.wait()
+
+
+def _newest_draft(log: Sequence[RecordedEvent]) -> HandoverDraftLeft | None:
+    """Return the newest draft that was left, unless a handover was recorded since."""
+    for recorded in reversed(log):
+        match recorded.event:
+            case HandoverDiscarded(draft=HandoverDraftLeft() as draft):
+                return draft
+            case HandoverMade():
+                return None
+    return None
 
 
 async def _no_wait() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import msgspec
+
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import StoreError, StoreWriteFailed
+from helix_desktop.domain.events.summary import HandoverDraftLeft
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
@@ -22,18 +25,24 @@ class UnusedSummaries:
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
         self._unrecorded = Spending()
+        self._unrecorded_draft: HandoverDraftLeft | None = None
         runtime.session.listen(self._on_update)
 
-    async def record(self, spent: Spending) -> None:
-        """Record what a summary spent that is not used, unless it is nothing. Raises StoreError."""
+    async def record(self, spent: Spending, draft: HandoverDraftLeft | None = None) -> None:
+        """Record what a summary spent that is not used, with the draft that the user left of it.
+
+        Does nothing if there is neither. Raises StoreError.
+        """
         total, self._unrecorded = self._unrecorded + spent, Spending()
-        if not total.tokens:
+        draft, self._unrecorded_draft = draft or self._unrecorded_draft, None
+        if not total.tokens and draft is None:
             return
         try:
-            discarded = unused_calls(total)
+            discarded = msgspec.structs.replace(unused_calls(total), draft=draft)
             await self._runtime.session.record(discarded)
         except StoreError as error:
             self._unrecorded += total
+            self._unrecorded_draft = self._unrecorded_draft or draft
             if not isinstance(error, StoreWriteFailed):
                 raise
             raise StoreWriteFailed(
@@ -46,7 +55,7 @@ class UnusedSummaries:
             ) from error
 
     def _on_update(self, update: Update) -> None:
-        if isinstance(update, EventRecorded) and self._unrecorded.tokens:
+        if isinstance(update, EventRecorded) and (self._unrecorded.tokens or self._unrecorded_draft):
             self._runtime.scope.start(self._record_again(), f"unused summaries {self._runtime.session.id}")
 
     async def _record_again(self) -> None:

@@ -53,7 +53,6 @@ from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
-    HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
@@ -126,12 +125,9 @@ def digests_in(event: Event) -> tuple[str, ...]:
             digests = _answer_digests(answer)
         case AssistantSpoke(short=short):
             digests = tuple(digest for call in short for digest in call.digests)
-        case (
-            HandoverMade(index=index)
-            | HandoverDiscarded(prepared=HandoverPrepared(handover=HandoverMade(index=index)))
-            | FoldMade(index=index)
-            | ObservationsMade(index=index)
-        ):
+        case HandoverDiscarded(prepared=prepared, draft=draft):
+            digests = tuple(unused.handover.index for unused in (prepared, draft) if unused is not None)
+        case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
             digests = (index,)
         case Excluded(digest=digest):
             digests = (digest,)

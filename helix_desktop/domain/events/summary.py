@@ -241,14 +241,32 @@ class HandoverPrepared(msgspec.Struct, frozen=True, omit_defaults=True):
     read: int = 0
 
 
+class HandoverDraftLeft(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A draft of a handover that the user left without using it; `text` is its six sections as left.
+
+    `handover` is what it would become, paid for by the event that holds it; it has no index until it is used.
+    It can be used while `context`, the digest of what it covers, is the same. With `rerun` it takes the place
+    of that handover; one that `is_whole` is for a new session. `doubt` says why it may say too little,
+    `sweep_savings` how many tokens less are in context for what is cached along with it.
+    """
+
+    handover: HandoverMade
+    text: str
+    context: str
+    rerun: int = 0
+    is_whole: bool = False
+    doubt: str = ""
+    sweep_savings: int = 0
+
+
 class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
     """Calls of a model changed nothing in the context: what they `spent`, in tokens and US dollars.
 
-    They wrote the checkpoint `prepared`, or came to nothing: a handover, observations or a side question were
-    canceled, a draft was not used, a connection broke in an answer. `estimated`: some by our count, as a call
-    was cut off before its report. `unpriced`: the tokens whose price is not known; None in older logs.
-    A checkpoint is stored under this kind because releases before it skip it so, and count what it spent; a
-    kind that they do not know is damage to them.
+    They wrote the checkpoint `prepared`, a handover whose `draft` the user left, or came to nothing: a
+    handover, observations or a side question were canceled, a connection broke in an answer. `estimated`:
+    some by our count, as a call was cut off before its report. `unpriced`: the tokens whose price is not
+    known; None in older logs. Checkpoints and drafts are stored under this kind because releases before them
+    skip them so, and count what they spent; a kind that they do not know is damage to them.
     """
 
     spent: int = 0
@@ -256,6 +274,7 @@ class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
     estimated: bool = False
     unpriced: int | None = None
     prepared: HandoverPrepared | None = None
+    draft: HandoverDraftLeft | None = None
 
 
 def checkpoint_in(event: object) -> HandoverPrepared | None:

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.domain.events.summary import SECTIONS, HandoverMade
+from helix_desktop.domain.events.summary import SECTIONS, HandoverDiscarded, HandoverMade
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from tests.support.model_servers.chat_server import (
@@ -25,8 +25,8 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.part_files import part_files, read_part
 from tests.support.window.buttons import press
-from tests.support.window.handover_dialog import open_dialog_after_two_turns
-from tests.support.window.window_rig import open_window, until
+from tests.support.window.handover_dialog import open_dialog_after_two_turns, open_handover_dialog
+from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -119,3 +119,56 @@ async def test_the_former_draft_can_be_used_after_writing_again_was_stopped(
         assert "Words about it" in rig.events(HandoverMade)[-1].sections[0].bullets[0].text
         await until(lambda: rig.wiring.rewrites.handover_presenter is None, "the dialog closed")
         go.set()
+
+
+@pytest.mark.parametrize("is_left_open", [False, True], ids=["escape", "quit"])
+async def test_a_draft_is_there_again_after_a_restart(
+    qapp: QApplication, tmp_path: Path, is_left_open: bool
+) -> None:
+    """As the user left it, by Escape or with the app, and paid for once; gone once its context is another."""
+    async with ChatServer(reader(lambda: text_reply(SUMMARY))) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            dialog = await open_dialog_after_two_turns(rig, server, FILES)
+            dialog.focus_input.setText("the parts")
+            press(dialog, "write_draft")
+            await until(lambda: dialog.step == "draft", "the draft")
+            dialog.editor.setPlainText(f"{dialog.editor.toPlainText()}- One more.\n")
+            left, shown = dialog.editor.toPlainText(), (_pills(dialog), dialog.range_box.currentText())
+            if not is_left_open:
+                dialog.reject()
+                await until(lambda: rig.wiring.rewrites.handover_presenter is None, "the dialog closed")
+        sent = len(server.requests)
+        for _ in range(2):
+            async with open_window(qapp, tmp_path) as rig:
+                await rig.wiring.workspace_controller.restore_last()
+                spent = rig.conversation.budget.spent
+                (drafted,) = rig.events(HandoverDiscarded)
+                assert drafted.draft is not None
+                assert drafted.spent > 0
+                dialog = await _reopened_draft(rig)
+                assert dialog.editor.toPlainText() == left
+                assert (_pills(dialog), dialog.range_box.currentText()) == shown
+                assert dialog.focus_input.text() == "the parts"
+                dialog.reject()
+                await until(lambda: rig.wiring.rewrites.handover_presenter is None, "closed unchanged")
+                assert rig.conversation.budget.spent == spent
+                assert len(rig.events(HandoverDiscarded)) == 1, "nothing is recorded twice"
+                assert len(server.requests) == sent
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            dialog = await _reopened_draft(rig)
+            press(dialog, "hand_over")
+            await until(lambda: rig.events(HandoverMade), "compacted")
+            assert "One more." in str(rig.events(HandoverMade)[0].sections)
+            assert rig.events(HandoverMade)[0].spent == 0
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            dialog = await open_handover_dialog(rig)
+            assert dialog.step == "choose", "its messages are compacted"
+            dialog.reject()
+
+
+async def _reopened_draft(rig: WindowRig) -> HandoverDialog:
+    dialog = await open_handover_dialog(rig)
+    await until(lambda: dialog.step == "draft", "the draft without a request")
+    return dialog

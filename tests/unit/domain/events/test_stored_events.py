@@ -286,6 +286,21 @@ def test_a_release_before_checkpoints_skips_one() -> None:
     assert transcript.window.handover[1].checkpoint == 3
 
 
+def test_a_release_before_drafts_counts_what_one_spent() -> None:
+    """A draft that was left is in the log beside its cost, and changes nothing else."""
+    *before, row = FILES["v29-handover-drafts"]
+    left = read(row).event
+    assert isinstance(left, HandoverDiscarded)
+    assert left.draft is not None
+    assert (left.draft.rerun, left.draft.handover.focus) == (7, "the parser")
+    old = msgspec.convert(row["event"], type=DiscardedBefore)
+    assert old == DiscardedBefore(4_300, 0.012, unpriced=0)
+    with_draft, without = Transcript(map(read, [*before, row])), Transcript(map(read, before))
+    assert with_draft.spending.tokens == without.spending.tokens + 4_300
+    assert with_draft.window.handover is None
+    assert with_draft.checkpoints == {}
+
+
 def test_a_release_before_checkpoints_opens_a_session_with_them() -> None:
     """It reads each event of the log, as the store holds it, and sends the same request."""
     simulator = conversation_with(4)
