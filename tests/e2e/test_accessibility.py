@@ -145,8 +145,17 @@ def reached_by(node: Node) -> str:
     return f"{_COUNTDOWN.sub('', node.parent.name)}: {node.last_id}"
 
 
-def test_everything_visible_is_readable_and_reachable(app: App) -> None:
-    """One test for all pages: each process of a divided run would start the app for its share of several."""
+def test_a_screen_reader_finds_reads_and_operates_everything(app: App) -> None:
+    """One test of one app: each process of a divided run would start the app for its share of several."""
+    check_everything_visible_is_readable_and_reachable(app)
+    check_the_pages_are_tabs_and_one_is_selected(app)
+    check_a_row_exposes_its_text(app)
+    check_a_button_of_a_row_is_pressed(app)
+    check_rows_that_appear_and_vanish_during_a_read_do_no_harm(app)
+    check_events_off_screen_are_announced(app)
+
+
+def check_everything_visible_is_readable_and_reachable(app: App) -> None:
     from tests.support.atspi.scenes import SCENES
 
     all_faults = {scene: faults for scene in SCENES if (faults := faults_in(app, scene))}
@@ -176,7 +185,7 @@ def by_id(nodes: list[Node], last_id: str) -> Node:
     return next(node for node in nodes if node.last_id == last_id and "showing" in node.states)
 
 
-def test_the_pages_are_tabs_and_one_is_selected(app: App) -> None:
+def check_the_pages_are_tabs_and_one_is_selected(app: App) -> None:
     window = app.reference(app.ask("open chat"))
     try:
         for page in ("cache", "timeline", "chat"):
@@ -191,7 +200,7 @@ def test_the_pages_are_tabs_and_one_is_selected(app: App) -> None:
         app.ask("close")
 
 
-def test_a_row_exposes_its_text(app: App) -> None:
+def check_a_row_exposes_its_text(app: App) -> None:
     nodes = app.showing_nodes("rows-first")
     try:
         rows = [node for node in nodes if node.parent and node.parent.last_id == "RowArea"]
@@ -202,7 +211,7 @@ def test_a_row_exposes_its_text(app: App) -> None:
         app.ask("close")
 
 
-def test_a_button_of_a_row_is_pressed(app: App) -> None:
+def check_a_button_of_a_row_is_pressed(app: App) -> None:
     nodes = app.showing_nodes("rows-last")
     try:
         rows = by_id(nodes, "RowArea")
@@ -221,7 +230,7 @@ def until(holds: Callable[[], bool]) -> None:
         assert time.monotonic() < ends, "it never came to that"
 
 
-def test_rows_that_appear_and_vanish_during_a_read_do_no_harm(app: App) -> None:
+def check_rows_that_appear_and_vanish_during_a_read_do_no_harm(app: App) -> None:
     """The crash that a text interface made in Python caused came at the first question for a row's state."""
     rows = by_id(app.showing_nodes("rows-first"), "RowArea")
     try:
@@ -236,8 +245,8 @@ def results(desktop: AccessibilityBus) -> list[str]:
     return [text for text in desktop.announcements() if re.fullmatch(r"[\d,]+ of [\d,]+", text)]
 
 
-def test_events_off_screen_are_announced(app: App) -> None:
-    """The last test: with a listener attached, Qt asks it about each key before the app sees it."""
+def check_events_off_screen_are_announced(app: App) -> None:
+    """Last: with a listener attached, Qt asks it about each key before the app sees it."""
     desktop = app.desktop
     desktop.listen("Announcement")
     # The app learns from the registry that there is a listener, some time after its registration.
