@@ -9,7 +9,12 @@ import msgspec
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    ObservationsMade,
+)
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Context")
@@ -18,8 +23,9 @@ MAX_RATE = 0.05  # fallbacks above this share of what is counted are worth doing
 
 
 class FallbackRate(msgspec.Struct, frozen=True):
-    """Handovers, observations, cuts and extracts, those with a fallback, and why the newest needed one.
+    """Summaries, cuts and extracts, those with a fallback, and why the newest needed one.
 
+    Summaries are handovers, checkpoints and observations.
     A cut leaves older messages out because no summary of them came; an extract that failed is a preview.
     """
 
@@ -61,8 +67,15 @@ def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
         match recorded.event:
             case HandoverMade(origin=origin, calls=0) if origin:
                 pass  # counted where it was written
-            case HandoverMade(revises=seq) if seq:
+            case (
+                HandoverMade(revises=seq)
+                | HandoverDiscarded(prepared=HandoverPrepared(HandoverMade(revises=seq)))
+            ) if seq:
                 pass  # no summary: the user changed one
+            case HandoverMade(calls=0, checkpoint=seq, fallback="") if seq:
+                pass  # counted as the checkpoint that is put in place
+            case HandoverDiscarded(prepared=HandoverPrepared(HandoverMade(fallback=reason))):
+                total += _counted(recorded, reason)
             case HandoverMade(fallback=reason) | ObservationsMade(fallback=reason):
                 total += _counted(recorded, reason)
             case FoldMade(how="truncate"):

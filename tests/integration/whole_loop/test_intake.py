@@ -226,7 +226,8 @@ def forms_of_reads(rig: LoopRig) -> list[tuple[str, str, str]]:
 
 
 async def miss_the_deadline(rig: LoopRig, model: EightSecondModel) -> None:
-    """Run a turn in which eight large outputs take all of the ten seconds, to the moment."""
+    """Run a turn in which eight large outputs take all of the ten seconds, to the moment, by the defaults."""
+    assert rig.workspace.policy == PROFILES["balanced"]
     begun = asyncio.get_running_loop().time()
     await rig.conversation.send("Read them.")
     await model.take_eight_seconds()

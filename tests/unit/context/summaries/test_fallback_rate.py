@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
 from helix_desktop.domain.events.conversation import ToolAnswered
@@ -10,7 +11,12 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import SessionStarted
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    ObservationsMade,
+)
 from helix_desktop.words.fallbacks import fallback_advice, fallback_text
 
 
@@ -50,6 +56,20 @@ def test_the_sessions_of_a_workspace_are_counted_together() -> None:
     both = one + other
     assert (both.summaries, both.fallbacks, both.newest_reason) == (4, 1, "No model.")
     assert (other + one).newest_reason == "No model."
+
+
+def test_a_checkpoint_counts_once_also_when_it_is_put_in_place() -> None:
+    """Calls that came to nothing are no summary, nor is one that the user changed."""
+    plain = HandoverDiscarded(9, prepared=HandoverPrepared(handover(), 41_000, 6_000))
+    larger = HandoverDiscarded(9, prepared=HandoverPrepared(handover("box/large wrote it."), 41_000, 6_000))
+    changed = HandoverDiscarded(prepared=HandoverPrepared(replace(handover(), revises=2)))
+    as_it_is = replace(handover(), calls=0, checkpoint=2)
+    rate = fallback_rate(log(plain, larger, HandoverDiscarded(50), changed, as_it_is))
+    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "box/large wrote it.")
+    updated = fallback_rate(log(plain, replace(handover(), checkpoint=1)))
+    assert (updated.summaries, updated.fallbacks) == (2, 0)
+    no_model = replace(handover("The server refused."), calls=0, checkpoint=1)
+    assert fallback_rate(log(plain, no_model)).newest_reason == "The server refused."
 
 
 def test_extracts_count_that_had_to_do_without_their_model() -> None:
