@@ -89,6 +89,8 @@ _HEADERS = {
     "recall_cached_content": re.compile(r"Recalled (?:[0-9a-f]{8,} )?· [^\n]*"),
 }
 _FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
+_ONE_MATCH = "1 matching line"
+_NUMBERED_MATCH = re.compile(r" +\d+:")
 _MATCHES_HEADER = re.compile(r"(?P<count>[\d,]+ matching lines?) in (?P<files>[\d,]+ files?):\n")
 
 
@@ -252,18 +254,33 @@ def _symbol_places(text: str) -> str:
 
 
 def _hits(text: str) -> str:
-    """Return how many lines a search found in how many files, and the first of these."""
+    """Return how many lines a search found in how many files, and the first of these; one line as it is."""
     if header := _MATCHES_HEADER.match(text):
+        if header["count"] == _ONE_MATCH and (only := _only_match(text[header.end() :])):
+            return f"{_ONE_MATCH}: {only}"
         paths = [line for line in text[header.end() : 4 * _READ_CHARS].splitlines() if _is_group(line)]
         return _with_paths(f"{header['count']} in {header['files']}: ", paths, CAP)
     lines = [line for line in text[: 4 * _READ_CHARS].split("\n") if line.strip()]
     hit_paths = [match["path"] for line in lines if (match := _HIT.match(line)) is not None]
+    if len(hit_paths) == len(lines) == 1:
+        return " ".join(lines[0].split())
     if hit_paths:
         files = list(dict.fromkeys(hit_paths))
         return (
             f"{pluralize(len(hit_paths), 'line')} in {pluralize(len(files), 'file')}: {', '.join(files[:2])}"
         )
     return _listing(text)
+
+
+def _only_match(text: str) -> str:
+    """Return the place and the text of the one line that a search found; empty if it shows none."""
+    rows = text[:_READ_CHARS].splitlines()
+    row = next((row for row in rows if _NUMBERED_MATCH.match(row)), "")
+    if not rows or not row:
+        return ""
+    number, _, found = row.strip().partition(":")
+    path = rows[0].rstrip(":") if len(rows[0]) <= CAP // 2 else rows[0].rstrip(":").rpartition("/")[2]
+    return f"{path}:{number}: {' '.join(found.split())}"
 
 
 def _listing(text: str) -> str:

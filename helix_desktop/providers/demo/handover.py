@@ -19,7 +19,13 @@ from helix_desktop.providers.demo.summary_input import (
     read_sections,
     split_record,
 )
-from helix_desktop.providers.demo.summary_points import FIRST_REQUEST, MAX_POINTS, extract_points
+from helix_desktop.providers.demo.summary_points import (
+    FIRST_REQUEST,
+    LEFT_TO_USER,
+    MAX_POINTS,
+    changed_path,
+    extract_points,
+)
 
 OPENING = "[Write a handover]"
 _MERGES = "The handovers of the parts of a long record, oldest first, to be merged into one:"
@@ -36,6 +42,10 @@ _SECTION_OPENINGS = tuple(
         ("Current Issues", "Not allowed|Failed|Failing|The newest test run"),
     )
 )
+_ENDS = re.compile(
+    r"Newest request|Request \d+:|Place in the script|The newest test run|Failing test|Failed: "
+)
+"""Of what was open: what each update says again, if it still is."""
 _NOTHING = "None."
 _FORMER_NOTHING = "The demo model found nothing of this kind."
 _MAX_CHARS = 1_950  # characters of all bullets: about 700 tokens with their citations
@@ -106,12 +116,19 @@ def _merge_section(previous: list[SummaryPoint], new: list[SummaryPoint], title:
         for points in (previous, new)
     )
     if title in ("Current Issues", "TODO Items"):
-        return new[-MAX_POINTS:]
-    if title == "Completed Work":
-        changed_paths = {_changed_path(point) for point in new}
-        still_valid = [
-            point for point in previous if _changed_path(point) and _changed_path(point) not in changed_paths
+        known = {point.text for point in new}
+        open_points = [
+            point
+            for point in previous
+            if point.text not in known
+            and (
+                point.text.startswith(LEFT_TO_USER) if title == "TODO Items" else not _ENDS.match(point.text)
+            )
         ]
+        return [*open_points, *new][-MAX_POINTS:]
+    if title == "Completed Work":
+        changed_paths = {changed_path(point.text) for point in new}
+        still_valid = [point for point in previous if changed_path(point.text) not in {"", *changed_paths}]
         return _most_important([*still_valid, *new], lambda point: not _DOCUMENT.search(point.text))
     point_by_text = {point.text: point for point in previous}
     point_by_text.update({point.text: point for point in new})
@@ -135,12 +152,6 @@ def _with_one_first_request(points: Sequence[SummaryPoint]) -> list[SummaryPoint
     requests = [point for point in points if point.text.startswith(FIRST_REQUEST)]
     later = sorted(requests, key=lambda point: point.sources)[1:]
     return [point for point in points if point not in later]
-
-
-def _changed_path(point: SummaryPoint) -> str:
-    """Return the path that a point reports as changed; empty if it reports something else."""
-    match = re.match(r"Edited ([^:]+):|Wrote [\d,]+ bytes to (\S+)", point.text)
-    return (match[1] or match[2]) if match else ""
 
 
 def _shorten_to_fit(sections: dict[str, list[SummaryPoint]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from helix_desktop.providers.demo.summary_input import SummaryPoint, read_facts, read_record, split_record
-from helix_desktop.providers.demo.summary_points import extract_points
+from helix_desktop.providers.demo.summary_points import FAILING, changed_path, extract_points
 
 OBSERVATION_OPENING, REFLECTION_OPENING = "[Write observations]", "[Refine observations]"
 _PRIORITIES = {
@@ -16,10 +16,9 @@ _PRIORITIES = {
     "Technical Details": 3,
 }
 _MAX_FACTS = 40  # facts of one generation
+_MAX_FACT_CHARS = 150  # a longer sentence is left to the handover
 _MAX_REFLECTION_SHARE = 0.5  # of the characters that a reflection leaves, at most
-_SUPERSEDED = re.compile(
-    r"(Edited [^:]+:|Wrote [\d,]+ bytes to \S+|Test run|The newest test run|Failing test)"
-)
+_TEST_STATE = re.compile(r"Test run|The newest test run|Failing test")
 
 
 def write_observations(request: str) -> str:
@@ -31,7 +30,7 @@ def write_observations(request: str) -> str:
         (priority, point)
         for title, priority in _PRIORITIES.items()
         for point in points[title]
-        if point.text not in known_texts
+        if point.text not in known_texts and len(point.text) <= _MAX_FACT_CHARS
     ]
     facts.sort(key=lambda fact: fact[1].sources)
     return _format_facts(_drop_least_important(facts, _MAX_FACTS))
@@ -43,8 +42,11 @@ def write_reflection(request: str) -> str:
     newest: dict[str, tuple[int, SummaryPoint]] = {}
     facts = read_facts(body)
     for priority, point in facts:
-        match = _SUPERSEDED.match(point.text)
-        key = re.sub(r"[\d,]+", "", match[1]) if match else point.text
+        if _TEST_STATE.match(point.text) and not point.text.startswith(
+            FAILING
+        ):  # a run, with what fails in it
+            newest = {key: fact for key, fact in newest.items() if not _TEST_STATE.match(fact[1].text)}
+        key = changed_path(point.text) or point.text
         newest.pop(key, None)
         newest[key] = (priority, point)
     current = list(newest.values())

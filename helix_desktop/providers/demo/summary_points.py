@@ -19,6 +19,9 @@ from helix_desktop.providers.demo.summary_input import HistoryLine, SummaryPoint
 FIRST_REQUEST = "The user asked first:"
 """The beginning of the point that says what a session is about."""
 
+TEST_RUN, NEWEST_RUN, FAILING = "Test run:", "The newest test run", "Failing test:"
+LEFT_TO_USER = "Left to the user:"
+_PASSED = "OK."
 _REQUEST = "The user asked:"
 _BEGINNING = 9  # events up to which a request is a session's first: later records begin in its middle
 MAX_POINTS = 8
@@ -32,7 +35,16 @@ _TEST_COUNT = re.compile(r"Ran (\d+) tests?")
 _VERDICT = re.compile(r"(?m)(?:^|: )(OK|FAILED \([^)\n]*\))\s*$")
 _CHANGE = re.compile(r"Edited |Wrote |Lines: ")  # of a file: Completed Work says it
 _LEFT = re.compile(r"\b(?:yours to decide|left for you)\b", re.IGNORECASE)
-_MIN_CHARS, _MAX_CHARS = 30, 150  # characters of a bullet's sentence
+_LEFT_OPENING = re.compile(r"left for you: ", re.IGNORECASE)
+_CHANGED = re.compile(r"(Edited|Wrote)(?: [\d,]+ bytes to)? ([^\s:]+)")
+_SAID_OF_CHANGE = re.compile(
+    r"(Edited [^\s:]+|Wrote [\d,]+ bytes to \S+)(?=[: ])"
+    r".*?(?:Lines: \d+(?: (?:->|→) \d+)?|\([^)]*\))[.:] (?!Lines: )(.+)"
+)
+"""What an answer says of a change, behind the line of the tool."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_MIN_CHARS, _MAX_CHARS = 30, 240  # characters of a bullet's sentence: a longer one is left out, none is cut
+_REQUEST_CHARS = 180  # characters of a quoted request: whole sentences, the first in any case
 _CONCLUSION_CHARS = 320  # characters of what an answer came to, which may be several sentences
 _MAX_TYPED = 1_500  # characters of a message: a longer one was pasted, and its rules are a template's
 _MAX_CONCLUSIONS = 3  # newest that stand for work of which no call is known
@@ -56,14 +68,14 @@ def _background(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     requests = _requests(lines)
     points = [
         SummaryPoint(
-            f"{FIRST_REQUEST if line.seq <= _BEGINNING else _REQUEST} {_shorten(line.text)}", (line.seq,)
+            f"{FIRST_REQUEST if line.seq <= _BEGINNING else _REQUEST} {_quoted(line.text)}", (line.seq,)
         )
         for line in requests[:1]
     ]
     for line in _tool_lines(lines, "read_file README"):
         blocks = [" ".join(block.split()) for block in line.text.split("\n\n")[1:]]
         prose = [block for block in blocks if block and block[0].isalnum()]
-        points += [SummaryPoint(f"The README says: {_shorten(prose[0])}", (line.seq,))] if prose else []
+        points += [SummaryPoint(f"The README says: {_quoted(prose[0])}", (line.seq,))] if prose else []
     for line in _tool_lines(lines, "list_directory"):
         match = re.search(r"\(([\d,]+) entr", line.text)
         points += (
@@ -93,9 +105,9 @@ def _sentences(text: str) -> list[str]:
         part
         for line in plain_lines
         if not line.startswith("|")
-        for part in re.split(r"(?<=[.;])\s+(?=[A-Z])", line)
+        for part in re.split(r"(?<=[.;])\s+(?=[A-Z`])", line)
     ]
-    return [_shorten(part) for part in parts if _is_detail(part)]
+    return [" ".join(part.split()) for part in parts if _is_detail(part)]
 
 
 def _plain(line: str) -> str:
@@ -105,10 +117,11 @@ def _plain(line: str) -> str:
 
 def _is_detail(sentence: str) -> bool:
     return (
-        len(sentence) > _MIN_CHARS
+        _MIN_CHARS < len(sentence) <= _MAX_CHARS
         and bool(_DETAIL.search(sentence))
         and not only_announces(sentence)
         and not _CHANGE.match(sentence)
+        and not _LEFT.search(sentence)
     )
 
 
@@ -124,9 +137,29 @@ def _completed(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     for line in lines:
         match = re.search(r"((?:Wrote|Edited) [^\n\"]+)", line.text) if _is_change(line) else None
         if match:
-            changed[line.text.split()[1]] = SummaryPoint(_shorten(match[1]), (line.seq,))
-    done = [*points, *changed.values(), *_runs(lines)[-1:]]
+            place = match[1].partition(" Lines: ")[0]
+            changed[changed_path(place)] = SummaryPoint(place, (line.seq,))
+        elif line.role == "assistant":
+            changed.update(_said_of_changes(line))
+    passed = [run for run in _runs(lines)[-1:] if _PASSED in run.text]
+    done = [*points, *changed.values(), *passed]
     return done or _conclusions(lines)[-_MAX_CONCLUSIONS:]
+
+
+def _said_of_changes(line: HistoryLine) -> dict[str, SummaryPoint]:
+    """Return what an answer says that it changed, by path."""
+    said: dict[str, SummaryPoint] = {}
+    for text in map(_plain, _answer_text(line).splitlines()):
+        match = _SAID_OF_CHANGE.search(text)
+        if match and (path := changed_path(match[1])):
+            said[path] = SummaryPoint(f"{match[1].split()[0]} {path}: {match[2]}", (line.seq,))
+    return said
+
+
+def changed_path(text: str) -> str:
+    """Return the path that a point reports as changed; empty if it reports something else."""
+    match = _CHANGED.match(text)
+    return match[2] if match else ""
 
 
 def _conclusions(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
@@ -144,7 +177,7 @@ def _runs(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
         test_count, verdict = _TEST_COUNT.search(line.text), _VERDICT.search(line.text)
         if verdict:
             count = f"{test_count[1]} tests, " if test_count else ""
-            points.append(SummaryPoint(f"Test run: {count}{verdict[1]}.", (line.seq,)))
+            points.append(SummaryPoint(f"{TEST_RUN} {count}{verdict[1]}.", (line.seq,)))
     return points
 
 
@@ -160,36 +193,45 @@ def _issues(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
         for line in failed
         if not line.text.startswith("run_command") and not _is_denied(line)
     ]
+    points += [SummaryPoint(state, sources) for state, _, sources in _left_to_user(lines) if state]
     runs = _runs(lines)
-    if runs:
-        verb = "The newest test run passed" if "OK." in runs[-1].text else "The newest test run fails"
-        points.append(SummaryPoint(f"{verb}. {runs[-1].text}", runs[-1].sources))
-    names = {
-        name: line.seq
-        for line in _tool_lines(lines, "run_command")
-        for name in re.findall(r"FAIL: (\w+)", line.text)
-    }
-    if runs and "OK." not in runs[-1].text:
-        points += [SummaryPoint(f"Failing test: {name}.", (seq,)) for name, seq in names.items()]
+    if runs and _PASSED not in runs[-1].text:
+        failed_run = f"{NEWEST_RUN} fails: {runs[-1].text.removeprefix(TEST_RUN).strip()}"
+        points.append(SummaryPoint(failed_run, runs[-1].sources))
+        names = {
+            name: line.seq
+            for line in _tool_lines(lines, "run_command")
+            for name in re.findall(r"FAIL: (\w+)", line.text)
+        }
+        points += [SummaryPoint(f"{FAILING} {name}.", (seq,)) for name, seq in names.items()]
     return points[-MAX_POINTS:]
+
+
+def _left_to_user(lines: Sequence[HistoryLine]) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Return what answers left to the user: how it is now, where they say it, and what is to be done."""
+    found: list[tuple[str, str, tuple[int, ...]]] = []
+    for line in lines:
+        for text in _answer_text(line).splitlines() if line.role == "assistant" else ():
+            if not _LEFT.search(text):
+                continue
+            plain = _LEFT_OPENING.sub("", _plain(text)).removeprefix("Note: ")
+            sentences = [part for part in _SENTENCE_END.split(plain) if not _LEFT.search(part)]
+            state, _, action = " ".join(sentences).rpartition("; ")
+            if action:
+                found.append((f"{state[:1].upper()}{state[1:]}." if state else "", action, (line.seq,)))
+    return found
 
 
 def _todo(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     """Return what an answer left to the user."""
-    return [
-        SummaryPoint(f"Left to the user: {_shorten(plain)}", (line.seq,))
-        for line in lines
-        if line.role == "assistant"
-        for text in _answer_text(line).splitlines()
-        if _LEFT.search(text) and (plain := _plain(text).removeprefix("Note: "))
-    ]
+    return [SummaryPoint(f"{LEFT_TO_USER} {action}", sources) for _, action, sources in _left_to_user(lines)]
 
 
 def _newest_request(lines: Sequence[HistoryLine], request: SummaryPoint | None) -> list[SummaryPoint]:
     if request is not None:
-        return [SummaryPoint(f"Newest request: {_shorten(request.text)}", request.sources)]
+        return [SummaryPoint(f"Newest request: {_quoted(request.text)}", request.sources)]
     return [
-        SummaryPoint(f"Newest request in this record: {_shorten(line.text)}", (line.seq,))
+        SummaryPoint(f"Newest request in this record: {_quoted(line.text)}", (line.seq,))
         for line in _requests(lines)[-1:]
     ]
 
@@ -209,7 +251,7 @@ def _answer_text(line: HistoryLine) -> str:
 def _preferences(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
     typed = (line for line in _requests(lines) if len(line.text) <= _MAX_TYPED)
     return [
-        SummaryPoint(f"The user wants: {_as_sentence(_shorten(part.removeprefix('but ')))}", (line.seq,))
+        SummaryPoint(f"The user wants: {_as_sentence(_quoted(part.removeprefix('but ')))}", (line.seq,))
         for line in typed
         for part in re.split(r"(?<=[.!?,])\s+", line.text)
         if _PREFERENCE.search(part) and " " in part and not part.endswith("?")
@@ -239,7 +281,7 @@ def _is_denied(line: HistoryLine) -> bool:
 
 
 def _first_line(line: HistoryLine) -> str:
-    return _shorten(line.text.split("\n", 1)[0])
+    return _quoted(line.text.split("\n", 1)[0])
 
 
 def _as_sentence(part: str) -> str:
@@ -247,5 +289,12 @@ def _as_sentence(part: str) -> str:
     return part[:1].upper() + (f"{part[1:-1]}." if part.endswith(",") else part[1:])
 
 
-def _shorten(text: str) -> str:
-    return ellipsize(" ".join(text.split()), _MAX_CHARS)
+def _quoted(text: str) -> str:
+    """Return the first sentences of a text; only a first one that is too long is cut."""
+    first, *others = _SENTENCE_END.split(" ".join(text.split()))
+    quoted = ellipsize(first, _REQUEST_CHARS)
+    for sentence in others:
+        if len(quoted) + len(sentence) >= _REQUEST_CHARS:
+            break
+        quoted = f"{quoted} {sentence}"
+    return quoted

@@ -10,6 +10,7 @@ from typing import Literal
 
 from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.ended_observations import ended_observations
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
@@ -400,14 +401,15 @@ def _handover(
 
 
 def _fold(recorded: RecordedEvent, event: FoldMade, number: int, transcript: Transcript) -> FoldCard:
+    sent = event.tokens + FRAMING_TOKENS  # as the inspector lists it
     return FoldCard(
         seq=recorded.seq,
         at_ms=recorded.at,
         number=number,
         kind=event.how,
         steps=event.steps,
-        before=event.tokens + event.saved,
-        after=event.tokens,
+        before=sent + event.saved,
+        after=sent,
         first_seq=event.after + 1,
         last_seq=event.upto,
         text=event.text,

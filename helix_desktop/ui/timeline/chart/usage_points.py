@@ -16,7 +16,7 @@ from helix_desktop.context.window.usage_gauge import (
     projected_tokens,
 )
 from helix_desktop.context.window.window import handover_tokens
-from helix_desktop.domain.events.choices import ModelChosen
+from helix_desktop.domain.events.choices import ModelChosen, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -63,7 +63,7 @@ def usage_points(
     """
     answers = (recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke))
     first_window = next((answer.window for answer in answers if answer.window), window_size)
-    usage = _UsageReducer(policy, _windows_of_choices(log, window_size), first_window, fixed_tokens)
+    usage = _UsageReducer(policy, _windows_from(log, window_size), first_window, fixed_tokens)
     for recorded, after in zip(log, [*log[1:], None], strict=True):
         usage.apply(recorded, after)
     return tuple(usage.points)
@@ -100,13 +100,13 @@ class _UsageReducer:
     def __init__(
         self,
         policy: ContextPolicy,
-        windows_of_choices: Mapping[int, int],
+        windows_from: Mapping[int, int],
         window_size: int,
         fixed_tokens: int,
     ) -> None:
-        """`window_size` is that of the model which answers first."""
+        """`windows_from` says which context window counts from an event on, `window_size` is the first."""
         self.points: list[UsagePoint] = []
-        self._policy, self._windows_of_choices = policy, windows_of_choices
+        self._policy, self._windows_from = policy, windows_from
         self._transcript = Transcript()
         self._messages = 0  # tokens, by our count, of what stands in the window
         self._overhead = fixed_tokens
@@ -121,6 +121,7 @@ class _UsageReducer:
     def apply(self, recorded: RecordedEvent, following: RecordedEvent | None) -> None:
         """Read the next event; `following` is the one that follows it."""
         self._at_ms = recorded.at
+        self._window = self._windows_from.get(recorded.seq) or self._window
         match recorded.event:
             case UserSpoke() | ToolAnswered():
                 self._append(recorded)
@@ -136,7 +137,6 @@ class _UsageReducer:
                 self._messages = _window_tokens(self._transcript)
             case ModelChosen(model=model):
                 self._transcript.apply(recorded)
-                self._window = self._windows_of_choices[recorded.seq] or self._window
                 self._find_report(model or self._model)
             case event if type(event) in _KINDS:
                 self._rewrite(recorded, _KINDS[type(event)])
@@ -227,17 +227,21 @@ class _UsageReducer:
         self.points.append(point)
 
 
-def _windows_of_choices(log: Sequence[RecordedEvent], window_size: int) -> dict[int, int]:
-    """Return the window of the model that answered after each choice of one; `window_size`: none did yet.
+def _windows_from(log: Sequence[RecordedEvent], window_size: int) -> dict[int, int]:
+    """Return the context window that counts from an event on; at the log's end it is `window_size`.
 
-    The choice names a model whose settings may have changed since it answered last.
+    From a message or an output on that is the window of the request which it is sent with: what is rewritten
+    for that one has its room, whatever the settings said at the answer before. Until a server says otherwise
+    in an error it is what was believed.
     """
     windows: dict[int, int] = {}
     for recorded in reversed(log):
         match recorded.event:
             case AssistantSpoke(window=answered_with) if answered_with:
                 window_size = answered_with
-            case ModelChosen():
+            case WindowLearned(window=window, believed=believed):
+                windows[recorded.seq], window_size = window, believed
+            case ModelChosen() | UserSpoke() | ToolAnswered():
                 windows[recorded.seq] = window_size
     return windows
 

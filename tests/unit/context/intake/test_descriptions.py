@@ -166,3 +166,15 @@ def test_a_description_is_one_short_line(tool: str, text: str) -> None:
     for about in (describe_output(tool, text, 3), describe_text(text)):
         assert len(about) <= CAP
         assert len(about.splitlines()) <= 1
+
+
+def test_a_search_with_one_match_keeps_what_it_found() -> None:
+    """The place and the line, as there is room; of several, how many there are."""
+    one = "1 matching line in 1 file:\nsrc/app.py\n  11-import os\n  12:  limit = read_limit()  # a day\n"
+    about = "1 matching line: src/app.py:12: limit = read_limit() # a day"
+    assert describe_output("search_text", one) == about
+    assert describe_output("Grep", "src/app.py:12:    limit = 5\n") == "src/app.py:12: limit = 5"
+    two = "2 matching lines in 1 file:\nsrc/app.py\n  12:limit = 5\n  90:limit = 6\n"
+    assert describe_output("search_text", two) == "2 matching lines in 1 file: src/app.py"
+    long = one.replace("src/app.py", f"{'deep/' * 20}app.py")
+    assert describe_output("search_text", long).startswith("1 matching line: app.py:12: limit")

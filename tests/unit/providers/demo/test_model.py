@@ -318,6 +318,34 @@ def test_a_handover_has_six_sections_and_cites_its_sources() -> None:
     assert "Request 1: 1 of 7 steps done. [e4]" in write_handover(first_step, (TIDEWATCH,))
 
 
+def test_a_handover_says_what_a_colleague_would_write() -> None:
+    """What was changed in the answer's words, whole sentences, what is open apart from what is to be done."""
+    effect = (
+        "Effect: the top stands twice, so the high water is lost, and with it the amber alert of the evening"
+    )
+    text = write_handover(
+        "[Write a handover]\nThe messages to hand over:\n"
+        "e3 user: Fix the flat tops of the harbour's record.\n"
+        "e4 tool edit_file tide/a.py: Edited tide/a.py: 1 replacement at line 28. Lines: 67 -> 75.\n"
+        "e5 tool run_command make test exit 0: Ran 12 tests in 0.1s\n| \n| OK\n"
+        f"e6 assistant: Done.\n| \n| - {effect} (threshold 5.20 m, by the configuration of the station).\n"
+        "| - Edited tide/a.py: 1 replacement at line 28. Lines: 67 -> 75. `_turns` looks at runs now.\n"
+        "| - **Note:** the file mixes readings; the rules ask for a new one. That is yours to decide.\n"
+    )
+    parsed = parse_handover(text, frozenset(range(3, 7)))
+    sections = {section.title: [bullet.text for bullet in section.bullets] for section in parsed}
+    assert sections["Completed Work"] == [
+        "Edited tide/a.py: `_turns` looks at runs now.",
+        "Test run: 12 tests, OK.",
+    ]
+    assert sections["Current Issues"] == ["The file mixes readings."]
+    assert sections["TODO Items"][0] == "Left to the user: the rules ask for a new one."
+    assert (
+        f"{effect} (threshold 5.20 m, by the configuration of the station)." in sections["Technical Details"]
+    )
+    assert "…" not in text
+
+
 def test_a_handover_keeps_the_place_in_the_script_in_the_words_of_this_version_and_of_earlier_ones() -> None:
     for steps_done in (3, len(TIDEWATCH.task[4].step)):
         summary = f"- {ScriptPosition(TIDEWATCH, 4, steps_done).place} [e9]"
@@ -353,7 +381,9 @@ def test_a_later_handover_updates_the_previous_one() -> None:
     text = write_handover(later[: later.index("e3 user", later.index("The messages to hand over"))] + body)
     assert "The user asked first: Find the bug." in text
     assert "The cause is `a.py`, line 12" in text
-    assert "The newest test run passed" in text
+    sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(3, 11)))}
+    assert "Test run: 12 tests, OK." in [bullet.text for bullet in sections["Completed Work"]]
+    assert "test run" not in str(sections["Current Issues"]), "what passes is no issue"
     assert "Failing test" not in text
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
+from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
 from helix_desktop.context.window.window import project, render_message
 from helix_desktop.domain.events.choices import HoldSet, ModeChanged
 from helix_desktop.domain.events.conversation import (
@@ -402,9 +402,16 @@ def check_a_fold_s_card_describes_the_fold(simulator: SessionSimulator) -> None:
     folds = {
         recorded.seq: recorded.event for recorded in simulator.log if isinstance(recorded.event, FoldMade)
     }
+    window = simulator.transcript.window
+    listed = {
+        entry.seq: window.entry_tokens(entry)
+        for entry in window.entries()
+        if isinstance(entry, SummaryBlock) and not window.exclusions_of(entry)
+    }
     for card in build_cards(simulator.log, simulator.transcript):
         if isinstance(card, FoldCard):
             fact = folds[card.seq]
+            assert card.after == listed.get(card.seq, card.after), "the inspector's figure"
             assert (card.text, card.index, card.steps) == (fact.text, fact.index, fact.steps)
             assert card.before - card.after == fact.saved
             assert (card.first_seq, card.last_seq) == (fact.after + 1, fact.upto)

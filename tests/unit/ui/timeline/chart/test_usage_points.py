@@ -14,7 +14,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.events.choices import ModelChosen
+from helix_desktop.domain.events.choices import ModelChosen, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.instructions import OpeningGiven, StandingText
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -140,6 +140,28 @@ def test_what_comes_after_a_change_of_the_model_is_measured_by_the_window_that_a
     points = usage_points(_recorded(events), ContextPolicy(), 128_000)
     windows = [(point.seq, point.window) for point in points]
     assert windows == [(2, 64_000), (4, 32_000), (5, 32_000), (8, 128_000), (8, 128_000), (10, 128_000)]
+
+
+def test_what_is_rewritten_for_a_request_is_measured_by_the_window_of_that_request() -> None:
+    """Its server named a smaller one, or the user set another: the sweep before the answer has that one."""
+    events: tuple[Event, ...] = (
+        UserSpoke("All of this", 20_000),
+        AssistantSpoke("Yes.", "lab/m", 6, estimate=21_000, window=24_000),
+        SweepMade((), 0, SweepReason.MANUAL),
+        UserSpoke("More of this", 500),
+        SweepMade((), 0, SweepReason.OVERFLOW),
+        WindowLearned("lab/m", 9_000, 24_000, "n_ctx is 9000"),
+        SweepMade((), 0, SweepReason.OVERFLOW),
+        AssistantSpoke("On.", "lab/m", 6, estimate=21_510, window=9_000),
+        UserSpoke("The user has set 32,000 by now", 500),
+        SweepMade((), 0, SweepReason.BATCH),
+        AssistantSpoke("Well.", "lab/m", 6, estimate=22_000, window=32_000),
+    )
+    points = usage_points(_recorded(events), ContextPolicy(), 32_000)
+    assert {point.seq: point.window for point in points} == {
+        **{2: 24_000, 3: 24_000, 5: 24_000, 7: 9_000, 8: 9_000},
+        **{10: 32_000, 11: 32_000},
+    }
 
 
 def test_an_overfull_window_is_followed_down() -> None:
