@@ -10,6 +10,7 @@ from helix_desktop import __version__
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.config.paths import LOG_FILE, STACKS_FILE
 from helix_desktop.domain.redaction.report_text import ReportRedaction
+from helix_desktop.system.files import read_regular
 
 _MAX_LINES = 400
 _MS = 1_000
@@ -35,7 +36,7 @@ def crash_report(logs: Path, run: LastRun, home: Path) -> str:
 
 def _tail(path: Path, start: int) -> str:
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError:
         return ""
     return data[start if start <= len(data) else 0 :].decode("utf-8", "replace")

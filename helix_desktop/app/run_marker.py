@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.system.files import read_regular
+
 _MS = 1_000
 
 
@@ -32,12 +34,12 @@ class RunMarker:
     def crashed_run(self) -> LastRun | None:
         """Return the run that crashed; None if the last one ended well. Call it before `start`."""
         try:
-            data, changed = self._path.read_bytes(), self._path.stat().st_mtime
+            data, changed = read_regular(self._path), self._path.stat().st_mtime
         except OSError:
             return None
         try:
             return msgspec.json.decode(data, type=LastRun)
-        except msgspec.DecodeError:  # of an older version, or cut off while it was written
+        except (msgspec.DecodeError, RecursionError):  # of an older version, or cut off while it was written
             return LastRun(int(changed * _MS))
 
     def start(self, now_ms: int, stacks: int) -> None:

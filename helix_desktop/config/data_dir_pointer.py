@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from helix_desktop.system.files import write_text_durably
+from helix_desktop.system.files import read_regular, write_text_durably
 
 POINTER_FILE = "moved.json"
 WORKSPACES_FOLDER = "workspaces"
@@ -65,7 +65,7 @@ def remove_pointers(root: Path) -> None:
 
 def _read(path: Path) -> Path | None:
     try:
-        to = json.loads(path.read_text(encoding="utf-8"))["to"]
-    except (OSError, ValueError, KeyError, TypeError):
+        to = json.loads(read_regular(path))["to"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return Path(to) if isinstance(to, str) and os.path.isabs(to) else None

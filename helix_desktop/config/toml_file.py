@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
-import os
+import io
 import shutil
-import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from helix_desktop.domain.errors import SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
-from helix_desktop.system.files import write_text_durably
+from helix_desktop.system.files import open_regular, write_text_durably
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -101,15 +99,9 @@ def _is_too_deep(value: object) -> bool:
 
 
 def _read_text(path: Path) -> str:
-    """Return the text of a file. Raises OSError, also for a pipe or a device, which would wait for ever."""
-    with open(path, encoding="utf-8", opener=_open_at_once) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    """Return the text of a file. Raises OSError, UnicodeDecodeError."""
+    with io.TextIOWrapper(open_regular(path), encoding="utf-8") as file:
         return file.read()
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _unreadable_error(path: Path, error: OSError) -> SettingsUnreadable:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.system.files import read_regular
+
 VIEWS_FILE = "views.json"
 _MAX_SESSIONS = 300  # sessions, the last ones seen
 
@@ -38,8 +40,8 @@ class ViewStates:
         self._write_lock = threading.Lock()
         self._states: dict[str, ViewState] = {}
         try:
-            self._states = msgspec.json.decode(path.read_bytes(), type=dict[str, ViewState])
-        except (OSError, msgspec.DecodeError):
+            self._states = msgspec.json.decode(read_regular(path), type=dict[str, ViewState])
+        except (OSError, msgspec.DecodeError, RecursionError):
             return
 
     def get(self, session_id: str) -> ViewState:

@@ -9,7 +9,7 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, system_reason
 from helix_desktop.domain.unicode_safety import repair_surrogates
-from helix_desktop.system.files import write_text_durably
+from helix_desktop.system.files import open_regular, write_text_durably
 from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
 
 text = TextContext("Services")
@@ -67,7 +67,7 @@ class UserInstructions:
 
 
 def _read(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(_MAX_EDITED + 1).decode("utf-8-sig", errors="replace")
 
 

@@ -1,15 +1,39 @@
-"""File operations where Windows differs: names in the legacy code page, and files open elsewhere."""
+"""File operations where systems differ: pipes and devices, the legacy code page, files open elsewhere."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 _TRIES, _PAUSE_S = 20, 0.05
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file to be read. Raises OSError, also for a pipe or a device, which would wait for ever."""
+    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        mode = os.fstat(opened).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
+        return os.fdopen(opened, "rb")
+    except BaseException:
+        os.close(opened)
+        raise
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the bytes of a file. Raises OSError as `open_regular` does."""
+    with open_regular(path) as file:
+        return file.read()
 
 
 MoveFile = Callable[[Path, Path], object]

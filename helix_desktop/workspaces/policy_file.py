@@ -11,6 +11,7 @@ from typing import Any
 from helix_desktop.context.policy import ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, error_reason
+from helix_desktop.system.files import read_regular
 from helix_desktop.workspaces.toml_storage import TomlStorage, check_replaceable, save_error
 
 text = TextContext("Workspaces")
@@ -107,7 +108,7 @@ class PolicyFile:
         """Return the number of the line that sets a field; 0 if none does."""
         lines: list[str] = []
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            lines = self.path.read_text(encoding="utf-8").splitlines()
+            lines = read_regular(self.path).decode("utf-8").splitlines()
         pattern = re.compile(rf"\s*[\"']?{re.escape(field)}[\"']?\s*[.=]")
         return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 0)
 

@@ -490,3 +490,28 @@ async def test_bundled_software_is_listed_with_its_licenses(cli: Cli) -> None:
     assert all(part["name"] and part["license"] and part["text"] for part in parts)
     texts = (await cli("licenses", "--texts")).out.decode()
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "loop", "nested"])
+async def test_files_that_are_no_files_hold_up_no_run(cli: Cli, kind: str) -> None:
+    """What a program, or a checkout, may leave where a state or the user's words are read."""
+    words = ("--model", "local/small", "--base-url")
+    async with ChatServer(replies_in_order(text_reply("One."), text_reply("Two."))) as server:
+        first = await cli.run("Hello", *words, server.base_url)
+        assert first.code == 0, first
+        places = [cli.data / "views.json", cli.data / "AGENTS.md", cli.store / "clean"]
+        names = ("AGENTS.md", "CLAUDE.md", ".gitignore", ".git/HEAD", ".env", "package.json", ".helixignore")
+        for path in (*places, *(cli.project / name for name in names)):
+            path.parent.mkdir(exist_ok=True)
+            path.unlink(missing_ok=True)
+            if kind == "pipe":
+                os.mkfifo(path)
+            elif kind == "folder":
+                path.mkdir()
+            elif kind == "nested":
+                path.write_text('{"x": ' + "[" * 5_000 + "]" * 5_000 + "}")
+            else:
+                path.symlink_to("/dev/zero" if kind == "device" else path.name)
+        second = await cli.run("Go on", *words, server.base_url)
+    assert second.code == 0, second
+    assert "Traceback" not in second.err

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from helix_desktop.domain.translatable_text import plain_text
-from helix_desktop.system.files import replace_file, sync_folder
+from helix_desktop.system.files import read_regular, replace_file, sync_folder
 
 T = TypeVar("T")
 
@@ -17,9 +17,11 @@ T = TypeVar("T")
 def read_struct(path: Path, kind: type[T]) -> T | None:
     """Return the content of a file; None if it is absent. Raise msgspec.DecodeError, OSError."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(read_regular(path), type=kind)
     except FileNotFoundError:
         return None
+    except RecursionError as error:
+        raise msgspec.DecodeError("nested too deeply") from error
 
 
 def write_struct(path: Path, value: object) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 import threading
 from pathlib import Path
@@ -85,6 +87,9 @@ class OwnerLock:
 def _lock_file(path: Path) -> int:
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
     except OSError as error:
         raise DataDirUnavailable(
             text("The workspace data can't be written: {folder}.", folder=path.parent),

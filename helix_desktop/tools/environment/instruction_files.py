@@ -13,6 +13,7 @@ from helix_desktop.domain.events.instructions import StandingKind, StandingProbl
 from helix_desktop.domain.files.encoding import utf16_encoding
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+from helix_desktop.system.files import open_regular
 from helix_desktop.tools.errors import PathRefused
 from helix_desktop.tools.files.jail import Jail
 
@@ -45,7 +46,7 @@ def read_folder(
 def read_own(path: Path, kind: StandingKind, limit: int = MAX_FILE_BYTES) -> StandingText | None:
     """Return the user's own instructions from a file outside of workspaces; None without any; blocks."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return _read(file, kind, "", limit, path.stat().st_size)
     except _GONE:
         return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.system.files import open_regular
 
 _FILE_CAP = 4096  # bytes of a file of git that holds a path or a name
 _BRANCH = "ref: refs/heads/"
@@ -71,7 +72,7 @@ def read_head(checkout: Checkout) -> tuple[str, str]:
 
 def _read(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(_FILE_CAP).decode(errors="replace").strip()
     except OSError:
         return ""

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import BinaryIO
 
 import msgspec
 import pytest
@@ -144,13 +145,13 @@ def test_what_cannot_be_read_is_not_called_damaged_and_is_never_replaced(file: P
 def test_a_file_without_permission_to_read_stays_as_it_is(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: str, flags: int) -> int:
+    def refuse(path: Path) -> BinaryIO:
         raise PermissionError(13, "Permission denied", path)
 
     file.write_text('theme = "dark"\n', encoding="utf-8")
     settings_file = SettingsFile(file)
     with monkeypatch.context() as locked:
-        locked.setattr(toml_file, "_open_at_once", refuse)
+        locked.setattr(toml_file, "open_regular", refuse)
         error = settings_file.load()[1]
     assert isinstance(error, SettingsUnreadable)
     assert error.why == "Permission denied."
