@@ -161,7 +161,10 @@ def test_locks_agree(wider: str) -> None:
     assert run < more
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "tests/benchmarks/README.md", "tests/exam/README.md"],
+)
 def test_documented_commands_exist(page: str) -> None:
     """Every `make X` and `./helix X` of a page is a command."""
     text = (ROOT / page).read_text(encoding="utf-8")

@@ -101,7 +101,7 @@ BAD_LINKS = (
     *(f"helix:session{AT}", f"helix:session/{SESSION[:8]}{AT}", f"helix:entry/{DIGEST}{AT}"),
 )
 DOCUMENTED = ("feed", "request", "end_turn", "recall", "summaries", "close")
-"""What the README names of the replayer."""
+"""What the page on benchmarks names of the replayer."""
 PROVIDERS = (
     *("openai", "openrouter", "anthropic", "deepseek", "gemini", "google", "groq", "mistral", "together"),
     *("xai", "My-Server", "x.y"),
