@@ -242,9 +242,8 @@ class Compactor:
         except asyncio.CancelledError:
             await self.unused.record(self._summarizer.spent)
             raise
-        read = self._estimate.tokens if self._estimate is not None else 0
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
-        return msgspec.structs.replace(event, index="", duration_ms=duration_ms), read
+        return msgspec.structs.replace(event, index="", duration_ms=duration_ms, read=0), event.read
 
     @property
     def spent(self) -> Spending:
@@ -441,6 +440,7 @@ class Compactor:
             checkpoint=source_input.checkpoint,
             edited=bool(checkpoint and checkpoint.edited),
             text_version=SUMMARY_TEXT_VERSION,
+            read=self._estimate.tokens if self._estimate is not None and summary.calls else 0,
         )
         return await checked_handover(self._runtime, event, facts)
 

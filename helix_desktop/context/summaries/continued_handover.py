@@ -88,7 +88,7 @@ def continued_handover(
     )
     if handover is None:  # what it took is on record in the other session
         event = msgspec.structs.replace(
-            event, calls=0, spent=0, cost=0.0, duration_ms=0, refused="", fallback=""
+            event, calls=0, spent=0, read=0, cost=0.0, duration_ms=0, refused="", fallback=""
         )
     return event, index_text
 

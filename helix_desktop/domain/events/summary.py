@@ -165,6 +165,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     newest note on the permission mode that it covers: it stays in force. `checkpoint` is the event of the
     checkpoint that it was made from (0: none): brought up to date, or, without a call, as it was. With
     `text_version` 0 the index stands below the ledger without its range, as in older logs, from 1 on first.
+    Its calls `read` so many tokens by our count (0: not recorded, as in older logs, or beside a checkpoint).
     """
 
     upto: int
@@ -205,6 +206,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     mode_note: str = ""
     checkpoint: int = 0
     text_version: int = 0
+    read: int = 0
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):

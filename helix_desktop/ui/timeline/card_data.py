@@ -84,7 +84,7 @@ class HandoverCard:
     is_revision: bool = False  # the user changed one that had been made
     replaced_by: str = ""  # the handover that was written in its place
     is_checkpoint: bool = False
-    read: int = 0  # tokens that the calls for a checkpoint read
+    read: int = 0  # tokens, by its calls
     checkpoint: str = ""  # the one that it was made from
 
 

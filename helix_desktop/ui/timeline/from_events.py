@@ -386,6 +386,7 @@ def _handover(
         prompt=event.prompt,
         is_edited=event.edited,
         threshold=event.threshold,
+        read=event.read,
         spent=event.spent,
         cost=event.cost,
         is_estimated=event.estimated,

@@ -183,11 +183,10 @@ class HandoverView(Card):
     def _source_pills(self) -> list[QWidget]:
         """Return why it was written, and from what."""
         card, pills = self._card, list[QWidget]()
-        if card.is_checkpoint:
-            if card.read:
-                read = format_token_count(card.read)
-                pills.append(Pill(tr("Read {tokens}", tokens=read), icon_name="eye"))
-        else:
+        if card.read:
+            read = format_token_count(card.read)
+            pills.append(Pill(tr("Read {tokens}", tokens=read), icon_name="eye"))
+        if not card.is_checkpoint:
             pills.append(Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"))
         if card.checkpoint:
             updated = Pill(tr("Updates {title}", title=card.checkpoint), icon_name="bookmark")

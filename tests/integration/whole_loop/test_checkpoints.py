@@ -107,6 +107,9 @@ async def test_the_handover_at_85_percent_begins_with_the_newest_checkpoint(
         assert (handover.trigger, handover.threshold) == (HandoverTrigger.THRESHOLD, 0.85)
         assert handover.checkpoint == list(Transcript(log[:made]).checkpoints)[-1]
         base = rig.conversation.session.transcript.checkpoints[handover.checkpoint].handover
+        assert bool(handover.read) == bool(handover.calls), (
+            "what it read, nothing where it is the checkpoint as it was"
+        )
         if handover.calls:
             sent = str(rig.summary_requests[-1].messages[-1]["content"])
             messages = [entry.seq for entry in log if isinstance(entry.event, UserSpoke)]

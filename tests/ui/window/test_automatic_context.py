@@ -77,4 +77,5 @@ async def test_all_is_written_without_a_question_and_by_the_model(qapp: QApplica
         ]
         assert {card.is_checkpoint for card in cards} == {True, False}
         assert all(card.sections for card in cards)
+        assert all(0 < card.read < card.spent for card in cards if card.calls)
         assert await rig.stored_events() == rig.conversation.session.log
