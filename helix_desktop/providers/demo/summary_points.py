@@ -120,7 +120,7 @@ def _is_detail(sentence: str) -> bool:
         _MIN_CHARS < len(sentence) <= _MAX_CHARS
         and bool(_DETAIL.search(sentence))
         and not only_announces(sentence)
-        and not _CHANGE.match(sentence)
+        and not _CHANGE.search(sentence)
         and not _LEFT.search(sentence)
     )
 

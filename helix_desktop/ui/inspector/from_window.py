@@ -17,6 +17,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEven
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.messages import Usage
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.inspector.compaction_texts import compaction_text
@@ -242,7 +243,22 @@ def _savings(transcript: Transcript) -> Iterator[Saving]:
             case Excluded(saved=saved):
                 yield Saving("excluded", saved)
             case HandoverMade(before=before, after=after) if before:
-                yield Saving("handover", before - after)
+                yield Saving("handover", round((before - after) / _ratio_before(transcript, seq)))
+
+
+def _ratio_before(transcript: Transcript, seq: int) -> float:
+    """Return the provider's tokens per token of ours in the newest request before an event.
+
+    A handover's figures are totals, as the provider counts; beside other rewrites ours is needed.
+    """
+    messages = transcript.messages
+    for place in reversed(range(messages.position(seq))):
+        match messages.items[place].event:
+            case AssistantSpoke(usage=Usage(input=reported), estimate=estimate) if reported and estimate:
+                return reported / estimate
+            case AssistantSpoke(ratio=ratio):
+                return ratio or 1.0
+    return 1.0
 
 
 def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: WindowRow) -> str:

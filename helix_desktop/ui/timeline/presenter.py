@@ -63,6 +63,9 @@ class TimelinePresenter:
         transcript = conversation.session.transcript
         log, (window, gauge) = list(conversation.session.log), conversation.window.measure()
         last = transcript.messages.items[-1].seq if transcript.messages.items else 0
+        at_ms = log[-1].at if log else 0
+        if self._is_loaded:  # what follows may take a second on a busy machine
+            self._view.show_usage(gauge, last, at_ms)
         sent = _handover_as_sent(conversation.window.items())
         cards = await asyncio.to_thread(build_cards, log, transcript, sent)
         policy, fixed_tokens = conversation.window.policy, conversation.window.frame.fixed_tokens
@@ -70,7 +73,7 @@ class TimelinePresenter:
             await asyncio.to_thread(usage_points, log, policy, gauge.window, fixed_tokens),
             last,
             gauge,
-            log[-1].at if log else 0,
+            at_ms,
         )
         steps = await asyncio.to_thread(read_steps, log)
         preview = await self._preview_card(conversation)

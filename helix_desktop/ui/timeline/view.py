@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.fallback_rate import FallbackRate
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card as CardFrame
@@ -52,6 +54,7 @@ from helix_desktop.ui.timeline.cards import (
     UndoView,
 )
 from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
+from helix_desktop.ui.timeline.chart.usage_points import with_current_usage
 from helix_desktop.ui.timeline.filter_bar import TimelineFilterBar
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
@@ -135,6 +138,23 @@ class Timeline(Themed, QWidget):
             self.preview.compare_button.setVisible(has_handover)
         self.set_running(state.running)
         self._show_cards()
+
+    def show_usage(self, gauge: UsageGauge, seq: int, at_ms: int) -> None:
+        """Show how full the context is after event `seq`, before the rest of the log has been read again."""
+        state = dataclasses.replace(
+            self._state,
+            points=with_current_usage(self._state.points, seq, gauge, at_ms),
+            used=gauge.used,
+            window=gauge.window,
+            threshold=gauge.handover_threshold / gauge.window,
+            is_estimated=not gauge.is_reported,
+        )
+        if state == self._state:
+            return
+        self._state = state
+        self._show_numbers()
+        if state.preview is not None:
+            self.preview.set_card(state.preview, preview_status_text(state))
 
     def clear(self) -> None:
         """Show nothing of the former session while another one is read."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.timeline.cards import CardSignals
@@ -29,6 +30,22 @@ def test_the_captions_of_the_chart_stand_whole(qtbot: QtBot, width: int) -> None
     assert sorted(lines) == sorted(CAPTIONS)
     for line in lines.values():
         assert line.width() >= line.sizeHint().width()
+
+
+def test_how_full_the_context_is_shows_before_the_log_has_been_read(qtbot: QtBot) -> None:
+    """On a busy machine the cards take a second; until then no figure may be of another moment."""
+    pane = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    state = timeline_state()
+    pane.set_state(state)
+    gauge = UsageGauge(6_577, 9_000, 1_000, 7_650, is_reported=True)
+    pane.show_usage(gauge, state.points[-1].seq + 5, NOW_MS)
+    shown = {line.text for line in pane.findChildren(TextLine)}
+    assert {"of 9k tokens in context"} <= shown
+    assert "now 6.6k of 9k" in pane.chart.accessibleName()
+    assert "73 %" in pane.preview.accessibleName()
+    cards = [card.seq for card in state.cards]
+    assert all(pane.card_widget(seq) is not None for seq in cards[:1])
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,10 @@ def test_nothing_is_cached_by_a_provider_that_had_nothing_of_long_requests() -> 
         gauge = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
         cost = next_request_cost(window, gauge, simulator.transcript, MODEL, is_cold=False)
         cached.append(cost.cached > 0)
-    assert cached == [True, True, True, True, False], "the first one was short"
+    assert cached == [True, True, False, False, False], "the first one was short"
 
 
-@pytest.mark.parametrize("earlier_ratio", [0.5, 1.5])
+@pytest.mark.parametrize("earlier_ratio", [0.5, 0.9])
 def test_what_the_provider_reported_last_is_cached(earlier_ratio: float) -> None:
     """Although earlier reports differ from our count by another ratio; what came since is new."""
     simulator = build_history(2)

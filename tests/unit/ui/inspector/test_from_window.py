@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import NO_COMPACTION
 from helix_desktop.context.summaries import observation
+from helix_desktop.context.summaries.cut_points import choose_cut
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     SweepMade,
@@ -79,6 +83,36 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
     }  # fmt: skip
 
 
+def _by_own_count(transcript: Transcript, seq: int, handover: HandoverMade) -> int:
+    answers = [item.event for item in transcript.messages.items if item.seq < seq]
+    newest = next((event for event in reversed(answers) if isinstance(event, AssistantSpoke)), None)
+    ratio = 1.0
+    if newest is not None:
+        is_reported = newest.usage is not None and newest.usage.input and newest.estimate
+        ratio = newest.usage.input / newest.estimate if newest.usage and is_reported else newest.ratio
+    return round((handover.before - handover.after) / ratio)
+
+
+def test_what_a_handover_saved_stands_beside_other_savings_in_one_count() -> None:
+    """Its figures are the provider's, who counts 0.7 of ours here; together they are what is kept out."""
+    simulator = build_history(1)
+    for number in range(6):
+        simulator.step(f"Step {number}. {'words and more of them ' * 200}", 1, usage_ratio=0.7)
+        simulator.answer_call(0, f"output {number} " * 300)
+    simulator.step("Done.", 0, usage_ratio=0.7)
+    simulator.send_message("And now?")
+    simulator.step("Well.", 0, usage_ratio=0.7)
+    cut = choose_cut(simulator.transcript, 0)
+    assert cut is not None
+    handover, fork = simulator.handover_at(cut), simulator.transcript.fork()
+    fork.apply(RecordedEvent(fork.last_seq + 1, fork.last_event_at_ms, handover))
+    policy, frame = simulator.policy, simulator.frame
+    after = measure_usage(project(fork, policy, frame), fork, policy, frame).used
+    simulator.record(msgspec.structs.replace(handover, before=_gauge(simulator).used, after=after))
+    cache = _state(simulator).cache
+    assert sum(saving.tokens for saving in cache.savings) == pytest.approx(cache.saved, rel=0.03)
+
+
 @given(histories_with_rewrites())
 def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) -> None:
     transcript, state = simulator.transcript, _state(simulator)
@@ -102,7 +136,7 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
         if isinstance(rewrite, SweepMade) and rewrite.reason == "handover"
     ]
     assert [saving.tokens for saving in state.cache.savings] == [
-        rewrite.before - rewrite.after if isinstance(rewrite, HandoverMade) else rewrite.saved
+        _by_own_count(transcript, seq, rewrite) if isinstance(rewrite, HandoverMade) else rewrite.saved
         for seq, rewrite in active.items()
         if hasattr(rewrite, "saved") or isinstance(rewrite, HandoverMade)
         if rewrite not in rides
