@@ -74,9 +74,9 @@ _BUILT = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", "s
 class AutoRunGuard:
     """The guard of one workspace, for all its sessions and commands. Everything blocks, in any thread.
 
-    Commands that run at the same time are compared with what was there before the first of them: what one
-    plants is never what another one found. `folder` is where what was taken out is kept, and what a crash
-    must not lose.
+    Commands that run at the same time, also in other processes, are compared with what was there before the
+    first of them: what one plants is never what another one found. What a user decides on meanwhile stays.
+    `folder` is where what was taken out is kept, and what a crash must not lose.
     """
 
     def __init__(self, root: Path, home: Path | None = None, folder: Path | None = None) -> None:
@@ -129,8 +129,10 @@ class AutoRunGuard:
                 self._others.append(self._look())
                 return self._others[-1]
             if self._before is None:
-                before = self._look()
-                self._save(before)
+                with self.kept.exclusive():
+                    running = min(self.kept.open_elsewhere(), key=lambda state: state.at_ns, default=None)
+                    before = self._look() if running is None else running
+                    self._save(before)
                 self._before = before
             self._confined_count += 1
             return self._before
@@ -146,7 +148,8 @@ class AutoRunGuard:
                 self._confined_count -= 1
             else:
                 self._others = [state for state in self._others if state is not before]
-            changes = self._compare(before, takes_out)
+            with self.kept.exclusive():
+                changes = self._compare(before, takes_out)
             unreported, self._unreported = self._unreported, ()
             self._undecided += tuple(change for change in changes if change.kept_id)
             if not self._confined_count:
@@ -158,6 +161,11 @@ class AutoRunGuard:
         """Forget that somebody has to decide on these changes: they have."""
         with self._lock:
             settled = frozenset(kept_ids)
+            for kept_id in settled:
+                with suppress(InvalidInput, OSError):
+                    entry = self.kept.entry(kept_id)
+                    if _same(_read(str(self.root / entry.path)), entry.found):
+                        self.kept.note_settled(kept_id)
             self._undecided = tuple(change for change in self._undecided if change.kept_id not in settled)
             self._unreported = tuple(change for change in self._unreported if change.kept_id not in settled)
             self._try_to_save()
@@ -207,11 +215,7 @@ class AutoRunGuard:
                     ) from error
             # The user's decision holds for commands that still run.
             for state in (*self._others, *([self._before] if self._before is not None else ())):
-                if entry.kind == "other":
-                    state.other[entry.path] = content
-                else:
-                    state.git[entry.path] = (entry.kind, content)
-                state.reported.pop(entry.path, None)
+                _decide(state, entry, content)
             self.settle([kept_id])
 
     def all_kept(self) -> tuple[AutoRunChange, ...]:
@@ -250,6 +254,11 @@ class AutoRunGuard:
             self._save(self._before)
 
     def _compare(self, before: AutoRunState, takes_out: bool) -> list[AutoRunChange]:
+        try:
+            for entry, content in self.kept.decided_since(before.at_ns) if before.at_ns else ():
+                _decide(before, entry, content)
+        except OSError:
+            log.exception("what was decided on meanwhile in %s can't be read", self.root)
         changes: list[AutoRunChange] = []
         now = self._look()
         for _ in range(_MAX_ROUNDS):  # what is taken out may have hidden more
@@ -272,8 +281,8 @@ class AutoRunGuard:
     # What is there
 
     def _look(self) -> AutoRunState:
+        state = AutoRunState(at_ns=time.time_ns())
         folders = self._tree.folders()
-        state = AutoRunState()
         git_folders: dict[str, None] = {}
         tops = [folder for folder, names in folders.items() if _GIT in names]
         tops += [str(parent) for parent in self.root.parents if os.path.lexists(parent / _GIT)]
@@ -542,6 +551,15 @@ class AutoRunGuard:
             kept_id = ""
         effect = "" if entry.reasons else _effect(entry.path)
         return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
+
+
+def _decide(state: AutoRunState, entry: Entry, content: Content) -> None:
+    """Have a state hold what the user decided on after it."""
+    if entry.kind == "other":
+        state.other[entry.path] = content
+    else:
+        state.git[entry.path] = (entry.kind, content)
+    state.reported.pop(entry.path, None)
 
 
 def _effect(path: str) -> TranslatableText:

@@ -456,6 +456,43 @@ class _Running:
         return await self._task
 
 
+@pytest.mark.parametrize("is_same", [True, False], ids=["one process", "two processes"])
+async def test_what_the_user_allowed_elsewhere_meanwhile_stays(guard_rig: GuardRig, is_same: bool) -> None:
+    """While a command runs in the sandbox, the user allows a hook, and restores another one."""
+    guard, hooks = guard_rig.guard, guard_rig.root / ".git/hooks"
+    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    running = guard.begin()
+    for name, takes_out in (("pre-commit", False), ("pre-push", True)):
+        before = other.begin(takes_out)
+        (hooks / name).write_text("#!/bin/sh\n")
+        (hooks / name).chmod(0o755)
+        (change,) = other.end(before, takes_out)
+        if takes_out:
+            assert not (hooks / name).exists()
+            other.put(change.kept_id, found=True)
+        other.settle([change.kept_id])
+    (hooks / "post-commit").write_text("#!/bin/sh\n")
+    (hooks / "post-commit").chmod(0o755)
+    (change,) = guard.end(running)
+    assert (change.path, change.outcome) == (".git/hooks/post-commit", "removed")
+    assert (hooks / "pre-commit").exists()
+    assert (hooks / "pre-push").exists()
+
+
+async def test_what_a_command_of_another_process_planted_is_never_what_one_found(guard_rig: GuardRig) -> None:
+    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    hook = guard_rig.root / ".git/hooks/pre-commit"
+    first = guard_rig.guard.begin()
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    second = other.begin()
+    assert [change.outcome for change in guard_rig.guard.end(first)] == ["removed"]
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    assert [change.outcome for change in other.end(second)] == ["removed"]
+    assert not hook.exists()
+
+
 async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard_rig: GuardRig) -> None:
     process = start_planting(guard_rig.root, guard_rig.home, guard_rig.kept)
     other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
