@@ -27738,6 +27738,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>programs that cargo and editors for Rust run</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>programs that git runs if configured</source>
             <translation type="unfinished" />
         </message>
@@ -27799,6 +27804,11 @@
         <message>
             <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
             <source>what pip install builds with</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/permissions/auto_run.py" />
+            <source>which programs a version manager runs in the folder</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">

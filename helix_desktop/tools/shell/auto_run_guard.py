@@ -36,6 +36,7 @@ from helix_desktop.tools.shell.auto_run_kept import (
     Kind,
     OpenState,
 )
+from helix_desktop.tools.shell.folder_tree import FolderTree
 from helix_desktop.tools.shell.git_config import (
     GitSetting,
     InvalidConfig,
@@ -47,7 +48,6 @@ text = TextContext("Tools")
 log = logging.getLogger(__name__)
 
 _FILE_CAP = 16 * 1024 * 1024  # bytes that are read of one file
-_RACY_NS = 100_000_000  # a folder that changed so shortly before it was read may change unseen
 _MAX_ROUNDS = 5
 _MAX_REASON = 300  # characters
 _GIT = ".git"
@@ -85,7 +85,7 @@ class AutoRunGuard:
         self._home = Path(os.path.realpath(home or Path.home()))
         self.kept = KeptChanges(folder)
         self._lock = threading.RLock()
-        self._tree = _FolderTree(str(self.root))
+        self._tree = FolderTree(str(self.root))
         self._before: AutoRunState | None = None  # of the commands in the sandbox, of which so many run
         self._confined_count = 0
         self._others: list[AutoRunState] = []  # of the commands outside it
@@ -299,6 +299,8 @@ class AutoRunGuard:
             self._see_git_folder(state, folder)
         for config in (*(self._home / name for name in _USER_CONFIGS), _SYSTEM_CONFIG):
             configs += [(str(config), folder) for folder in git_folders or (str(self.root),)]
+        for link in self._tree.temporary_links:
+            self._see(state, link, "folder")
         self._follow(state, configs, tops)
         for name in _USER_CONFIGS:
             self._see(state, str(self._home / name), "config")
@@ -570,59 +572,6 @@ def _effect(path: str) -> TranslatableText:
 def _redacted(change: AutoRunChange, redaction: Redaction) -> AutoRunChange:
     path, reasons = redaction.redact_text(change.path), tuple(map(redaction.redact_text, change.reasons))
     return msgspec.structs.replace(change, path=path, reasons=reasons)
-
-
-class _FolderTree:
-    """The folders of a workspace with their names that matter; a folder is read again if it changed.
-
-    A folder's time of change can't be set by a program, unlike its time of modification.
-    """
-
-    def __init__(self, root: str) -> None:
-        self._root = root
-        self._known: dict[str, tuple[tuple[int, ...], dict[str, bool], tuple[str, ...]]] = {}
-
-    def folders(self) -> dict[str, dict[str, bool]]:
-        """Return all folders with those of their names that matter."""
-        known, found = self._known, dict[str, tuple[tuple[int, ...], dict[str, bool], tuple[str, ...]]]()
-        pending = [self._root]
-        while pending:
-            path = pending.pop()
-            try:
-                status = os.lstat(path)
-                stamp = (status.st_dev, status.st_ino, status.st_ctime_ns, status.st_mtime_ns)
-                before = known.get(path)
-                if before is None or before[0] != stamp:
-                    before = self._read(path, stamp)
-            except OSError:
-                continue
-            found[path] = before
-            pending += before[2]
-        self._known = found
-        return {path: names for path, (_, names, _) in found.items()}
-
-    def _read(
-        self, path: str, stamp: tuple[int, ...]
-    ) -> tuple[tuple[int, ...], dict[str, bool], tuple[str, ...]]:
-        now = time.time_ns()
-        names: dict[str, bool] = {}
-        folders = []
-        with os.scandir(path) as entries:
-            for entry in entries:
-                is_folder = entry.is_dir(follow_symlinks=False)
-                if is_folder:
-                    folders.append(entry.path)
-                folded = entry.name.casefold()
-                if entry.name in _NAMES or folded in WAITING_NAMES:
-                    names[entry.name] = is_folder
-                elif folded == _GIT:  # the same on some disks
-                    names[_GIT] = is_folder
-        if "HEAD" in names and names.get("objects"):  # hundreds, with nothing in them that git runs
-            folders.remove(os.path.join(path, "objects"))
-        return (stamp if now - stamp[2] > _RACY_NS else ()), names, tuple(folders)
-
-
-_NAMES = frozenset({_GIT, "HEAD", "objects", "refs", "commondir"})
 
 
 def _with_data(content: Content, data: bytes) -> Content:

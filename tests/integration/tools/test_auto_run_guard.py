@@ -385,6 +385,17 @@ async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_worksp
     assert not (home / ".profile").exists()
 
 
+async def test_a_link_to_what_only_commands_write_is_taken_out(any_rig: GuardRig) -> None:
+    """The temporary folder of commands is no place of the workspace: nobody looks at what git finds there."""
+    script = (
+        "evil_repository $TMPDIR/evil; at=$(awk '$5 == \"/tmp\" {print $4}' /proc/self/mountinfo | tail -1); "
+        'case $TMPDIR in /tmp) ln -s "$at/evil" sub;; *) ln -s $TMPDIR/evil sub;; esac'
+    )
+    (change,) = (await any_rig.run(script)).auto_run
+    assert (change.path, change.outcome) == ("sub", "removed")
+    assert "sub" not in os.listdir(any_rig.root)
+
+
 async def test_what_is_not_sandboxed_is_named_only(guard_rig: GuardRig) -> None:
     """The user allowed a command that may do anything: `pre-commit install` does what it is for."""
     tools = make_tools(guard_rig.root, guard=guard_rig.guard)
