@@ -21,13 +21,11 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.auto_run_kept import AutoRunState
 from helix_desktop.tools.shell.sandbox import Sandbox
-from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
-from helix_desktop.tools.shell.sandbox_landlock import find_landlock
 from tests.support.planting_process import kill_hard, start_planting
+from tests.support.sandbox_rig import SANDBOXES
 from tests.support.tool_rig import make_call, make_tools
 
-SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=b@c", "-c", "protocol.file.allow=always")
