@@ -52,6 +52,11 @@ git init -q sub; printf '[core]\n\tfsmonitor = "tou\\\n%s"\n' 'ch ../../ran; #' 
 git init -q sub; git -C sub config alias.st "!$EVIL"
 ## an alias with a setting
 git init -q sub; hook . e; git -C sub config alias.st '-c core.fsmonitor=../e status'
+## an alias that runs a program on commits
+git init -q sub; git -C sub commit -qm x --allow-empty
+git -C sub config alias.st "filter-branch -f --msg-filter \"$EVIL\""
+## an alias that sets a setting
+git init -q sub; git -C sub config alias.st "config core.fsmonitor \"$EVIL\""
 ## a bare repository
 free; git -C free config core.bare true; git -C free config alias.st "!$EVIL"
 ## textconv

@@ -39,6 +39,8 @@ _JOBS = _text("jobs that run where the project is pushed")
 _PACKAGE_MANAGER = _text("settings that a package manager follows")
 _PYTHON = _text("a program that Python runs at its start")
 _TESTS = _text("a program that runs with the tests")
+_VERSIONS = _text("which programs a version manager runs in the folder")
+_CARGO = _text("programs that cargo and editors for Rust run")
 _INSTALLED = _text("a program that pip install runs")
 
 AT_LOGIN = _text("runs when you log in, open a terminal, or start a program that reads it")
@@ -48,12 +50,15 @@ AUTO_RUN_KINDS = (
     AutoRunKind(".envrc", _text("sets the environment of every shell in the folder"), waits=True),
     AutoRunKind(".githooks", _text("programs that git runs if configured"), is_folder=True),
     AutoRunKind(".husky", _GIT_PROGRAMS, waits=True, is_folder=True),
-    AutoRunKind(".pre-commit-config.yaml", _GIT_PROGRAMS),
+    AutoRunKind(".pre-commit-config.yaml", _GIT_PROGRAMS, waits=True),
     AutoRunKind(".vscode/tasks.json", _text("tasks that an editor runs"), waits=True),
     AutoRunKind(".vscode/settings.json", _EDITOR_SETTINGS, waits=True),
     AutoRunKind(".vscode/mcp.json", _SERVERS, waits=True),
     AutoRunKind(".vscode", _EDITOR_SETTINGS, in_trust=False, is_folder=True),
-    AutoRunKind(".idea", _EDITOR_SETTINGS, is_folder=True),
+    AutoRunKind(".idea", _EDITOR_SETTINGS, waits=True, is_folder=True),
+    AutoRunKind(".nvim.lua", _EDITOR_SETTINGS, waits=True),
+    AutoRunKind(".exrc", _EDITOR_SETTINGS, waits=True),
+    AutoRunKind(".dir-locals.el", _EDITOR_SETTINGS, waits=True),
     AutoRunKind(".zed", _EDITOR_SETTINGS, waits=True, is_folder=True),
     AutoRunKind(".devcontainer", _text("containers that an editor builds"), is_folder=True),
     AutoRunKind(".github/workflows", _JOBS, is_folder=True),
@@ -68,10 +73,21 @@ AUTO_RUN_KINDS = (
     AutoRunKind(".gemini", _OTHER_AGENT, waits=True, is_folder=True),
     AutoRunKind(".codex", _OTHER_AGENT, waits=True, is_folder=True),
     AutoRunKind(".windsurf", _OTHER_AGENT, waits=True, is_folder=True),
+    AutoRunKind(".opencode", _OTHER_AGENT, waits=True, is_folder=True),
+    AutoRunKind(".kiro", _OTHER_AGENT, waits=True, is_folder=True),
+    AutoRunKind("mise.toml", _VERSIONS, waits=True),
+    AutoRunKind(".mise.toml", _VERSIONS, waits=True),
+    AutoRunKind(".tool-versions", _VERSIONS, in_trust=False, asks=False),
+    AutoRunKind("rust-toolchain.toml", _VERSIONS, in_trust=False, asks=False),
+    AutoRunKind("rust-toolchain", _VERSIONS, in_trust=False, asks=False),
+    AutoRunKind(".cargo/config.toml", _CARGO, waits=True),
+    AutoRunKind(".cargo/config", _CARGO, waits=True),
     AutoRunKind(".direnv", _text("sets the environment of every shell in the folder"), is_folder=True),
     AutoRunKind(".gitattributes", _text("filters of git that files go through"), in_trust=False),
     AutoRunKind(".gitmodules", _text("repositories that git fetches"), in_trust=False),
-    AutoRunKind("lefthook.yml", _GIT_PROGRAMS),
+    AutoRunKind("lefthook.yml", _GIT_PROGRAMS, waits=True),
+    AutoRunKind("lefthook.yaml", _GIT_PROGRAMS, waits=True),
+    AutoRunKind(".lefthook.yml", _GIT_PROGRAMS, waits=True),
     AutoRunKind(".bazelrc", _text("options that bazel follows"), in_trust=False),
     AutoRunKind(".npmrc", _PACKAGE_MANAGER, in_trust=False),
     AutoRunKind(".yarnrc", _PACKAGE_MANAGER, in_trust=False),
@@ -152,7 +168,7 @@ _SWITCHES = frozenset({"0", "1", "false", "no", "off", "on", "true", "yes"})
 _STRATEGIES = frozenset({"mergeoptions", "octopus", "strategy", "twohead"})
 _REMOTE_HELPER = re.compile(r"\s*[\w./+-]+::")
 _ALIAS_PROGRAM = re.compile(
-    r"\s*(?:!|-)|(?:^|\s)(?:-[Ox]|--(?:exec|extcmd|open-files|receive-pack|upload-pack)|foreach\b|run\b)"
+    r"\s*(?:!|-|(?:config|daemon|filter-branch|send-email|web--browse)\b|clone\b.*\s-u)|(?:^|\s)(?:-[Ox]|--(?:exec|extcmd|open-files|receive-pack|upload-pack)|foreach\b|run\b)"
 )
 
 

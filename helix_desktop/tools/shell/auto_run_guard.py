@@ -36,6 +36,7 @@ from helix_desktop.tools.shell.auto_run_kept import (
     Kind,
     OpenState,
 )
+from helix_desktop.tools.shell.folder_tree import FolderTree
 from helix_desktop.tools.shell.git_config import (
     GitSetting,
     InvalidConfig,
@@ -47,7 +48,6 @@ text = TextContext("Tools")
 log = logging.getLogger(__name__)
 
 _FILE_CAP = 16 * 1024 * 1024  # bytes that are read of one file
-_RACY_NS = 100_000_000  # a folder that changed so shortly before it was read may change unseen
 _MAX_ROUNDS = 5
 _MAX_REASON = 300  # characters
 _GIT = ".git"
@@ -74,9 +74,9 @@ _BUILT = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", "s
 class AutoRunGuard:
     """The guard of one workspace, for all its sessions and commands. Everything blocks, in any thread.
 
-    Commands that run at the same time are compared with what was there before the first of them: what one
-    plants is never what another one found. `folder` is where what was taken out is kept, and what a crash
-    must not lose.
+    Commands that run at the same time, also in other processes, are compared with what was there before the
+    first of them: what one plants is never what another one found. What a user decides on meanwhile stays.
+    `folder` is where what was taken out is kept, and what a crash must not lose.
     """
 
     def __init__(self, root: Path, home: Path | None = None, folder: Path | None = None) -> None:
@@ -85,7 +85,7 @@ class AutoRunGuard:
         self._home = Path(os.path.realpath(home or Path.home()))
         self.kept = KeptChanges(folder)
         self._lock = threading.RLock()
-        self._tree = _FolderTree(str(self.root))
+        self._tree = FolderTree(str(self.root))
         self._before: AutoRunState | None = None  # of the commands in the sandbox, of which so many run
         self._confined_count = 0
         self._others: list[AutoRunState] = []  # of the commands outside it
@@ -129,8 +129,10 @@ class AutoRunGuard:
                 self._others.append(self._look())
                 return self._others[-1]
             if self._before is None:
-                before = self._look()
-                self._save(before)
+                with self.kept.exclusive():
+                    running = min(self.kept.open_elsewhere(), key=lambda state: state.at_ns, default=None)
+                    before = self._look() if running is None else running
+                    self._save(before)
                 self._before = before
             self._confined_count += 1
             return self._before
@@ -146,7 +148,8 @@ class AutoRunGuard:
                 self._confined_count -= 1
             else:
                 self._others = [state for state in self._others if state is not before]
-            changes = self._compare(before, takes_out)
+            with self.kept.exclusive():
+                changes = self._compare(before, takes_out)
             unreported, self._unreported = self._unreported, ()
             self._undecided += tuple(change for change in changes if change.kept_id)
             if not self._confined_count:
@@ -158,6 +161,11 @@ class AutoRunGuard:
         """Forget that somebody has to decide on these changes: they have."""
         with self._lock:
             settled = frozenset(kept_ids)
+            for kept_id in settled:
+                with suppress(InvalidInput, OSError):
+                    entry = self.kept.entry(kept_id)
+                    if _same(_read(str(self.root / entry.path)), entry.found):
+                        self.kept.note_settled(kept_id)
             self._undecided = tuple(change for change in self._undecided if change.kept_id not in settled)
             self._unreported = tuple(change for change in self._unreported if change.kept_id not in settled)
             self._try_to_save()
@@ -207,11 +215,7 @@ class AutoRunGuard:
                     ) from error
             # The user's decision holds for commands that still run.
             for state in (*self._others, *([self._before] if self._before is not None else ())):
-                if entry.kind == "other":
-                    state.other[entry.path] = content
-                else:
-                    state.git[entry.path] = (entry.kind, content)
-                state.reported.pop(entry.path, None)
+                _decide(state, entry, content)
             self.settle([kept_id])
 
     def all_kept(self) -> tuple[AutoRunChange, ...]:
@@ -250,6 +254,11 @@ class AutoRunGuard:
             self._save(self._before)
 
     def _compare(self, before: AutoRunState, takes_out: bool) -> list[AutoRunChange]:
+        try:
+            for entry, content in self.kept.decided_since(before.at_ns) if before.at_ns else ():
+                _decide(before, entry, content)
+        except OSError:
+            log.exception("what was decided on meanwhile in %s can't be read", self.root)
         changes: list[AutoRunChange] = []
         now = self._look()
         for _ in range(_MAX_ROUNDS):  # what is taken out may have hidden more
@@ -272,8 +281,8 @@ class AutoRunGuard:
     # What is there
 
     def _look(self) -> AutoRunState:
+        state = AutoRunState(at_ns=time.time_ns())
         folders = self._tree.folders()
-        state = AutoRunState()
         git_folders: dict[str, None] = {}
         tops = [folder for folder, names in folders.items() if _GIT in names]
         tops += [str(parent) for parent in self.root.parents if os.path.lexists(parent / _GIT)]
@@ -290,6 +299,8 @@ class AutoRunGuard:
             self._see_git_folder(state, folder)
         for config in (*(self._home / name for name in _USER_CONFIGS), _SYSTEM_CONFIG):
             configs += [(str(config), folder) for folder in git_folders or (str(self.root),)]
+        for link in self._tree.temporary_links:
+            self._see(state, link, "folder")
         self._follow(state, configs, tops)
         for name in _USER_CONFIGS:
             self._see(state, str(self._home / name), "config")
@@ -544,6 +555,15 @@ class AutoRunGuard:
         return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
 
 
+def _decide(state: AutoRunState, entry: Entry, content: Content) -> None:
+    """Have a state hold what the user decided on after it."""
+    if entry.kind == "other":
+        state.other[entry.path] = content
+    else:
+        state.git[entry.path] = (entry.kind, content)
+    state.reported.pop(entry.path, None)
+
+
 def _effect(path: str) -> TranslatableText:
     kind = auto_run_kind(path)
     return AT_LOGIN if kind is None else kind.effect
@@ -552,59 +572,6 @@ def _effect(path: str) -> TranslatableText:
 def _redacted(change: AutoRunChange, redaction: Redaction) -> AutoRunChange:
     path, reasons = redaction.redact_text(change.path), tuple(map(redaction.redact_text, change.reasons))
     return msgspec.structs.replace(change, path=path, reasons=reasons)
-
-
-class _FolderTree:
-    """The folders of a workspace with their names that matter; a folder is read again if it changed.
-
-    A folder's time of change can't be set by a program, unlike its time of modification.
-    """
-
-    def __init__(self, root: str) -> None:
-        self._root = root
-        self._known: dict[str, tuple[tuple[int, ...], dict[str, bool], tuple[str, ...]]] = {}
-
-    def folders(self) -> dict[str, dict[str, bool]]:
-        """Return all folders with those of their names that matter."""
-        known, found = self._known, dict[str, tuple[tuple[int, ...], dict[str, bool], tuple[str, ...]]]()
-        pending = [self._root]
-        while pending:
-            path = pending.pop()
-            try:
-                status = os.lstat(path)
-                stamp = (status.st_dev, status.st_ino, status.st_ctime_ns, status.st_mtime_ns)
-                before = known.get(path)
-                if before is None or before[0] != stamp:
-                    before = self._read(path, stamp)
-            except OSError:
-                continue
-            found[path] = before
-            pending += before[2]
-        self._known = found
-        return {path: names for path, (_, names, _) in found.items()}
-
-    def _read(
-        self, path: str, stamp: tuple[int, ...]
-    ) -> tuple[tuple[int, ...], dict[str, bool], tuple[str, ...]]:
-        now = time.time_ns()
-        names: dict[str, bool] = {}
-        folders = []
-        with os.scandir(path) as entries:
-            for entry in entries:
-                is_folder = entry.is_dir(follow_symlinks=False)
-                if is_folder:
-                    folders.append(entry.path)
-                folded = entry.name.casefold()
-                if entry.name in _NAMES or folded in WAITING_NAMES:
-                    names[entry.name] = is_folder
-                elif folded == _GIT:  # the same on some disks
-                    names[_GIT] = is_folder
-        if "HEAD" in names and names.get("objects"):  # hundreds, with nothing in them that git runs
-            folders.remove(os.path.join(path, "objects"))
-        return (stamp if now - stamp[2] > _RACY_NS else ()), names, tuple(folders)
-
-
-_NAMES = frozenset({_GIT, "HEAD", "objects", "refs", "commondir"})
 
 
 def _with_data(content: Content, data: bytes) -> Content:

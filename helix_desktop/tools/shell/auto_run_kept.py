@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +38,8 @@ MAX_KEPT_BYTES = 256 * 1024 * 1024
 _OPEN, _DAMAGED = "open-", "damaged-"
 _KEPT_ID = re.compile("[0-9a-f]{16}")
 _ENTRY, _CONTENT, _WITHOUT, _FOUND = "entry.json", "content", "without", "found"
+_SETTLED = "settled"
+_CLOCK_NS = 20_000_000  # by which the time of a file may lie before that of the clock
 
 Kind = Literal["config", "hook", "pointer", "commondir", "todo", "strategy", "folder", "other"]
 _Form = Literal["", "file", "link", "special"]
@@ -80,6 +82,8 @@ class AutoRunState(msgspec.Struct):
     """Git folders with the folder that each belongs to."""
     reported: dict[str, Content] = {}
     """What has changed since, and a command has reported."""
+    at_ns: int = 0
+    """When it was so, in nanoseconds since 1970."""
 
 
 class OpenState(msgspec.Struct, frozen=True):
@@ -162,6 +166,28 @@ class KeptChanges:
         """Note what became of a change last. Raises OSError."""
         (self.folder / kept_id / _FOUND).write_bytes(b"1" if found else b"0")
 
+    def note_settled(self, kept_id: str) -> None:
+        """Note that a change stays where a command left it, on the user's word. Raises OSError."""
+        (self.folder / kept_id / _SETTLED).touch()
+
+    def decided_since(self, at_ns: int) -> list[tuple[Entry, Content]]:
+        """Return what was decided on since a time, by any process, with what stands there on its word.
+
+        The oldest decision first. Raises OSError.
+        """
+        decided = []
+        for folder in self._folders():
+            for name in (_FOUND, _SETTLED):
+                note = folder / name
+                with suppress(FileNotFoundError, InvalidInput):
+                    noted_ns = note.stat().st_mtime_ns
+                    if noted_ns >= at_ns - _CLOCK_NS:
+                        entry = self.entry(folder.name)
+                        is_found = name == _SETTLED or note.read_bytes() == b"1"
+                        decided.append((noted_ns, entry, entry.found if is_found else entry.without))
+        decided.sort(key=lambda decision: decision[0])
+        return [(entry, content) for _, entry, content in decided]
+
     def outcomes(self, kept_ids: Iterable[str]) -> dict[str, bool]:
         """Return which changes were put back last (True), or taken out again (False), by their ids."""
         noted = {}
@@ -170,7 +196,31 @@ class KeptChanges:
                 noted[kept_id] = (self.folder / kept_id / _FOUND).read_bytes() == b"1"
         return noted
 
-    # What a crash must not lose
+    # What a crash must not lose, and other processes have to know
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Have no other process begin or end a command inside, where the disk has locks; blocks."""
+        held = -1
+        try:
+            if self._survives and sys.platform != "win32":
+                with suppress(OSError):
+                    self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    held = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+                    fcntl.flock(held, fcntl.LOCK_EX)
+            yield
+        finally:
+            if held >= 0:
+                os.close(held)
+
+    def open_elsewhere(self) -> Iterator[AutoRunState]:
+        """Yield what the commands that run in other processes are compared with. Raises OSError."""
+        for path, file in self._others():
+            if not _lock(file):
+                with suppress(msgspec.MsgspecError), os.fdopen(os.dup(file), "rb") as stream:
+                    state = msgspec.msgpack.decode(stream.read(), type=OpenState)
+                    if state.before is not None and path.exists():
+                        yield state.before
 
     def save_open(self, state: OpenState) -> None:
         """Have this on disk, instead of what was there before. Raises OSError: then that is there still."""
@@ -206,6 +256,21 @@ class KeptChanges:
 
         What the caller has to keep of it, it saves before. Raises OSError.
         """
+        for path, file in self._others():
+            if not _lock(file) or not path.exists():
+                continue
+            try:
+                with os.fdopen(os.dup(file), "rb") as stream:
+                    state = msgspec.msgpack.decode(stream.read(), type=OpenState)
+            except msgspec.MsgspecError:
+                log.exception("%s can't be read", path)
+                path.rename(path.with_name(f"{_DAMAGED}{path.name}"))
+                continue
+            yield state
+            path.unlink(missing_ok=True)
+
+    def _others(self) -> Iterator[tuple[Path, int]]:
+        """Yield the files of other processes, each open while the caller looks at it. Raises OSError."""
         if not self._survives or not self.folder.is_dir():
             return
         for path in sorted(self.folder.glob(f"{_OPEN}*")):
@@ -216,17 +281,7 @@ class KeptChanges:
             except FileNotFoundError:  # its process has gone on meanwhile
                 continue
             try:
-                if not _lock(file) or not path.exists():
-                    continue
-                try:
-                    with os.fdopen(os.dup(file), "rb") as stream:
-                        state = msgspec.msgpack.decode(stream.read(), type=OpenState)
-                except msgspec.MsgspecError:
-                    log.exception("%s can't be read", path)
-                    path.rename(path.with_name(f"{_DAMAGED}{path.name}"))
-                    continue
-                yield state
-                path.unlink(missing_ok=True)
+                yield path, file
             finally:
                 os.close(file)
 

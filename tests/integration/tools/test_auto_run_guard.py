@@ -21,13 +21,11 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.auto_run_kept import AutoRunState
 from helix_desktop.tools.shell.sandbox import Sandbox
-from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
-from helix_desktop.tools.shell.sandbox_landlock import find_landlock
 from tests.support.planting_process import kill_hard, start_planting
+from tests.support.sandbox_rig import SANDBOXES
 from tests.support.tool_rig import make_call, make_tools
 
-SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=b@c", "-c", "protocol.file.allow=always")
@@ -385,6 +383,17 @@ async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_worksp
     assert not (home / ".profile").exists()
 
 
+async def test_a_link_to_what_only_commands_write_is_taken_out(any_rig: GuardRig) -> None:
+    """The temporary folder of commands is no place of the workspace: nobody looks at what git finds there."""
+    script = (
+        "evil_repository $TMPDIR/evil; at=$(awk '$5 == \"/tmp\" {print $4}' /proc/self/mountinfo | tail -1); "
+        'case $TMPDIR in /tmp) ln -s "$at/evil" sub;; *) ln -s $TMPDIR/evil sub;; esac'
+    )
+    (change,) = (await any_rig.run(script)).auto_run
+    assert (change.path, change.outcome) == ("sub", "removed")
+    assert "sub" not in os.listdir(any_rig.root)
+
+
 async def test_what_is_not_sandboxed_is_named_only(guard_rig: GuardRig) -> None:
     """The user allowed a command that may do anything: `pre-commit install` does what it is for."""
     tools = make_tools(guard_rig.root, guard=guard_rig.guard)
@@ -454,6 +463,43 @@ class _Running:
     async def end(self) -> ToolResult:
         await asyncio.to_thread(self._pipe.write_text, "go")
         return await self._task
+
+
+@pytest.mark.parametrize("is_same", [True, False], ids=["one process", "two processes"])
+async def test_what_the_user_allowed_elsewhere_meanwhile_stays(guard_rig: GuardRig, is_same: bool) -> None:
+    """While a command runs in the sandbox, the user allows a hook, and restores another one."""
+    guard, hooks = guard_rig.guard, guard_rig.root / ".git/hooks"
+    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    running = guard.begin()
+    for name, takes_out in (("pre-commit", False), ("pre-push", True)):
+        before = other.begin(takes_out)
+        (hooks / name).write_text("#!/bin/sh\n")
+        (hooks / name).chmod(0o755)
+        (change,) = other.end(before, takes_out)
+        if takes_out:
+            assert not (hooks / name).exists()
+            other.put(change.kept_id, found=True)
+        other.settle([change.kept_id])
+    (hooks / "post-commit").write_text("#!/bin/sh\n")
+    (hooks / "post-commit").chmod(0o755)
+    (change,) = guard.end(running)
+    assert (change.path, change.outcome) == (".git/hooks/post-commit", "removed")
+    assert (hooks / "pre-commit").exists()
+    assert (hooks / "pre-push").exists()
+
+
+async def test_what_a_command_of_another_process_planted_is_never_what_one_found(guard_rig: GuardRig) -> None:
+    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    hook = guard_rig.root / ".git/hooks/pre-commit"
+    first = guard_rig.guard.begin()
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    second = other.begin()
+    assert [change.outcome for change in guard_rig.guard.end(first)] == ["removed"]
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    assert [change.outcome for change in other.end(second)] == ["removed"]
+    assert not hook.exists()
 
 
 async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard_rig: GuardRig) -> None:

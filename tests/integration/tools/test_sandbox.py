@@ -8,52 +8,28 @@ import secrets
 import shutil
 import socket
 import subprocess
-import sys
-import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.permissions.home_folder import home_names
-from helix_desktop.domain.tools import STOPPED, ApprovalRequest, ToolResult
+from helix_desktop.domain.tools import STOPPED, ApprovalRequest
 from helix_desktop.tools.git.program import GitProgram
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.landlock_syscalls import abi_version
-from helix_desktop.tools.shell.sandbox import Sandbox, SandboxScope, confines
-from helix_desktop.tools.shell.sandbox_bwrap import NAMESPACE_OPTIONS, Bubblewrap, find_bwrap
+from helix_desktop.tools.shell.sandbox import SandboxScope, confines
+from helix_desktop.tools.shell.sandbox_bwrap import NAMESPACE_OPTIONS, Bubblewrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
-from helix_desktop.tools.shell.sandbox_landlock import find_landlock, readable_paths
+from helix_desktop.tools.shell.sandbox_landlock import readable_paths
 from helix_desktop.tools.shell.sandbox_network import find_network_program
 from helix_desktop.tools.shell.scratch import temporary_base
 from tests.support.output_recorder import OutputRecorder
 from tests.support.processes import UNIQUE_SLEEP_S, wait_for_exit
+from tests.support.sandbox_rig import SANDBOXES, SandboxRig, write_file
 from tests.support.tool_rig import make_call, make_tools
 
-SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sandboxes are for POSIX systems")
-
-
-def _outside_tmp() -> Path:
-    """A folder that can be written and does not lie in `/tmp`, as a home may that was made for one run."""
-    for folder in (Path.home(), Path(__file__).parents[3], Path("/opt"), Path("/srv")):
-        real = Path(os.path.realpath(folder))
-        if not real.is_relative_to("/tmp") and os.access(real, os.W_OK):
-            return real
-    pytest.skip("no folder outside /tmp can be written")
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """A user's home with secrets; outside `/tmp`, which no command sees."""
-    path = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=_outside_tmp()))
-    for name in (".ssh/id_ed25519", ".netrc", "data/settings.toml", "notes.txt", "work/a.txt"):
-        (path / name).parent.mkdir(exist_ok=True)
-        (path / name).write_text(f"in {name}\n")
-    yield path
-    shutil.rmtree(path)
 
 
 class _ThreadRecorder(SandboxProvider):
@@ -64,48 +40,6 @@ class _ThreadRecorder(SandboxProvider):
     def scope_for(self, root: Path, scratch: Path, private: Path | None = None) -> SandboxScope:
         self.threads |= {threading.current_thread()}
         return super().scope_for(root, scratch, private)
-
-
-class SandboxRig:
-    """A workspace in a home, its tools, and one sandbox to run commands in."""
-
-    def __init__(self, home: Path, sandbox: Sandbox) -> None:
-        self.home, self.root, self.sandbox, self.grants = home, home / "work", sandbox, ToolGrants()
-        self.sandboxes = SandboxProvider(lambda: sandbox, home, (home / "data",))
-        self.box = self.tools(self.root)
-
-    def tools(self, root: Path) -> ToolRegistry:
-        """The tools of a workspace in this home."""
-        environ = {**os.environ, "HOME": str(self.home)}
-        return make_tools(
-            root, sandbox_provider=self.sandboxes, current_grants=lambda: self.grants, environ=environ
-        )
-
-    async def run(self, command: str, **more: object) -> ToolResult:
-        """Run a command."""
-        return await self.box.run(make_call("run_command", command=command, **more))
-
-    async def text(self, command: str, **more: object) -> str:
-        """Return a command's output below the first line."""
-        return (await self.run(command, **more)).content.decode().partition("\n")[2]
-
-
-@pytest.fixture(params=["bubblewrap", "landlock"])
-def sandbox_rig(request: pytest.FixtureRequest, home: Path) -> SandboxRig:
-    """A workspace whose commands run in one kind of sandbox."""
-    sandbox = SANDBOXES[request.param]
-    if sandbox is None:
-        pytest.skip(f"{request.param} does not work here")
-    return SandboxRig(home, sandbox)
-
-
-@pytest.fixture
-def bubblewrap_rig(home: Path) -> SandboxRig:
-    """A workspace whose commands run in bubblewrap."""
-    sandbox = SANDBOXES["bubblewrap"]
-    if sandbox is None:
-        pytest.skip("bubblewrap does not work here")
-    return SandboxRig(home, sandbox)
 
 
 async def test_only_the_workspace_is_writable(sandbox_rig: SandboxRig) -> None:
@@ -409,271 +343,6 @@ def test_readable_folders_contain_no_hidden_one(home: Path) -> None:
 
 
 _SOCKET_SCOPE_ABI = 6
-KEY_PLACES = (
-    ".bashrc", ".zshrc", ".profile", ".env", ".envrc", ".netrc", ".wgetrc", ".curlrc", ".npmrc", ".pypirc",
-    ".yarnrc.yml", ".git-credentials", ".config/git/credentials", ".config/gh/hosts.yml", ".ssh/id_rsa",
-    ".config/glab-cli/config.yml", ".config/github-copilot/apps.json", ".gemini/oauth_creds.json",
-    ".local/share/opencode/auth.json", ".config/opencode/opencode.json", ".claude/settings.json",
-    ".claude.json", ".codex/auth.json", ".cursor/mcp.json", ".config/containers/auth.json",
-    ".docker/config.json", ".kube/config", ".aws/credentials", ".azure/msal_token_cache.json",
-    ".config/gcloud/access_tokens.db", ".cargo/credentials.toml", ".cargo/credentials", ".m2/settings.xml",
-    ".gradle/gradle.properties", ".config/pip/pip.conf", ".cache/huggingface/token", ".terraformrc",
-    ".terraform.d/credentials.tfrc.json", ".vault-token", ".pgpass", ".my.cnf", ".gnupg/secring.gpg",
-    ".local/share/keyrings/login.keyring", ".mozilla/firefox/logins.json", ".config/rclone/rclone.conf",
-    ".bash_history", ".rye/credentials", ".local/share/uv/credentials/credentials.toml", ".config/unheard-of",
-    ".unheard-of/token", "Documents/passwords.txt", "keys.txt", ".cache/unheard-of/token",
-    ".local/share/unheard-of/auth.json", ".julia/servers/a/auth.toml", ".pub-cache/credentials.json",
-    ".composer/auth.json", ".platformio/appstate.json", ".conan2/credentials.json", ".hex/hex.config",
-)  # fmt: skip
-
-
-def _write(home: Path, name: str, text: str) -> Path:
-    path = home / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
-
-async def test_no_place_with_keys_in_the_home_can_be_read(sandbox_rig: SandboxRig) -> None:
-    home = sandbox_rig.home
-    for name in KEY_PLACES:
-        _write(home, name, "key-4711\n")
-    listed = "\n".join(f"cat '{home}/{name}'" for name in KEY_PLACES)
-    text = await sandbox_rig.text(
-        f"{listed}\ncat ~/.bashrc; grep -rs 4711 {home} --exclude-dir=work; echo end"
-    )
-    assert "key-4711" not in text
-    assert text.endswith("end\n")
-
-
-async def test_keys_stay_hidden_where_the_workspace_is_the_home(sandbox_rig: SandboxRig) -> None:
-    home = sandbox_rig.home
-    dotted = tuple(name for name in KEY_PLACES if name.startswith("."))
-    for name in dotted:
-        _write(home, name, "key-4711\n")
-    _write(home, ".gitconfig", "[user]\n\tname = Ann\n[github]\n\ttoken = key-4711\n")
-    sandbox_rig.box = sandbox_rig.tools(home)
-    listed = "\n".join(f"cat '{name}'" for name in (*dotted, ".gitconfig"))
-    moved = (
-        "mv .ssh/id_rsa .netrc work; ln .netrc work/key; mv .ssh .now; ln -s .netrc k; cat .now/* work/* k"
-    )
-    text = await sandbox_rig.text(f"{listed}\ngrep -rs 4711 .; {moved}; cat notes.txt; echo new > made.txt")
-    assert "key-4711" not in text
-    assert "in notes.txt" in text
-    assert "4711" not in await sandbox_rig.text("grep -rs 4711 .; echo end")
-    assert await sandbox_rig.text("cat made.txt; cd work; mkdir new; echo 1 > new/a; cat new/a") == "new\n1\n"
-    assert (home / ".netrc").read_text() == "key-4711\n"
-
-
-async def test_a_checkout_that_is_the_home_stays_whole_but_for_known_keys(bubblewrap_rig: SandboxRig) -> None:
-    home = bubblewrap_rig.home
-    for name in (".vimrc", ".ssh/id_rsa", ".gemini/oauth_creds.json"):
-        _write(home, name, "mine-4711\n")
-    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(home)], check=True)
-    bubblewrap_rig.box = bubblewrap_rig.tools(home)
-    assert "mine-4711" in await bubblewrap_rig.text("cat .vimrc")
-    assert "mine-4711" not in await bubblewrap_rig.text("cat .ssh/id_rsa .gemini/oauth_creds.json")
-
-
-async def test_sockets_in_the_home_are_out_of_reach(sandbox_rig: SandboxRig) -> None:
-    path = sandbox_rig.home / ".agent.sock"
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(path))
-        server.listen()
-        code = f"import socket; socket.socket(socket.AF_UNIX).connect({str(path)!r}); print('rea' + 'ched')"
-        for network in (False, True)[: 1 + (sandbox_rig.sandbox.network_reach != "programs")]:
-            text = await sandbox_rig.text(f'python3 -c "{code}"', network=network)
-            assert "reached" not in text
-            assert "Error" in text
-
-
-async def test_what_is_written_to_the_home_goes_to_a_copy(bubblewrap_rig: SandboxRig) -> None:
-    """It is there for later commands of the workspace; not for others, and never in the home."""
-    home = bubblewrap_rig.home
-    _write(home, ".cargo/registry/a", "crate\n")
-    before = sorted(home.rglob("*"))
-    made = "mkdir -p ~/.cache/tool ~/.cargo/new && echo kept > ~/.cache/tool/a && echo lock > ~/.cargo/.lock"
-    assert (await bubblewrap_rig.run(f"HOME={home}; {made}")).ok
-    assert await bubblewrap_rig.text(f"cat {home}/.cache/tool/a {home}/.cargo/.lock") == "kept\nlock\n"
-    assert await bubblewrap_rig.text(f"cat {home}/.cargo/registry/a") == "crate\n"
-    assert sorted(home.rglob("*")) == before
-    other = home / "other"
-    other.mkdir()
-    result = await bubblewrap_rig.tools(other).run(
-        make_call("run_command", command=f"cat {home}/.cache/tool/a")
-    )
-    assert not result.ok
-
-
-async def test_a_link_in_the_copy_leads_no_mount_out_of_it(bubblewrap_rig: SandboxRig) -> None:
-    home = bubblewrap_rig.home
-    outside = home / "outside"
-    outside.mkdir()
-    for target in (f"/oldroot{outside}", str(outside)):
-        await bubblewrap_rig.run(f"rm -rf {home}/.cargo {home}/.gitconfig; ln -s {target} {home}/.cargo")
-        await bubblewrap_rig.run(f"ln -sf {target}/made {home}/.gitconfig; ln -sf {target} {home}/.npm")
-        _write(home, ".cargo/registry/a", "crate\n")
-        _write(home, ".npm/_cacache/a", "package\n")
-        _write(home, ".gitconfig", "[user]\n\tname = Ann\n")
-        assert await bubblewrap_rig.text(
-            f"cat {home}/.cargo/registry/a; git config -f {home}/.gitconfig user.name"
-        ) == ("crate\nAnn\n")
-        moved = f"mv {home}/.cargo {home}/x || rm -rf {home}/.cargo; ln -s {target} {home}/.cargo"
-        await bubblewrap_rig.run(moved)
-        assert await bubblewrap_rig.text(f"cat {home}/.cargo/registry/a") == "crate\n"
-        shutil.rmtree(home / ".cargo")
-        shutil.rmtree(home / ".npm")
-    assert list(outside.iterdir()) == []
-
-
-async def test_a_hidden_file_is_named_where_a_command_fails(sandbox_rig: SandboxRig) -> None:
-    home = sandbox_rig.home
-    name = f"(hidden by the sandbox: {home}/notes.txt; "
-    assert name in await sandbox_rig.text(f"cat {home}/notes.txt")
-    assert name in await sandbox_rig.text("cat ../notes.txt")
-    assert "hidden by" not in await sandbox_rig.text(f"cat {home}/not-there.txt")
-    assert "hidden by" not in await sandbox_rig.text("cat no.txt; echo /etc/passwd; false")
-    assert "hidden by" not in await sandbox_rig.text(f"cat {home}/notes.txt || true")
-
-
-async def test_programs_of_version_managers_run(sandbox_rig: SandboxRig) -> None:
-    """By stand-ins at the places of pyenv, nvm, rustup, pipx, and others; links are followed."""
-    home = sandbox_rig.home
-    programs = (
-        ".pyenv/versions/3.12/bin/tool", ".nvm/versions/node/v20/bin/tool", ".cargo/bin/tool",
-        ".rustup/toolchains/stable/bin/tool", ".local/bin/tool", "go/bin/tool", ".bun/bin/tool",
-        ".sdkman/candidates/java/17/bin/tool", "miniconda3/envs/a/bin/tool", ".asdf/shims/tool",
-        ".local/share/mise/installs/node/20/bin/tool", ".volta/bin/tool",
-        ".local/share/pipx/venvs/a/bin/tool",
-    )  # fmt: skip
-    for name in programs:
-        _write(home, name, "#!/bin/sh\necho ran $0\n").chmod(0o755)
-    _write(home, "elsewhere/pyenv/versions/3.11/bin/tool", "#!/bin/sh\necho ran $0\n").chmod(0o755)
-    (home / ".rbenv").symlink_to(home / "elsewhere/pyenv")
-    linked = f"{home}/.rbenv/versions/3.11/bin/tool"
-    if sandbox_rig.sandbox.kind == "landlock":  # a link itself is followed by the kernel
-        linked = f"{home}/elsewhere/pyenv/versions/3.11/bin/tool"
-    for path in (*(f"{home}/{name}" for name in programs), linked):
-        assert await sandbox_rig.text(path) == f"ran {path}\n"
-
-
-async def test_programs_of_the_path_run_with_their_installation(sandbox_rig: SandboxRig) -> None:
-    home = sandbox_rig.home
-    _write(home, "tools/app/bin/tool", "#!/bin/sh\ncat $(dirname $0)/../lib/words\n").chmod(0o755)
-    _write(home, "tools/app/lib/words", "from its lib\n")
-    _write(home, "opt/node/bin/linked", "#!/bin/sh\necho linked\n").chmod(0o755)
-    _write(home, "opt/node/lib/x", "")
-    (home / "bin").mkdir()
-    (home / "bin/linked").symlink_to(home / "opt/node/bin/linked")
-    environ = {**os.environ, "PATH": f"{home}/tools/app/bin:{home}/bin:{os.environ['PATH']}"}
-    sandboxes = SandboxProvider(lambda: sandbox_rig.sandbox, home, environ=environ)
-    box = make_tools(sandbox_rig.root, sandbox_provider=sandboxes, environ=environ)
-    result = await box.run(make_call("run_command", command="tool && linked"))
-    assert result.content.decode().endswith("from its lib\nlinked\n")
-    assert not (await box.run(make_call("run_command", command=f"cat {home}/notes.txt"))).ok
-
-
-async def test_a_commit_has_the_name_of_the_users_configuration(bubblewrap_rig: SandboxRig) -> None:
-    """Lines with keys are left out, also of files that it includes."""
-    home = bubblewrap_rig.home
-    config = "[include]\n\tpath = ~/.config/me.inc\n[github]\n\tuser = ann\n\ttoken = key-4711\n"
-    extra = '[url "https://ann:key-4711@example.org/"]\n\tinsteadOf = x\n[alias]\n\tst = status\n'
-    _write(home, ".gitconfig", config + extra)
-    _write(home, ".config/me.inc", "[user]\n\tname = Ann Author\n\temail = ann@example.org\n")
-    text = await bubblewrap_rig.text(
-        "git init -q . && git add -A && git commit -qm one && git log -1 --format=%an && cat ~/.gitconfig"
-    )
-    assert "Ann Author" in text
-    assert "st = status" in text
-    assert "key-4711" not in text
-
-
-async def test_an_environment_outside_the_workspace_can_be_used(sandbox_rig: SandboxRig) -> None:
-    home = sandbox_rig.home
-    await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-m", "venv", "--without-pip", str(home / "venvs/app")], check=True
-    )
-    _write(sandbox_rig.root, "test_a.py", "print('passed')\n")
-    assert "passed" in await sandbox_rig.text(f". {home}/venvs/app/bin/activate && python test_a.py")
-
-
-async def test_projects_that_this_one_builds_with_are_seen_without_their_keys(
-    sandbox_rig: SandboxRig,
-) -> None:
-    home, root = sandbox_rig.home, sandbox_rig.root
-    _write(home, "lib/Cargo.toml", "[package]\n")
-    _write(home, "lib/src/lib.rs", "words\n")
-    _write(home, "lib/.env", "key-4711\n")
-    _write(home, ".config/tool/package.json", "key-4711\n")
-    _write(home, "private/words", "key-4711\n")
-    _write(root, "Cargo.toml", '[dependencies]\nlib = { path = "../lib" }\n')
-    _write(root, "package.json", '{"dependencies": {"a": "file:../.config/tool", "b": "file:../private"}}')
-    (root / "link").symlink_to(home / ".config/tool")
-    assert await sandbox_rig.text("cat ../lib/src/lib.rs") == "words\n"
-    text = await sandbox_rig.text(
-        "cat ../lib/.env ../.config/tool/package.json ../private/words link/*; echo end"
-    )
-    assert "key-4711" not in text
-
-
-async def test_no_link_or_file_of_the_workspace_shows_more_of_the_home(bubblewrap_rig: SandboxRig) -> None:
-    """As a confined command may leave them: an interpreter, a git folder, a package, a link."""
-    home, root = bubblewrap_rig.home, bubblewrap_rig.root
-    keys = (".local/share/tool/auth.json", ".cfg/objects/key", "Documents/key", "other/key", ".tool/key")
-    for name in keys:
-        _write(home, name, "key-4711\n")
-    for name in (
-        ".local/lib/python3.11/x",
-        "Documents/lib/python3.11/x",
-        ".local/bin/tool",
-        "Documents/bin/tool",
-    ):
-        _write(home, name, "")
-    _write(home, ".cfg/HEAD", "ref: refs/heads/main\n")
-    _write(home, ".tool/package.json", "{}")
-    _write(root, ".git", f"gitdir: {home}/.cfg\n")
-    _write(root, "package.json", '{"a": "file:../other", "b": "file:../.tool", "c": "file:../Documents"}')
-    (root / "link").symlink_to(home / ".tool")
-    for number, target in enumerate((".local/bin/tool", "Documents/bin/tool")):
-        _write(root, f"{('.venv', 'venv')[number]}/pyvenv.cfg", "")
-        python = root / ("venv" if number else ".venv") / "bin/python"
-        python.parent.mkdir()
-        python.symlink_to(home / target)
-    text = await bubblewrap_rig.text("\n".join(f"cat {home}/{name}" for name in keys))
-    assert "key-4711" not in text
-
-
-async def test_a_part_of_a_checkout_and_a_worktree_know_their_repository(sandbox_rig: SandboxRig) -> None:
-    home, root = sandbox_rig.home, sandbox_rig.root
-    part = home / "mono/part"
-
-    def prepare() -> None:
-        git = ("git", "-c", "user.name=a", "-c", "user.email=b@c", "-C", str(home / "mono"))
-        part.mkdir(parents=True)
-        subprocess.run(["git", "init", "-q", str(home / "mono")], check=True)
-        subprocess.run([*git, "commit", "-qm", "one", "--allow-empty"], check=True)
-        subprocess.run([*git, "worktree", "add", "-q", str(root / "tree")], check=True)
-        shutil.move(root / "tree", home / "tree")
-        subprocess.run(
-            ["git", "-C", str(home / "mono"), "worktree", "repair", str(home / "tree")], check=True
-        )
-
-    await asyncio.to_thread(prepare)
-    for folder in (part, home / "tree"):
-        box = sandbox_rig.tools(folder)
-        result = await box.run(make_call("run_command", command="git log --format=%s"))
-        assert result.content.decode().endswith("\none\n"), result.content
-
-
-async def test_the_users_list_decides_what_is_seen(sandbox_rig: SandboxRig) -> None:
-    home = sandbox_rig.home
-    _write(home, ".pyenv/version", "3.12\n")
-    names = home_names(("~/.tool", "../..", "/etc", ""), (".pyenv",))
-    _write(home, ".tool/words", "seen\n")
-    sandboxes = SandboxProvider(lambda: sandbox_rig.sandbox, home, home_names=lambda: names, environ={})
-    box = make_tools(sandbox_rig.root, sandbox_provider=sandboxes)
-    assert (await box.run(make_call("run_command", command=f"cat {home}/.tool/words"))).ok
-    assert not (await box.run(make_call("run_command", command=f"cat {home}/.pyenv/version"))).ok
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root could write them")
@@ -684,7 +353,7 @@ async def test_root_changes_nothing_of_the_machine(sandbox_rig: SandboxRig) -> N
         "import sys\nfor name in sys.argv[1:]:\n  try:\n    open(name, 'r+b', 0).close()\n"
         "    print('opened', name)\n  except OSError: pass\n"
     )
-    _write(sandbox_rig.root, "open.py", code)
+    write_file(sandbox_rig.root, "open.py", code)
     assert "opened" not in await sandbox_rig.text(f"python3 open.py {' '.join(_MACHINE_FILES)}")
     await sandbox_rig.run("echo '|/bin/evil' > /proc/sys/kernel/core_pattern")
     undo = (
@@ -743,12 +412,12 @@ async def test_no_socket_without_a_path_leads_out_with_network(sandbox_rig: Sand
         server.bind(f"\0{name}")
         server.listen()
         code = f"import socket; socket.socket(socket.AF_UNIX).connect('\\0{name}'); print('rea' + 'ched')"
-        _write(sandbox_rig.root, "connect.py", code)
+        write_file(sandbox_rig.root, "connect.py", code)
         text = await sandbox_rig.text("python3 connect.py", network=True)
         assert "reached" not in text
         assert "Error" in text
     own = f"import socket; s = socket.socket(socket.AF_UNIX); s.bind('\\0{name}'); s.listen()\n"
-    _write(sandbox_rig.root, "own.py", own + code)
+    write_file(sandbox_rig.root, "own.py", own + code)
     assert "reached" in await sandbox_rig.text("python3 own.py", network=True), "its own it reaches"
 
 
@@ -775,14 +444,14 @@ async def test_a_network_of_its_own_has_no_socket_of_others(own_network_rig: San
         display.listen()
         for file_name, line in tries.items():
             code = line.replace("PORT", str(local_server.getsockname()[1]))
-            _write(own_network_rig.root, file_name, f"import socket\n{code}\nprint('rea' + 'ched')\n")
+            write_file(own_network_rig.root, file_name, f"import socket\n{code}\nprint('rea' + 'ched')\n")
             text = await own_network_rig.text(f"python3 {file_name}", network=True)
             assert "reached" not in text
             assert "Error" in text
 
 
 async def test_a_network_of_its_own_has_servers_of_the_command(own_network_rig: SandboxRig) -> None:
-    _write(
+    write_file(
         own_network_rig.root,
         "serve.py",
         "import socket, threading\n"

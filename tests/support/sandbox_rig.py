@@ -1,0 +1,60 @@
+"""A workspace in a home of its own whose commands run in a sandbox that works here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.tools import ToolResult
+from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.shell.sandbox import Sandbox
+from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.sandbox_landlock import find_landlock
+from tests.support.tool_rig import make_call, make_tools
+
+SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
+
+
+def outside_tmp() -> Path:
+    """A folder that can be written and does not lie in `/tmp`, as a home may that was made for one run."""
+    for folder in (Path.home(), Path(__file__).parents[3], Path("/opt"), Path("/srv")):
+        real = Path(os.path.realpath(folder))
+        if not real.is_relative_to("/tmp") and os.access(real, os.W_OK):
+            return real
+    pytest.skip("no folder outside /tmp can be written")
+
+
+class SandboxRig:
+    """A workspace in a home, its tools, and one sandbox to run commands in."""
+
+    def __init__(self, home: Path, sandbox: Sandbox) -> None:
+        self.home, self.root, self.sandbox, self.grants = home, home / "work", sandbox, ToolGrants()
+        self.sandboxes = SandboxProvider(lambda: sandbox, home, (home / "data",))
+        self.box = self.tools(self.root)
+
+    def tools(self, root: Path) -> ToolRegistry:
+        """The tools of a workspace in this home."""
+        environ = {**os.environ, "HOME": str(self.home)}
+        return make_tools(
+            root, sandbox_provider=self.sandboxes, current_grants=lambda: self.grants, environ=environ
+        )
+
+    async def run(self, command: str, **more: object) -> ToolResult:
+        """Run a command."""
+        return await self.box.run(make_call("run_command", command=command, **more))
+
+    async def text(self, command: str, **more: object) -> str:
+        """Return a command's output below the first line."""
+        return (await self.run(command, **more)).content.decode().partition("\n")[2]
+
+
+def write_file(home: Path, name: str, text: str) -> Path:
+    """Write a file of a home, with its folders."""
+    path = home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
