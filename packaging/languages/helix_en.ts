@@ -15851,6 +15851,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/providers/retry.py" />
+            <source>more than {number} days</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/model_spec.py" />
             <source>the longest output of the model</source>
             <translation type="unfinished" />
@@ -15883,6 +15888,16 @@
         <message>
             <location filename="../../helix_desktop/domain/request_extras.py" />
             <source>{name} isn't a header name: use letters, digits and hyphens.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/retry.py" />
+            <source>{number} days</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/retry.py" />
+            <source>{number} h</source>
             <translation type="unfinished" />
         </message>
         <message>
