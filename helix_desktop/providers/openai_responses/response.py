@@ -133,9 +133,9 @@ class ResponsesAssembler:
         """Return the item of an event; without an index that of its id, or the newest one."""
         index = as_integer(chunk.get("output_index"))
         item_id = chunk.get("item_id") or get_object(chunk, "item").get("id")
-        if index is None:
-            begins = chunk.get("type") == "response.output_item.added"
-            index = None if begins else self._index_by_id.get(str(item_id))
+        begins = chunk.get("type") == "response.output_item.added"
+        if index is None and not begins:
+            index = self._index_by_id.get(str(item_id))
         if index is None:
             index = len(self._items) if begins or not self._items else max(self._items)
         if item_id:
