@@ -12069,6 +12069,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>A version of the protocol that isn't known</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Above the threshold, the context is compacted again after an undo. Session → Hold compaction keeps it as it is while it fits, until you resume.</source>
             <translation type="unfinished" />
@@ -12571,6 +12576,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
             <source>The model gets an error for it; the other calls run.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_edge_cases.py" />
+            <source>The nearest known version is spoken.</source>
             <translation type="unfinished" />
         </message>
         <message>
