@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -69,6 +70,8 @@ def call_target(arguments: str) -> str:
     """
     args = decode_arguments(arguments)
     if isinstance(args, dict):
+        if path := _first_text(args, _PATH_KEYS):
+            return ellipsize(escape_undecodable(path[: _CAP * 4]), _CAP)
         text = _target_of(args) or next((value for value in args.values() if isinstance(value, str)), "")
         text = text or ", ".join(dict.fromkeys(filter(None, map(_target_of, _parts(args)))))
     else:
@@ -90,10 +93,11 @@ def mcp_call_target(arguments: str) -> str:
 
 
 def _target_of(args: dict[str, Any]) -> str:
-    key = next((key for key in _TARGET_KEYS if isinstance(args.get(key), str) and args[key]), "")
-    if key in _PATH_KEYS:
-        return escape_undecodable(args[key][: _CAP * 4])
-    return str(args.get(key, ""))
+    return escape_undecodable(_first_text(args, _PATH_KEYS)) or _first_text(args, _TARGET_KEYS)
+
+
+def _first_text(args: dict[str, Any], names: Iterable[str]) -> str:
+    return next((args[name] for name in names if isinstance(args.get(name), str) and args[name]), "")
 
 
 def _parts(args: dict[str, Any]) -> list[dict[str, Any]]:

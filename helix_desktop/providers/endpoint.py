@@ -282,7 +282,7 @@ class Endpoint:
                 if message and status_name
                 else message or verbatim(status_name) or error.what
             )
-            return TransientError(reason, error, retry_after_s(headers, now_s))
+            return TransientError(reason, error, retry_after_s(headers, now_s, body))
         return self._refused_error(status, message, headers, model, is_streamed=is_streamed)
 
     def _overflow_error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -119,6 +120,7 @@ _STATUS_OF: dict[str, int] = {
 }
 """The HTTP status for an error's type or code inside a stream (Anthropic, OpenAI)."""
 
+_END_OF_STATUSES = 600
 _CLIENT_ERROR_WORDS = ("invalid_", "image_", "_policy")
 """Parts of codes that blame the request."""
 
@@ -168,11 +170,28 @@ def is_about_key(message: str) -> bool:
     return not message.strip() or _KEY.search(message.lower()) is not None
 
 
+def error_in(chunk: Mapping[str, Any]) -> Any:
+    """Return the error that a chunk of an answer, or a whole one, is instead; None if it is none.
+
+    Beside the usual `error` field servers send `object: error`, a status with a text, or only a text.
+    """
+    error = chunk.get("error")
+    if error or "error" in (chunk.get("type"), chunk.get("object")):
+        return chunk if not error or error is True else error
+    if any(chunk.get(field) for field in _ANSWER_FIELDS):
+        return None
+    status = chunk.get("base_resp")  # of MiniMax
+    if isinstance(status, Mapping):
+        return status if status.get("status_code") else None
+    is_told = any(isinstance(chunk.get(field), str | list) and chunk[field] for field in _TEXT_FIELDS)
+    return chunk if is_told else None
+
+
 def status_of_error(error: Any) -> int:
     """Return the status that an error in a stream stands for, by its `code`, `status` or `type`; else 0."""
     codes = [str(error.get(key)) for key in ("code", "status", "type")] if isinstance(error, dict) else []
     for code in codes:
-        if code.isdigit() and int(code) >= HTTPStatus.BAD_REQUEST:
+        if code.isdecimal() and HTTPStatus.BAD_REQUEST <= int(code[:6]) < _END_OF_STATUSES:
             return int(code)
         if code in _STATUS_OF:
             return int(_STATUS_OF[code])
@@ -212,7 +231,10 @@ def body_excerpt(body: str) -> TranslatableText:
     return text("The server sent: {line}", line=line) if line else text("The server sent nothing.")
 
 
-_MESSAGE_FIELDS = ("error", "errors", "message", "detail", "msg", "error_msg", "error_message", "description")
+_TEXT_FIELDS = ("errors", "message", "detail", "msg", "error_msg", "error_message", "status_msg")
+_MESSAGE_FIELDS = ("error", *_TEXT_FIELDS, "description")
+_ANSWER_FIELDS = ("choices", "type", "usage", "content", "output", "status")
+"""Fields of answers and their events in all dialects: beside them, a text may be something else."""
 
 
 def _find_message(value: Any) -> str:
@@ -222,7 +244,7 @@ def _find_message(value: Any) -> str:
         return " ".join(_find_message(item) for item in value[:3])
     if isinstance(value, dict):
         named = {str(key).lower(): part for key, part in value.items()}
-        messages = [named[key] for key in _MESSAGE_FIELDS if named.get(key)]
+        messages = [named[key] for key in _MESSAGE_FIELDS if named.get(key) and named[key] is not True]
         metadata = value.get("metadata")
         quoted = metadata.get("raw") if isinstance(metadata, dict) else None
         if messages:

@@ -12,6 +12,7 @@ import msgspec
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Usage
 
+_MAX_DIGITS = 15
 PART_SEPARATOR = "\n\n"
 """The separator between parts of a text when they are joined."""
 
@@ -25,12 +26,34 @@ def encode_json(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
+def as_integer(value: Any) -> int | None:
+    """Return a whole number that a server may have written as text or with a fraction of 0, else None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _MAX_DIGITS:
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) else None
+
+
 def is_json_object(text: str) -> bool:
     """Return True if a text is one JSON object."""
     try:
         return isinstance(msgspec.json.decode(text), dict)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
+
+
+def unwrapped_arguments(text: str) -> str:
+    """Return the arguments of a call without a second encoding as JSON, which some servers add."""
+    if not text.lstrip().startswith('"'):
+        return text
+    try:
+        inner = msgspec.json.decode(text, type=str)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return text
+    return inner if is_json_object(inner) else text
 
 
 def arguments_text(text: str) -> str:
@@ -71,9 +94,9 @@ def reported_usage(
 
     `cached` and `cache_writes` hold what stands where servers report them: the first count is valid.
     """
-    if not isinstance(input_tokens, int) or input_tokens <= 0:
+    input_tokens, output = as_integer(input_tokens), as_integer(output_tokens) or 0
+    if input_tokens is None or input_tokens <= 0:
         return None
-    output = output_tokens if isinstance(output_tokens, int) else 0
     hits, writes = _counts(cached), _counts(cache_writes)
     hit = min(hits[0], input_tokens) if hits else 0
     stored = min(writes[0], input_tokens - hit) if writes else 0
@@ -81,7 +104,7 @@ def reported_usage(
 
 
 def _counts(values: Sequence[Any]) -> list[int]:
-    return [max(0, value) for value in values if isinstance(value, int)]
+    return [max(0, count) for value in values if (count := as_integer(value)) is not None]
 
 
 def _replace_surrogates(text: str) -> str:

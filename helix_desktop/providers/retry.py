@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -15,6 +16,8 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 _text = TextContext("Providers")
 
+_RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
+_MAX_DAYS = 365  # a longer wait that a server asks for is a mistake
 _MAX_DOUBLINGS = 20  # of a wait; more would be no number
 
 FIRST_SERVER_ERROR = 500
@@ -133,13 +136,16 @@ def is_transient(status: int) -> bool:
     return status in RETRY_STATUSES or status >= FIRST_SERVER_ERROR
 
 
-def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
+def retry_after_s(headers: Mapping[str, str], now: float, body: str = "") -> float | None:
     """Return the seconds a server asks to wait: `retry-after-ms`, or `retry-after` as seconds or as a date.
 
-    `headers` has lower-case names, `now` is seconds since 1970. None if there is no readable value.
+    `headers` has lower-case names, `now` is seconds since 1970. Google says it in the body alone. None if
+    there is no readable value.
     """
+    if delay := _RETRY_DELAY.search(body):
+        headers = {"retry-after": delay[1], **headers}
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        seconds = _number(headers.get(name, ""))
+        seconds = _number(headers.get(name, "").strip().lower().removesuffix("s"))
         if seconds is not None:
             return seconds * unit
     try:
@@ -159,4 +165,10 @@ def _number(text: str) -> float | None:
 
 def _duration(seconds: float) -> TranslatableText:
     minutes = round(seconds / 60)
+    if minutes > _MAX_DAYS * 24 * 60:
+        return _text("more than {number} days", number=_MAX_DAYS)
+    if minutes > 48 * 60:
+        return _text("{number} days", number=round(minutes / 60 / 24))
+    if minutes > 120:  # noqa: PLR2004 - two hours
+        return _text("{number} h", number=round(minutes / 60))
     return _text("{number} min", number=minutes) if minutes else _text("{number} s", number=round(seconds))

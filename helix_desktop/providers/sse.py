@@ -18,10 +18,11 @@ class EventTooLarge(ValueError):
 
 @dataclass(frozen=True)
 class SseEvent:
-    """One event; `name` is what its `event:` field says."""
+    """One event; `name` is what its `event:` field says, `is_whole` that it is JSON in place of a stream."""
 
     data: str
     name: str = "message"
+    is_whole: bool = False
 
 
 class SseParser:
@@ -38,6 +39,7 @@ class SseParser:
         self._size = 0
         self._skip_newline = False
         self._at_start = True
+        self._is_json = False  # whatever the server calls it: its first line begins as JSON does
         self.stray_text = ""
         """The first line that is not part of an event: then the server sent something else."""
 
@@ -61,7 +63,7 @@ class SseParser:
 
     def finish(self) -> list[SseEvent]:
         """Return the event left open at the end of the stream: servers forget the last empty line."""
-        last = [self._take_line() if self._line else None, self._dispatch()]
+        last = [self._take_line() if self._line or self._is_json else None, self._dispatch()]
         return [event for event in last if event is not None]
 
     def _take_line(self) -> SseEvent | None:
@@ -69,10 +71,15 @@ class SseParser:
         raw = bytes(self._line)
         self._line.clear()
         if self._at_start:
-            raw, self._at_start = raw.removeprefix(_BOM), False
+            raw = raw.removeprefix(_BOM)
+            self._is_json = raw.lstrip()[:1] in (b"{", b"[")
+            self._at_start = not raw.strip()
+        self._size += len(raw)
+        if self._is_json:
+            self._data.append(raw.decode("utf-8", "replace"))
+            return None
         if not raw:
             return self._dispatch()
-        self._size += len(raw)
         name, _, value = raw.decode("utf-8", "replace").partition(":")
         value = value.removeprefix(" ")
         if name == "data":
@@ -86,7 +93,7 @@ class SseParser:
     def _dispatch(self) -> SseEvent | None:
         data, name = self._data, self._name
         self._data, self._name, self._size = [], "", 0
-        return SseEvent("\n".join(data), name or "message") if data else None
+        return SseEvent("\n".join(data), name or "message", self._is_json) if data else None
 
     def _check_size(self) -> None:
         if self._size + len(self._line) > self._max_bytes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -26,7 +27,7 @@ from helix_desktop.domain.wire_request import WireRequest
 from helix_desktop.providers.answer_end import MalformedCall, is_written_call, malformed_call_error
 from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError
 from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.error_classification import body_excerpt, status_of_error
+from helix_desktop.providers.error_classification import body_excerpt, error_in, status_of_error
 from helix_desktop.providers.http import HttpError, HttpResponse
 from helix_desktop.providers.json_wire import is_json_object
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
@@ -181,17 +182,14 @@ class StreamedModel:
         self, response: HttpResponse, assembler: AnswerAssembler
     ) -> AsyncGenerator[StreamItem, None]:
         """Yield the deltas of a reply to display, until it is done."""
-        if "json" in response.headers.get("content-type", ""):
-            for delta in assembler.add_full_response(
-                self._parse_object(await response.text(), SurrogateDecoder(), is_full_response=True)
-            ):
-                yield delta
-            assembler.done = True
-            return
         decoder = SurrogateDecoder()
         async with aclosing(self._events(response, assembler)) as events:
             async for event in events:
-                if event.data.strip() == _DONE:
+                if event.is_whole:
+                    for delta in assembler.add_full_response(self._parse_object(event, decoder)):
+                        yield delta
+                    assembler.done = True
+                elif _is_done(event):
                     assembler.done = True
                 elif not assembler.done:
                     chunk = self._parse_event(event, decoder, assembler)
@@ -207,10 +205,12 @@ class StreamedModel:
             async with aclosing(response.chunks()) as chunks:
                 while (chunk := await patience.next_chunk(chunks)) is not None:
                     for event in parser.feed(chunk):
-                        yield event
+                        for part in _parts(event):
+                            yield part
             for event in parser.finish():
-                if event.data.strip() == _DONE or is_json_object(event.data):
-                    yield event
+                for part in _parts(event):
+                    if part.is_whole or _is_done(part) or is_json_object(part.data):
+                        yield part
             if parser.stray_text and not assembler.progress:
                 raise self._invalid_response(body_excerpt(parser.stray_text))
         except EventTooLarge as error:
@@ -223,32 +223,33 @@ class StreamedModel:
     ) -> Mapping[str, Any] | None:
         """Parse one event of a stream; None for a damaged one after the answer is complete."""
         try:
-            return self._parse_object(event.data, decoder, event.name)
+            return self._parse_object(event, decoder)
         except TransientError:
             if not assembler.is_complete:
                 raise
             return None
 
-    def _parse_object(
-        self, text: str, decoder: SurrogateDecoder, event_name: str = "", *, is_full_response: bool = False
-    ) -> Mapping[str, Any]:
+    def _parse_object(self, event: SseEvent, decoder: SurrogateDecoder) -> Mapping[str, Any]:
         """Parse one event, or a full response, as an object. Raises StreamedError for an error object.
 
         A damaged event is like a broken connection: nothing of the answer was used, and a retry may succeed.
         """
         try:
-            value = decoder.decode(text)
+            value = decoder.decode(event.data)
         except ValueError as fault:
-            invalid = self._invalid_response(body_excerpt(text))
+            invalid = self._invalid_response(body_excerpt(event.data))
             raise (
                 invalid
-                if is_full_response
+                if event.is_whole
                 else TransientError(_text("Part of the response was damaged"), invalid)
             ) from fault
         if not isinstance(value, dict):
-            raise self._invalid_response(body_excerpt(text))
-        if value.get("error") or event_name == "error" or value.get("type") == "error":
-            raise streamed_error(value.get("error") or value)
+            raise self._invalid_response(body_excerpt(event.data))
+        if event.name != "message":
+            value.setdefault("type", event.name)  # some servers say it there alone
+        error = error_in(value)
+        if error is not None:
+            raise streamed_error(error)
         return value
 
     def _checked(self, answer: ModelResponse, request: ModelRequest, can_ask_again: bool) -> ModelResponse:
@@ -308,6 +309,23 @@ class StreamedModel:
             _text("Check the API type and the base URL {url}: most end in /v1.", url=self._endpoint.base_url),
             remedies=("provider_settings",),
         )
+
+
+def _is_done(event: SseEvent) -> bool:
+    return event.data.strip().upper() == _DONE
+
+
+def _parts(event: SseEvent) -> Iterator[SseEvent]:
+    """Yield an event, or those that a server wrote on lines of their own without an empty one in between."""
+    lines = event.data.split("\n")
+    if (
+        event.is_whole
+        or len(lines) == 1
+        or not all(line.strip().upper() == _DONE or is_json_object(line) for line in lines)
+    ):
+        yield event
+    else:
+        yield from (replace(event, data=line) for line in lines)
 
 
 async def _report(request: ModelRequest, state: RequestState) -> None:

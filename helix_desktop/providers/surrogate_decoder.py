@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
@@ -27,8 +27,8 @@ class SurrogateDecoder:
         try:
             value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeEncodeError):
-            # json.loads accepts lone surrogates, which msgspec refuses.
-            return self._join_halves(json.loads(text, parse_constant=_reject_constant), ())
+            # json.loads accepts lone surrogates, which msgspec refuses, and NaN, which servers write.
+            return self._join_halves(json.loads(text, parse_constant=lambda _: None), ())
         return self._join_halves(value, ()) if self._waiting else value
 
     def _join_halves(self, value: Any, path: _Path) -> Any:
@@ -44,7 +44,3 @@ class SurrogateDecoder:
             self._waiting[path] = text[-1]
             text = text[:-1]
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _reject_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")

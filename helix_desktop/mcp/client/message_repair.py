@@ -13,6 +13,7 @@ from typing import Any
 
 import mcp_types as types
 from mcp_types import JSONRPCMessage, JSONRPCRequest, jsonrpc_message_adapter
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, OLDEST_SUPPORTED_VERSION
 from pydantic import TypeAdapter, ValidationError
 
 OTHER_RESULT = "helix-desktop/result"
@@ -23,6 +24,8 @@ REJECTION = "helix-desktop/rejection"
 _INTERNAL_ERROR = -32000
 _MAX_DATA_CHARS = 500
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-\r\n]+=*\s*")
+_COLOR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
+"""What a logger of the server may put around a line; within JSON such a byte is invalid."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 _WORDS_FIELDS = ("text", "markdown", "html", "message")
@@ -45,7 +48,7 @@ def read_messages(line: bytes, request_id: int | str | None = None) -> list[JSON
     except ValueError:
         pass
     try:
-        value = json.loads(line.decode("utf-8-sig", "replace"))
+        value = json.loads(_COLOR.sub(b"", line).decode("utf-8-sig", "replace"))
         batch = value if isinstance(value, list) else [value]
         envelopes = [_envelope(_without_surrogates(item), request_id) for item in batch if _is_message(item)]
         return [jsonrpc_message_adapter.validate_python(envelope, by_name=False) for envelope in envelopes]
@@ -309,6 +312,11 @@ def _is_valid_field(field: str, value: Any) -> bool:
 
 
 def _opening(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a greeting in a version that this client speaks: tools are the same in all of them."""
+    version = result.setdefault("protocolVersion", OLDEST_SUPPORTED_VERSION)
+    if isinstance(version, str) and version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        older = [known for known in HANDSHAKE_PROTOCOL_VERSIONS if known <= version]
+        result["protocolVersion"] = older[-1] if older else OLDEST_SUPPORTED_VERSION
     if not isinstance(result.get("capabilities"), dict):
         result["capabilities"] = {}
     server = result.get("serverInfo")

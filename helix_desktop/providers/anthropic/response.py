@@ -19,7 +19,15 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.answer_end import empty_answer_error, missing_answer_error, stop_reason
 from helix_desktop.providers.anthropic.request import DIALECT
 from helix_desktop.providers.dialect import AnswerDelta
-from helix_desktop.providers.json_wire import PART_SEPARATOR, arguments_object, get_object, join_text_parts
+from helix_desktop.providers.json_wire import (
+    PART_SEPARATOR,
+    arguments_object,
+    as_integer,
+    get_object,
+    is_json_object,
+    join_text_parts,
+    unwrapped_arguments,
+)
 from helix_desktop.providers.thinking_tags import ThinkingTags, split_thinking
 
 _text = TextContext("Providers")
@@ -89,6 +97,8 @@ class MessagesAssembler:
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
         """Add a response that was not streamed."""
         content = response.get("content")
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
         pieces: list[AnswerDelta] = []
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict):
@@ -135,10 +145,13 @@ class MessagesAssembler:
     def _add_delta(self, index: int, delta: Mapping[str, Any]) -> list[AnswerDelta]:
         block = self._blocks.get(index)
         kind = str(delta.get("type"))
-        if block is None:
-            return []
+        if block is None:  # a server forgot to start it
+            if kind not in ("text_delta", "thinking_delta"):
+                return []
+            block = self._blocks[max(index, 0)] = _Block({"type": _FIELD_OF[kind]})
         if kind == "input_json_delta":
-            block.input_json += str(delta.get("partial_json") or "")
+            part = delta.get("partial_json") or ""
+            block.input_json += part if isinstance(part, str) else msgspec.json.encode(part).decode()
         elif kind == "citations_delta":
             block.raw["citations"] = [*(block.raw.get("citations") or ()), delta.get("citation")]
         elif kind in _FIELD_OF:
@@ -169,9 +182,10 @@ class MessagesAssembler:
     def _count(self, usage: Any) -> None:
         """Update the counts, which are cumulative: the newest of each is valid."""
         if isinstance(usage, dict):
-            self._counts.update({key: usage[key] for key in _COUNT_FIELDS if isinstance(usage.get(key), int)})
-            for_an_hour = get_object(usage, "cache_creation").get("ephemeral_1h_input_tokens")
-            if isinstance(for_an_hour, int):
+            counts = {key: as_integer(usage.get(key)) for key in _COUNT_FIELDS}
+            self._counts.update({key: count for key, count in counts.items() if count is not None})
+            for_an_hour = as_integer(get_object(usage, "cache_creation").get("ephemeral_1h_input_tokens"))
+            if for_an_hour is not None:
                 self._stored_1h = for_an_hour
 
     def _usage(self) -> Usage | None:
@@ -237,11 +251,13 @@ class _Block:
     def arguments(self) -> str:
         """Return a call's arguments as JSON text: the streamed ones, or those from the start of the block."""
         if self.input_json.strip():
-            return self.input_json
+            return unwrapped_arguments(self.input_json)
         initial = self.raw.get("input")
+        if isinstance(initial, str) and is_json_object(initial):
+            return initial
         return msgspec.json.encode(initial).decode() if isinstance(initial, dict) else "{}"
 
 
 def _index(chunk: Mapping[str, Any], default: int) -> int:
-    index = chunk.get("index")
-    return index if isinstance(index, int) else default
+    index = as_integer(chunk.get("index"))
+    return default if index is None else index

@@ -17,7 +17,13 @@ from helix_desktop.domain.messages import (
 )
 from helix_desktop.providers.answer_end import empty_answer_error, missing_answer_error, stop_reason
 from helix_desktop.providers.dialect import AnswerDelta
-from helix_desktop.providers.json_wire import get_object, is_json_object, reported_usage
+from helix_desktop.providers.json_wire import (
+    as_integer,
+    get_object,
+    is_json_object,
+    reported_usage,
+    unwrapped_arguments,
+)
 from helix_desktop.providers.openai_chat.request import DIALECT
 from helix_desktop.providers.streaming import streamed_error
 from helix_desktop.providers.thinking_tags import ThinkingTags, split_thinking
@@ -87,7 +93,7 @@ class ChatAssembler:
         self._choices += 1
         self._usage = _usage(choice.get("usage")) or self._usage
         self._finish = str(choice.get("finish_reason") or self._finish)
-        delta = choice.get("delta") or choice.get("message")
+        delta = choice.get("delta") or choice.get("message") or {"content": choice.get("text")}
         return self._add_delta(dict(delta)) if isinstance(delta, dict) else []
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
@@ -182,11 +188,18 @@ class ChatAssembler:
             raw.pop("index", None)
             function = {
                 **get_object(raw, "function"),
-                "name": call.name or UNNAMED_CALL,
-                "arguments": call.arguments() or "{}",
+                "name": self._known_name(call.name) or UNNAMED_CALL,
+                "arguments": unwrapped_arguments(call.arguments()) or "{}",
             }
+            for moved in ("name", "arguments"):
+                raw.pop(moved, None)
             merged.append({**raw, "id": call_id, "type": "function", "function": function})
         return merged
+
+    def _known_name(self, name: str) -> str:
+        """Return a name without what Kimi's template puts around it: `functions.read_file:0`."""
+        inner = name.removeprefix("functions.").partition(":")[0]
+        return inner if name not in self._tools and inner in self._tools else name
 
 
 class _Call:
@@ -267,7 +280,7 @@ def _merge_values(key: str, values: Sequence[Any]) -> Any:
 def _merge_items(items: Iterable[Any]) -> list[Any]:
     groups: dict[tuple[Any, Any] | int, list[Any]] = {}
     for position, item in enumerate(items):
-        indexed = isinstance(item, dict) and isinstance(item.get("index"), int)
+        indexed = isinstance(item, dict) and as_integer(item.get("index")) is not None
         groups.setdefault((item.get("type"), item["index"]) if indexed else position, []).append(item)
     return [_merge_deltas(group) if isinstance(key, tuple) else group[0] for key, group in groups.items()]
 
@@ -276,6 +289,7 @@ def _text_and_thinking(content: Any) -> tuple[str, str]:
     """Return text and thinking of a content, which is a text or a list of parts."""
     if isinstance(content, str):
         return content, ""
+    content = [content] if isinstance(content, dict) else content
     text, thinking = "", ""
     for part in content if isinstance(content, list) else ():
         if isinstance(part, dict) and part.get("type") in ("text", "output_text", None):
@@ -295,7 +309,7 @@ def _refusal_part(content: Any) -> str:
 def _call_deltas(delta: dict[str, Any]) -> list[Mapping[str, Any]]:
     """Remove and return the tool calls of a delta; the older single `function_call` counts as the first."""
     pieces = delta.pop("tool_calls", None)
-    pieces = pieces if isinstance(pieces, list) else []
+    pieces = [pieces] if isinstance(pieces, dict) else pieces if isinstance(pieces, list) else []
     legacy = delta.pop("function_call", None)
     if legacy:
         pieces = [*pieces, {"index": 0, "function": legacy}]
@@ -303,13 +317,13 @@ def _call_deltas(delta: dict[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _function(delta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the name and the arguments of a call; some servers put them beside its id."""
     function = delta.get("function")
-    return function if isinstance(function, dict) else {}
+    return function if isinstance(function, dict) else delta
 
 
 def _index(delta: Mapping[str, Any]) -> int | None:
-    index = delta.get("index")
-    return index if isinstance(index, int) else None
+    return as_integer(delta.get("index"))
 
 
 def _name(delta: Mapping[str, Any]) -> str:
@@ -340,9 +354,10 @@ def _output_tokens(reported: Mapping[str, Any]) -> Any:
     """Return the reported tokens of an answer with its reasoning, which xAI counts beside it, not in it."""
     prompt, output = reported.get("prompt_tokens"), reported.get("completion_tokens")
     reasoning = get_object(reported, "completion_tokens_details").get("reasoning_tokens")
-    if not (isinstance(prompt, int) and isinstance(output, int) and isinstance(reasoning, int)):
+    prompt, output, reasoning = as_integer(prompt), as_integer(output), as_integer(reasoning)
+    if prompt is None or output is None or reasoning is None:
         return output
-    is_added = reported.get("total_tokens") == prompt + output + reasoning
+    is_added = as_integer(reported.get("total_tokens")) == prompt + output + reasoning
     return output + reasoning if is_added else output
 
 

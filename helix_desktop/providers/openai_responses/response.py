@@ -18,7 +18,14 @@ from helix_desktop.domain.messages import (
 )
 from helix_desktop.providers.answer_end import empty_answer_error, missing_answer_error, stop_reason
 from helix_desktop.providers.dialect import AnswerDelta
-from helix_desktop.providers.json_wire import PART_SEPARATOR, get_object, join_text_parts, reported_usage
+from helix_desktop.providers.json_wire import (
+    PART_SEPARATOR,
+    as_integer,
+    get_object,
+    join_text_parts,
+    reported_usage,
+    unwrapped_arguments,
+)
 from helix_desktop.providers.openai_responses.request import DIALECT, has_refusal, part_texts
 from helix_desktop.providers.streaming import streamed_error
 from helix_desktop.providers.thinking_tags import ThinkingTags, split_thinking
@@ -43,6 +50,7 @@ class ResponsesAssembler:
         self._provider, self._model, self._new_id = provider, model, new_id
         self._cache_lifetime_s = cache_lifetime_s
         self._items: dict[int, _Item] = {}
+        self._index_by_id: dict[str, int] = {}
         self._tags = ThinkingTags()
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -75,6 +83,15 @@ class ResponsesAssembler:
             return self._finish_item(self._item(chunk), get_object(chunk, "item"))
         elif kind == "response.function_call_arguments.delta":
             self._item(chunk).arguments += str(chunk.get("delta") or "")
+        elif kind == "response.function_call_arguments.done":
+            item, whole = self._item(chunk), chunk.get("arguments")
+            item.arguments = whole if isinstance(whole, str) and whole.strip() else item.arguments
+        elif kind == "response.output_text.done":
+            texts, index = self._item(chunk).texts, as_integer(chunk.get("content_index")) or 0
+            whole = chunk.get("text")
+            if isinstance(whole, str) and whole.startswith(texts.get(index, "")):
+                rest = {**chunk, "delta": whole[len(texts.get(index, "")) :]}
+                return self._append(texts, rest, "content_index", self._text, TextDelta)
         elif kind in _TEXT_DELTAS:
             self._is_refused = self._is_refused or "refusal" in kind
             return self._append(self._item(chunk).texts, chunk, "content_index", self._text, TextDelta)
@@ -113,11 +130,16 @@ class ResponsesAssembler:
         )
 
     def _item(self, chunk: Mapping[str, Any]) -> _Item:
-        """Return the item of an event; without an index the newest one."""
-        index = chunk.get("output_index")
-        if not isinstance(index, int):
-            begins = chunk.get("type") == "response.output_item.added"
+        """Return the item of an event; without an index that of its id, or the newest one."""
+        index = as_integer(chunk.get("output_index"))
+        item_id = chunk.get("item_id") or get_object(chunk, "item").get("id")
+        begins = chunk.get("type") == "response.output_item.added"
+        if index is None and not begins:
+            index = self._index_by_id.get(str(item_id))
+        if index is None:
             index = len(self._items) if begins or not self._items else max(self._items)
+        if item_id:
+            self._index_by_id.setdefault(str(item_id), index)
         return self._items.setdefault(index, _Item())
 
     def _append(
@@ -129,10 +151,9 @@ class ResponsesAssembler:
         delta_type: type[TextDelta] | type[ReasoningDelta],
     ) -> list[AnswerDelta]:
         """Append to a part; two parts are displayed as paragraphs."""
-        delta, index = chunk.get("delta"), chunk.get(index_key)
+        delta, index = chunk.get("delta"), as_integer(chunk.get(index_key)) or 0
         if not isinstance(delta, str) or not delta:
             return []
-        index = index if isinstance(index, int) else 0
         displayed = PART_SEPARATOR + delta if emitted and not parts.get(index) else delta
         parts[index] = parts.get(index, "") + delta
         emitted.append(displayed)
@@ -220,7 +241,8 @@ class _Item:
         final = self.raw.get("arguments")
         if isinstance(final, dict):
             return msgspec.json.encode(final).decode()
-        return final if isinstance(final, str) and final.strip() else self.arguments or "{}"
+        text = final if isinstance(final, str) and final.strip() else self.arguments or "{}"
+        return unwrapped_arguments(text)
 
     def output_item(self) -> dict[str, Any]:
         """Return the item as it is sent back."""

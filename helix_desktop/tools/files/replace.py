@@ -227,7 +227,12 @@ def _is_crlf(data: bytes, encoding: str) -> bool:
 
 
 def _as_in_file(data: bytes, text: str) -> bytes:
-    return (text.replace("\r\n", "\n").replace("\n", "\r\n") if _is_crlf(data, "") else text).encode()
+    """Return a text with the line ends of a file that has one kind of them."""
+    if _is_crlf(data, ""):
+        return text.replace("\r\n", "\n").replace("\n", "\r\n").encode()
+    if b"\r" in data and b"\n" not in data:
+        return text.replace("\r\n", "\n").replace("\n", "\r").encode()
+    return text.encode()
 
 
 def _offsets(text: bytes, old: bytes) -> list[int]:

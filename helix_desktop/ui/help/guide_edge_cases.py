@@ -116,6 +116,10 @@ def _mcp_servers() -> GuideSection:
                 tr("It is named with its exit code and the last line that it printed. The turn continues."),
             ),
             (
+                tr("A version of the protocol that isn't known"),
+                tr("The nearest known version is spoken."),
+            ),
+            (
                 tr("A tool that can't be used"),
                 tr("Only that tool is left out; Settings → MCP servers says why."),
             ),

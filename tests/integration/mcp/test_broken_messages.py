@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,14 @@ LINES: dict[str, tuple[str, str]] = {
         "marked",
     ),
     "the result's fields beside the id": ('{"jsonrpc": "2.0", "id": $ID, "content": "flat"}', "flat"),
+    "colors of a logger": ('\x1b[32m{"id": $ID, "result": {"content": "colored"}}\x1b[0m', "colored"),
+    "log lines around it": ('INFO asked\n{"id": $ID, "result": {"content": "logged"}}\nINFO done', "logged"),
+    "the id as a text": ('{"jsonrpc": "2.0", "id": "$ID", "result": {"content": "quoted"}}', "quoted"),
+    "a notification before it": (
+        '{"jsonrpc": "2.0", "method": "notifications/message", "params": {}}\n'
+        '{"id": $ID, "result": {"content": "noted"}}',
+        "noted",
+    ),
     "no version": ('{"id": $ID, "result": {"content": [{"type": "text", "text": "old"}]}}', "old"),
 }
 
@@ -175,6 +184,27 @@ async def test_a_tool_that_can_t_be_used_is_left_out_and_named_and_the_others_st
     rejected = {tool: reason for _, tool, reason in rig.hub.rejected_tools}
     assert set(rejected) == {"text_schema", "scalar", "#6", "#7", "good"}
     assert all(rejected.values())
+
+
+@pytest.mark.parametrize("version", ["2099-01-01", "2024-10-07", "v1", None])
+async def test_a_version_of_the_protocol_that_nobody_knows_is_tried(
+    version: str | None, rig: McpRig, tmp_path: Path
+) -> None:
+    opening = {"capabilities": {"tools": {}}, **({"protocolVersion": version} if version else {})}
+    await rig.start_servers(lines_server(tmp_path, initialize=opening))
+    assert await rig.call_text("mcp__odd__go") == "done"
+
+
+async def test_tools_whose_names_are_alike_once_they_are_cleaned_stay_apart(
+    rig: McpRig, tmp_path: Path
+) -> None:
+    names = ["go", "a b", "a.b", "a_b", "n" * 70 + "1", "n" * 70 + "2", "工具", "x\ny"]
+    listed = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+    await rig.start_servers(lines_server(tmp_path, tools_list={"tools": listed, "nextCursor": "same"}))
+    offered = rig.tool_names
+    assert len(set(offered)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in offered)
+    assert await rig.call_text("mcp__odd__go") == "done"
 
 
 async def test_an_opening_without_its_fields_is_enough(rig: McpRig, tmp_path: Path) -> None:

@@ -241,6 +241,20 @@ async def test_line_ends_that_differ_from_place_to_place_are_matched_and_kept(tm
     assert file.read_bytes() == b"x\r\na\nc\r\n\nx\r\n"
 
 
+async def test_a_refused_path_is_spelled_as_everywhere(tmp_path: Path) -> None:
+    with pytest.raises(ToolError) as refused:
+        await text_of(tmp_path, "read_file", path="../new\nline.txt")
+    assert str(refused.value).startswith("'../new\\u000aline.txt' was refused: ")
+
+
+async def test_line_ends_of_old_macs_are_matched_and_kept(tmp_path: Path) -> None:
+    file = tmp_path / "f.txt"
+    file.write_bytes(b"one\rtwo\rthree\r")
+    await edit(tmp_path, "one\ntwo", "eins\nzwei")
+    await edit(tmp_path, "three", "drei\nvier")
+    assert file.read_bytes() == b"eins\rzwei\rdrei\rvier\r"
+
+
 @pytest.mark.parametrize(
     ("data", "old", "reason"),
     [

@@ -36,3 +36,9 @@ def test_a_call_is_about_the_paths_in_its_arguments(arguments: str, target: str)
 )
 def test_a_call_of_a_foreign_tool_is_about_all_that_it_is_given(arguments: str, target: str) -> None:
     assert mcp_call_target(arguments) == target
+
+
+def test_a_path_of_a_call_is_spelled_as_the_tools_spell_it() -> None:
+    """One that ran has it from its tool, one that failed from its arguments: both are the same."""
+    assert call_target('{"path": "new\\nline  two.txt", "old_text": "x"}') == "new\\u000aline  two.txt"
+    assert call_target('{"command": "echo 1\\necho 2"}') == "echo 1 echo 2"

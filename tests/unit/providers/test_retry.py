@@ -33,6 +33,7 @@ NOW = 1_700_000_000.0
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
         ({"retry-after": formatdate(NOW + 20, usegmt=True)}, 20.0),
         ({"retry-after": formatdate(NOW - 20, usegmt=True)}, 0.0),
+        ({"retry-after": "7s"}, 7.0),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "-3"}, None),
         ({"retry-after": "nan"}, None),
@@ -42,6 +43,12 @@ NOW = 1_700_000_000.0
 )
 def test_a_server_s_requested_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after_s(headers, NOW) == seconds
+
+
+def test_google_says_the_wait_in_the_body() -> None:
+    body = '[{"error": {"details": [{"retryDelay": "31.5s"}]}}]'
+    assert retry_after_s({}, NOW, body) == 31.5
+    assert retry_after_s({"retry-after": "7"}, NOW, body) == 7.0
 
 
 @given(st.text())
@@ -93,6 +100,16 @@ def test_a_call_is_never_retried_earlier_than_requested() -> None:
         ModelUnreachable(verbatim("It could not answer."), verbatim("slow down")), 3_600.0
     )
     assert error.why == "slow down. The server asks to wait 60 min."
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(86_400.0, "24 h."), (700_000.0, "8 days."), (9e15, "more than 365 days.")]
+)
+def test_a_long_wait_is_told_in_a_unit_that_fits(seconds: float, words: str) -> None:
+    outage = RetryState(RetryPolicy(clock=lambda: 0.0))
+    assert outage.next_wait_s(seconds) is None
+    error = outage.final_error(ModelUnreachable(verbatim("It could not answer.")), seconds)
+    assert error.why.endswith(words)
 
 
 async def test_a_pause_can_be_skipped() -> None:

@@ -44,10 +44,15 @@ def test_a_lone_half_is_replaced() -> None:
     assert SurrogateDecoder().decode(r'"\ude00 alone"') == "\N{REPLACEMENT CHARACTER} alone"
 
 
-@pytest.mark.parametrize(
-    "text", ["{half", "", "NaN", r'{"a": Infinity, "b": "\ud83d"}', "[" * 200_000, "\ud83d"]
-)
+@pytest.mark.parametrize("text", ["{half", "", "[" * 200_000, "\ud83d"])
 def test_invalid_json_is_refused(text: str) -> None:
     """As by the stricter reader."""
     with pytest.raises(ValueError, match=r"."):
         SurrogateDecoder().decode(text)
+
+
+def test_constants_that_json_lacks_are_nothing() -> None:
+    assert SurrogateDecoder().decode(r'{"a": [NaN, -Infinity], "b": "NaN\ud83d"}') == {
+        "a": [None, None],
+        "b": "NaN",
+    }

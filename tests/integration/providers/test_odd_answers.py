@@ -1,0 +1,278 @@
+"""Answers that break their API in ways that public bug reports of agents name: what can be read is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from helix_desktop.domain.errors import ContextWindowExceeded, ModelError, ModelRequestRejected
+from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolSpec
+from helix_desktop.domain.model_spec import DialectName
+from tests.support.model_contract import final_response
+from tests.support.model_servers.canned_http import CannedHttp
+from tests.support.model_servers.connect import connect_model
+from tests.support.model_servers.dialects import SleepRecorder
+
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
+TOOLS = (ToolSpec("read_file", "Reads.", SCHEMA), ToolSpec("list_directory", "Lists.", SCHEMA))
+REQUEST = ModelRequest((Message("user", "How many?"),), TOOLS)
+Chunk = Mapping[str, Any]
+
+
+def stream(*chunks: Chunk, separator: str = "\n\n", named: bool = False, done: str = "[DONE]") -> bytes:
+    """Return the bytes of a stream; `named`: the kind of each event stands beside its data alone."""
+    lines = []
+    for chunk in chunks:
+        data = {key: part for key, part in chunk.items() if not (named and key == "type")}
+        lines.append((f"event: {chunk['type']}\n" if named else "") + f"data: {json.dumps(data)}")
+    return separator.join([*lines, *([f"data: {done}"] if done else []), ""]).encode()
+
+
+def chat(delta: Chunk | None = None, finish: str | None = None, **others: Any) -> Chunk:
+    """Return a chunk of Chat Completions."""
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **others}
+
+
+def chat_calls(*calls: Chunk) -> Chunk:
+    """Return a chunk with these deltas of calls."""
+    return chat({"tool_calls": list(calls)})
+
+
+def call(index: Any, name: str = "", arguments: Any = "") -> Chunk:
+    """Return the delta of a call."""
+    ids = {"id": f"id-{name}"} if name else {}
+    return {"index": index, **ids, "function": {**({"name": name} if name else {}), "arguments": arguments}}
+
+
+STOP = chat({}, "stop")
+CALLED = chat({}, "tool_calls")
+X, Y = '{"path":"x"}', '{"path":"y"}'
+BOTH = [("read_file", X), ("list_directory", Y)]
+START: Chunk = {"type": "message_start", "message": {"role": "assistant", "content": []}}
+END: tuple[Chunk, ...] = (
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": None},
+    {"type": "message_stop"},
+)
+COMPLETED: Chunk = {"type": "response.completed", "response": {"status": "completed", "output": None}}
+
+
+def block(index: Any, **content: Any) -> Chunk:
+    """Return the start of a block of Messages."""
+    return {"type": "content_block_start", "index": index, "content_block": content or None}
+
+
+def delta(index: Any, kind: str, field: str, part: Any) -> Chunk:
+    """Return a delta of Messages."""
+    return {"type": "content_block_delta", "index": index, "delta": {"type": kind, field: part}}
+
+
+def event(kind: str, **fields: Any) -> Chunk:
+    """Return an event of Responses."""
+    return {"type": f"response.{kind}", **fields}
+
+
+def added(name: str, **fields: Any) -> Chunk:
+    """Return the event that begins a call in Responses."""
+    item = {"id": f"item-{name}", "type": "function_call", "call_id": f"id-{name}", "name": name}
+    return event("output_item.added", item=item, **fields)
+
+
+FULL = {"choices": [{"message": {"content": "Fine."}, "finish_reason": "stop"}]}
+TEXTS: dict[str, tuple[DialectName, bytes]] = {
+    "content as one part": (
+        "openai-chat",
+        stream(chat({"content": {"type": "text", "text": "Fine."}}), STOP),
+    ),
+    "choices as of text completions": ("openai-chat", stream({"choices": [{"text": "Fine."}]}, STOP)),
+    "choices null, delta null": (
+        "openai-chat",
+        stream({"choices": None}, chat(), chat({"content": "Fine."}), STOP),
+    ),
+    "no empty lines between events": (
+        "openai-chat",
+        stream(chat({"content": "Fine."}), STOP, separator="\n"),
+    ),
+    "an end mark in lower case": ("openai-chat", stream(chat({"content": "Fine."}), done="[done]")),
+    "not a number": (
+        "openai-chat",
+        b'data: {"choices": [{"delta": {"content": "Fine."}, "logprobs": [NaN, -Infinity]}]}\n\n'
+        + stream(STOP),
+    ),
+    "JSON in place of a stream": ("openai-chat", b"\n\n" + json.dumps(FULL, indent=1).encode()),
+    "JSON with a byte order mark": ("openai-chat", b"\xef\xbb\xbf" + json.dumps(FULL).encode()),
+    "an empty error beside text": ("openai-chat", stream(chat({"content": "Fine."}, error={}), STOP)),
+    "an error that is null": ("openai-chat", stream(chat({"content": "Fine."}, error=None), STOP)),
+    "a block that nobody started": (
+        "anthropic",
+        stream(START, delta(0, "text_delta", "text", "Fine."), *END, done=""),
+    ),
+    "a block of nothing": (
+        "anthropic",
+        stream(START, block(0), delta(0, "text_delta", "text", "Fine."), *END, done=""),
+    ),
+    "kinds beside the data alone": (
+        "anthropic",
+        stream(
+            START,
+            block(0, type="text", text=""),
+            delta(0, "text_delta", "text", "Fine."),
+            *END,
+            named=True,
+            done="",
+        ),
+    ),
+    "content as a text": (
+        "anthropic",
+        json.dumps({"type": "message", "content": "Fine.", "stop_reason": "end_turn"}).encode(),
+    ),
+    "a text that only its end has": (
+        "openai-responses",
+        stream(event("output_text.done", output_index=0, text="Fine."), COMPLETED),
+    ),
+}
+
+
+async def answer_to(dialect: DialectName, raw: bytes) -> Any:
+    model = connect_model(
+        dialect,
+        ModelInfo("local", "small"),
+        "http://127.0.0.1:9/v1",
+        http=CannedHttp([raw]),
+        retry_policy=SleepRecorder().retry_policy,
+    )
+    return await final_response(model, REQUEST)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+async def test_a_text_in_an_odd_shape_is_read(name: str) -> None:
+    answer = await answer_to(*TEXTS[name])
+    assert (answer.text, answer.calls, answer.stop) == ("Fine.", (), "end")
+
+
+CALLS: dict[str, tuple[DialectName, bytes]] = {
+    **{
+        f"indexes as {name}, in turns": (
+            "openai-chat",
+            stream(
+                chat_calls(call(first, "read_file"), call(second, "list_directory")),
+                chat_calls(call(first, arguments=X)),
+                chat_calls(call(second, arguments=Y)),
+                CALLED,
+            ),
+        )
+        for name, first, second in (("texts", "0", "1"), ("fractions", 0.0, 1.0))
+    },
+    "a call in place of a list": (
+        "openai-chat",
+        stream(
+            chat({"tool_calls": call(0, "read_file", X)}),
+            chat({"tool_calls": call(1, "list_directory", Y)}),
+            CALLED,
+        ),
+    ),
+    "name and arguments beside the id": (
+        "openai-chat",
+        stream(
+            chat_calls(
+                {"index": 0, "id": "a", "name": "read_file", "arguments": X},
+                {"index": 1, "id": "b", "name": "list_directory", "arguments": Y},
+            ),
+            CALLED,
+        ),
+    ),
+    "arguments encoded twice": (
+        "openai-chat",
+        stream(
+            chat_calls(call(0, "read_file", json.dumps(X)), call(1, "list_directory", json.dumps(Y))), CALLED
+        ),
+    ),
+    "names as a template writes them": (
+        "openai-chat",
+        stream(
+            chat_calls(call(0, "functions.read_file:0", X), call(1, "functions.list_directory:1", Y)), CALLED
+        ),
+    ),
+    "blocks with indexes as texts, arguments as an object": (
+        "anthropic",
+        stream(
+            START,
+            block("0", type="tool_use", id="a", name="read_file", input={}),
+            block("1", type="tool_use", id="b", name="list_directory", input=Y),
+            delta("0", "input_json_delta", "partial_json", {"path": "x"}),
+            *END,
+            done="",
+        ),
+    ),
+    "items with indexes as texts": (
+        "openai-responses",
+        stream(
+            added("read_file", output_index="0"),
+            added("list_directory", output_index="1"),
+            event("function_call_arguments.delta", output_index="0", delta=X),
+            event("function_call_arguments.delta", output_index="1", delta=Y),
+            COMPLETED,
+        ),
+    ),
+    "items by their ids, arguments at their end": (
+        "openai-responses",
+        stream(
+            added("read_file"),
+            added("list_directory"),
+            event("function_call_arguments.done", item_id="item-read_file", arguments=X),
+            event("function_call_arguments.delta", item_id="item-list_directory", delta=Y),
+            COMPLETED,
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_calls_in_an_odd_shape_keep_their_own_arguments(name: str) -> None:
+    answer = await answer_to(*CALLS[name])
+    assert [(call.name, call.arguments) for call in answer.calls] == BOTH
+
+
+async def test_counts_may_be_texts() -> None:
+    counts = {"prompt_tokens": "7", "completion_tokens": 2.0}
+    answer = await answer_to(
+        "openai-chat", stream(chat({"content": "Fine."}, usage=None), chat({}, "stop", usage=counts))
+    )
+    assert (answer.usage.input, answer.usage.output) == (7, 2)
+
+
+TOO_LONG = "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens."
+ERRORS: dict[str, tuple[Chunk, type[ModelError], str]] = {
+    "an object that is an error": (
+        {"object": "error", "message": TOO_LONG, "code": 400},
+        ContextWindowExceeded,
+        TOO_LONG,
+    ),
+    "a text alone": ({"choices": [], "message": TOO_LONG}, ContextWindowExceeded, TOO_LONG),
+    "a code and a text in Chinese": (
+        {"code": 1261, "msg": "Prompt 超长: 最大 8192 个 token", "success": False},
+        ContextWindowExceeded,
+        "Prompt 超长: 最大 8192 个 token",
+    ),
+    "a status of its own": (
+        {"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}},
+        ModelRequestRejected,
+        "insufficient balance",
+    ),
+    "an error that is true": (
+        {"error": True, "message": "Saldo: insufficient balance"},
+        ModelRequestRejected,
+        "Saldo",
+    ),
+}
+
+
+@pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "JSON"])
+@pytest.mark.parametrize("name", ERRORS)
+async def test_an_error_in_place_of_an_answer_is_told_in_its_words(name: str, is_stream: bool) -> None:
+    chunk, kind, words = ERRORS[name]
+    with pytest.raises(kind) as caught:
+        await answer_to("openai-chat", stream(chunk) if is_stream else json.dumps(chunk).encode())
+    assert words in caught.value.why
