@@ -341,10 +341,8 @@ class WindowRewriter:
         """Replace the oldest steps that free these tokens of the model by notes, if the policy makes any."""
         policy, gauge = self._runtime.policy, self.gauge()
         edges, needed = self._protected_edges, self._own_count(tokens)
-        anything = msgspec.structs.replace(
-            policy, previous_turn_share=0
-        )  # a provider's window may be far smaller
-        for plan in fold.due_folds(self._runtime.transcript, anything, gauge, is_cold=True, edges=edges):
+        full = msgspec.structs.replace(gauge, used=gauge.window)  # a provider's window may be far smaller
+        for plan in fold.due_folds(self._runtime.transcript, policy, full, is_cold=True, edges=edges):
             if needed <= 0:
                 break
             await self._record_fold(plan, policy, gauge.window)
