@@ -16,7 +16,7 @@ _PRIORITIES = {
     "Technical Details": 3,
 }
 _MAX_FACTS = 40  # facts of one generation
-_MAX_FACT_CHARS = 150  # a longer sentence is left to the handover
+_MAX_FACT_CHARS = 250  # a longer sentence is left to the handover
 _MAX_REFLECTION_SHARE = 0.5  # of the characters that a reflection leaves, at most
 _TEST_STATE = re.compile(r"Test run|The newest test run|Failing test")
 

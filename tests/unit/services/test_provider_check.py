@@ -155,7 +155,7 @@ async def test_what_a_server_says_when_it_denies_tools_is_shown() -> None:
         return api_error(403, "no tools in this plan") if request.get("tools") else text_reply("one, ", "two")
 
     steps, _ = await final_steps(script)
-    assert (steps["tools"].state, steps["tools"].server_text) == ("failed", "no tools in this plan")
+    assert (steps["tools"].state, str(steps["tools"].why)) == ("failed", "no tools in this plan")
 
 
 async def test_an_unknown_model() -> None:
