@@ -123,9 +123,10 @@ async def test_the_next_step_waits_until_the_user_keeps_or_takes_back(tmp_path: 
             ".envrc": outcome, "sub/.git/config": outcome, "package.json": "named",
         }  # fmt: skip
         assert ("Taken back" in answer.text) != is_kept, "the model knows"
+        store = rig.workspace.services.auto_run
+        assert store is not None
+        assert [change.outcome for change in await store.auto_run_changes()] == [outcome, outcome]
         if not is_kept:
-            store = rig.workspace.services.auto_run
-            assert store is not None
             for change in answer.auto_run:
                 if change.kept_id:
                     await store.put(change.kept_id, found=True)

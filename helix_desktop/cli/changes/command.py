@@ -209,7 +209,7 @@ def _choices(on_conflict: RevertChoice | None, plan: RevertPlan) -> dict[str, Re
 async def _all_kept(workspace: OpenWorkspace) -> tuple[AutoRunChange, ...]:
     """Return what commands of the workspace changed that other programs run, and is kept."""
     store = workspace.services.auto_run
-    return () if store is None else await store.all_kept()
+    return () if store is None else await store.auto_run_changes()
 
 
 async def _put(

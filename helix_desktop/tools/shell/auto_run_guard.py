@@ -24,7 +24,7 @@ import msgspec
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.permissions.auto_run import AT_LOGIN, WAITING_NAMES, auto_run_kind
 from helix_desktop.domain.redaction.redaction import Redaction
-from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome
+from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 from helix_desktop.tools.files.paths import startup_files
 from helix_desktop.tools.shell.auto_run_kept import (
@@ -61,7 +61,7 @@ _EXEC = re.compile(rb"[ \t]*(?:exec|x)(?:[ \t]|$)")
 _USER_CONFIGS = (".gitconfig", ".config/git/config")
 _SYSTEM_CONFIG = Path("/etc/gitconfig")
 _TEMPLATES = Path("/usr/share/git-core/templates")
-_ON_CALL = frozenset((
+_RUN_BY_USER = frozenset((
     ".cargo/bin", ".config/emacs", ".config/nvim", ".emacs.d", ".gnupg", ".local/bin", ".local/lib",
     ".local/share/applications", ".vim",
 ))  # fmt: skip
@@ -130,7 +130,7 @@ class AutoRunGuard:
                 return self._others[-1]
             if self._before is None:
                 with self.kept.exclusive():
-                    running = min(self.kept.open_elsewhere(), key=lambda state: state.at_ns, default=None)
+                    running = min(self.kept.running_elsewhere(), key=lambda state: state.at_ns, default=None)
                     before = self._look() if running is None else running
                     self._save(before)
                 self._before = before
@@ -157,15 +157,18 @@ class AutoRunGuard:
             self._try_to_save()
             return (*unreported, *changes)
 
-    def settle(self, kept_ids: Iterable[str]) -> None:
-        """Forget that somebody has to decide on these changes: they have."""
+    def settle(self, kept_ids: Iterable[str], allowed_ids: Iterable[str] = ()) -> None:
+        """Forget that somebody has to decide on these changes: they have.
+
+        Of the `allowed_ids`, what a command left stays as it was then, also for commands that still run.
+        """
         with self._lock:
             settled = frozenset(kept_ids)
-            for kept_id in settled:
-                with suppress(InvalidInput, OSError):
-                    entry = self.kept.entry(kept_id)
-                    if _same(_read(str(self.root / entry.path)), entry.found):
-                        self.kept.note_settled(kept_id)
+            for kept_id in allowed_ids:
+                try:
+                    self.kept.note_allowed(kept_id)
+                except OSError:
+                    log.warning("it could not be noted that %s is allowed", kept_id, exc_info=True)
             self._undecided = tuple(change for change in self._undecided if change.kept_id not in settled)
             self._unreported = tuple(change for change in self._unreported if change.kept_id not in settled)
             self._try_to_save()
@@ -218,22 +221,20 @@ class AutoRunGuard:
                 _decide(state, entry, content)
             self.settle([kept_id])
 
-    def all_kept(self) -> tuple[AutoRunChange, ...]:
-        """Return all changes that are kept, the oldest first: `removed` where what is there is another.
+    def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
+        """Return all changes that are kept, with what became of each last, the oldest first.
 
-        Raises InvalidInput.
+        What the user or another program did to the files later is no part of that. Raises InvalidInput.
         """
         with self._lock:
             changes = []
             try:
                 for kept_id, entry in self.kept.entries():
-                    is_there = _same(_read(str(self.root / entry.path)), entry.found)
-                    outcome: AutoRunOutcome = "kept" if is_there else "removed"
                     effect = "" if entry.reasons else _effect(entry.path)
-                    change = AutoRunChange(
-                        entry.path, effect, entry.reasons, outcome=outcome, kept_id=kept_id
+                    outcome = self.kept.outcome(kept_id)
+                    changes.append(
+                        AutoRunChange(entry.path, effect, entry.reasons, outcome=outcome, kept_id=kept_id)
                     )
-                    changes.append(change)
             except OSError as error:
                 raise InvalidInput(
                     text("What was taken back can't be read."), system_reason(error)
@@ -255,7 +256,7 @@ class AutoRunGuard:
 
     def _compare(self, before: AutoRunState, takes_out: bool) -> list[AutoRunChange]:
         try:
-            for entry, content in self.kept.decided_since(before.at_ns) if before.at_ns else ():
+            for entry, content in self.kept.decisions_since(before.at_ns) if before.at_ns else ():
                 _decide(before, entry, content)
         except OSError:
             log.exception("what was decided on meanwhile in %s can't be read", self.root)
@@ -305,7 +306,7 @@ class AutoRunGuard:
         for name in _USER_CONFIGS:
             self._see(state, str(self._home / name), "config")
         for path in startup_files(self._home):
-            if str(path.relative_to(self._home)) not in _ON_CALL:
+            if str(path.relative_to(self._home)) not in _RUN_BY_USER:
                 self._see_startup(state, os.path.realpath(path))  # what a link leads to may be here
         for folder, names in folders.items():
             if not _BUILT.isdisjoint(folder.split(os.sep)):
@@ -542,6 +543,10 @@ class AutoRunGuard:
         except OSError:
             log.warning("%s could not be taken out", entry.path, exc_info=True)
             return msgspec.structs.replace(change, outcome="failed")
+        try:
+            self.kept.note_put(change.kept_id, found=False)
+        except OSError:
+            log.warning("it could not be noted that %s is taken out", entry.path, exc_info=True)
         return msgspec.structs.replace(change, outcome="removed")
 
     def _kept(self, entry: Entry) -> AutoRunChange:

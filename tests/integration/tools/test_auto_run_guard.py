@@ -479,13 +479,56 @@ async def test_what_the_user_allowed_elsewhere_meanwhile_stays(guard_rig: GuardR
         if takes_out:
             assert not (hooks / name).exists()
             other.put(change.kept_id, found=True)
-        other.settle([change.kept_id])
+        other.settle([change.kept_id], [change.kept_id])
     (hooks / "post-commit").write_text("#!/bin/sh\n")
     (hooks / "post-commit").chmod(0o755)
     (change,) = guard.end(running)
     assert (change.path, change.outcome) == (".git/hooks/post-commit", "removed")
     assert (hooks / "pre-commit").exists()
     assert (hooks / "pre-push").exists()
+
+
+@pytest.mark.parametrize("is_same", [True, False], ids=["one process", "two processes"])
+async def test_what_is_planted_again_before_it_is_settled_is_not_allowed(
+    guard_rig: GuardRig, is_same: bool
+) -> None:
+    """The user clicks Take back while another command that still runs writes the same once more."""
+    guard, hook, envrc = guard_rig.guard, guard_rig.root / ".git/hooks/pre-commit", guard_rig.root / ".envrc"
+    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    running = guard.begin()
+    changes = other.end(_plant(other.begin(), hook, envrc))
+    _plant(running, hook, envrc)
+    for change in changes:
+        if change.path == ".envrc":
+            other.put(change.kept_id, found=False)
+            _plant(running, hook, envrc)
+    other.settle([change.kept_id for change in changes])
+    again = {change.path: change.outcome for change in guard.end(running)}
+    assert again == {".git/hooks/pre-commit": "removed", ".envrc": "named"}
+    assert not hook.exists()
+
+
+def _plant(state: AutoRunState, hook: Path, envrc: Path) -> AutoRunState:
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    envrc.write_text("export A=1\n")
+    return state
+
+
+async def test_what_the_user_kept_and_changed_later_is_not_listed_as_taken_back(guard_rig: GuardRig) -> None:
+    result = await guard_rig.run(
+        "git init -q sub; git -C sub config core.pager x; echo x > .envrc; echo > .exrc"
+    )
+    ids = {change.path: change.kept_id for change in result.auto_run}
+    guard_rig.guard.put(ids["sub/.git/config"], found=True)
+    guard_rig.guard.put(ids[".exrc"], found=False)
+    guard_rig.guard.settle(ids.values(), [ids[".envrc"]])
+    guard_rig.git("config", "user.name", "Ann", folder="sub")
+    (guard_rig.root / ".envrc").write_text("mine\n")
+    (guard_rig.root / ".exrc").write_text("\n")
+    assert {change.path: change.outcome for change in guard_rig.guard.auto_run_changes()} == {
+        "sub/.git/config": "kept", ".envrc": "kept", ".exrc": "removed",
+    }  # fmt: skip
 
 
 async def test_what_a_command_of_another_process_planted_is_never_what_one_found(guard_rig: GuardRig) -> None:
