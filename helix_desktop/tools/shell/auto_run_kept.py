@@ -52,7 +52,7 @@ class Content(msgspec.Struct, frozen=True):
     data: bytes = b""
     mode: int = 0
     stamp: tuple[int, ...] = ()
-    """Of a file that is too large to be read."""
+    """Of a file that is not copied, without `data`: a digest if it may hold keys, else it is too large."""
 
     @property
     def is_executable(self) -> bool:

@@ -383,6 +383,59 @@ async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_worksp
     assert not (home / ".profile").exists()
 
 
+def test_keys_of_a_home_that_is_the_workspace_are_never_copied(guard_rig: GuardRig) -> None:
+    home, guard = guard_rig.home, AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.kept)
+    names = {
+        ".ssh/id_ed25519", ".npmrc", "work/npm", ".config/git/credentials", ".claude/.credentials.json",
+        ".ssh/authorized_keys",
+    }  # fmt: skip
+    for name in names - {".npmrc"}:
+        (home / name).parent.mkdir(exist_ok=True, parents=True)
+        (home / name).write_text("mine" if name == ".ssh/authorized_keys" else "SECRET one")
+    (home / ".npmrc").symlink_to(home / "work/npm")
+    before = guard.begin()
+    for name in (*names, ".pypirc"):
+        (home / name).write_text("evil" if name == ".ssh/authorized_keys" else "SECRET two")
+    assert _are_copied(guard_rig.kept, b"mine"), "what is no key can be restored after a crash"
+    assert not _are_copied(guard_rig.kept)
+    changes = {change.path: change for change in guard.end(before)}
+    assert changes.keys() == names - {".ssh/id_ed25519", ".npmrc"} | {".pypirc"}
+    for path, change in changes.items():
+        assert ("no copy" in change.effect) == (path != ".ssh/authorized_keys")
+        guard.put(change.kept_id, found=False)
+    assert (home / ".ssh/authorized_keys").read_text() == "mine"
+    for path in (".pypirc", "work/npm"):
+        assert not (home / path).exists()
+        (home / path).write_text("SECRET three")
+        guard.put(changes[path].kept_id, found=True)
+        assert (home / path).read_text() == "SECRET two"
+        (beside,) = home.glob(f"{path}.taken-out-*")
+        assert beside.read_text() == "SECRET three", "nothing is lost"
+    assert not _are_copied(guard_rig.kept)
+
+
+def _are_copied(kept: Path, words: bytes = b"SECRET") -> bool:
+    return any(words in path.read_bytes() for path in kept.rglob("*") if path.is_file())
+
+
+def test_a_link_in_the_place_of_a_file_with_keys_is_taken_back(guard_rig: GuardRig) -> None:
+    home, guard = guard_rig.home, AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.kept)
+    (home / ".claude").mkdir()
+    (keys := home / ".claude/auth.json").write_text("SECRET one")
+    before = guard.begin()
+    keys.unlink()
+    keys.symlink_to("/dev/null")
+    (change,) = guard.end(before)
+    guard.put(change.kept_id, found=False)
+    assert not os.path.lexists(keys), "no empty file in the place of what it was"
+    keys.write_text("SECRET two")
+    guard.put(change.kept_id, found=True)
+    assert keys.is_symlink()
+    assert not _are_copied(guard_rig.kept)
+    (beside,) = home.glob(".claude/auth.json.taken-out-*")
+    assert beside.read_text() == "SECRET two"
+
+
 async def test_a_link_to_what_only_commands_write_is_taken_out(any_rig: GuardRig) -> None:
     """The temporary folder of commands is no place of the workspace: nobody looks at what git finds there."""
     script = (
