@@ -23,7 +23,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.files.secret_names import is_secret_file
 from helix_desktop.domain.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
 from helix_desktop.domain.redaction.redaction import Redaction
@@ -255,6 +255,18 @@ class AutoRunGuard:
                     text("What was taken back can't be read."), system_reason(error)
                 ) from error
             return tuple(changes)
+
+    def saved_copies_size(self) -> int:
+        """Return the bytes of all copies that are kept. Raises StoreError."""
+        with self._lock:
+            try:
+                return self.kept.size()
+            except OSError as error:
+                raise StoreError(
+                    text("The saved copies of files that commands changed can't be read."),
+                    system_reason(error),
+                    text("Check that you may read {folder}.", folder=str(self.kept.folder)),
+                ) from error
 
     def containing(self, redaction: Redaction) -> tuple[str, ...]:
         """Return the paths of the kept changes that contain a secret. Raises OSError."""

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.domain.errors import InvalidInput, ToolError
+from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
 from helix_desktop.domain.tools import AutoRunChange, OutputCallback, ToolResult, ignore_output
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
@@ -639,6 +639,14 @@ async def test_a_command_does_not_run_if_what_to_compare_it_with_cannot_be_saved
     with pytest.raises(ToolError, match="could not be started"):
         await tools.run(make_call("run_command", command="touch ran"))
     assert not (guard_rig.root / "ran").exists()
+
+
+async def test_a_copy_that_cannot_be_read_is_an_error_of_the_store(guard_rig: GuardRig) -> None:
+    await guard_rig.run("git init -q sub; git -C sub config core.pager evil")
+    assert guard_rig.guard.saved_copies_size() == guard_rig.guard.kept.size() > 0
+    (guard_rig.kept / "0123456789abcdef").write_text("no folder")
+    with pytest.raises(StoreError, match="can't be read"):
+        guard_rig.guard.saved_copies_size()
 
 
 async def test_what_is_kept_goes_only_when_it_is_old_and_too_much(guard_rig: GuardRig) -> None:
