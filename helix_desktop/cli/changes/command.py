@@ -13,6 +13,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.changes.lines import changes_lines, plan_lines, removed_auto_run_lines
 from helix_desktop.cli.changes.selection import (
+    check_outcome,
     check_turn,
     files_of,
     find_capture,
@@ -239,14 +240,7 @@ async def _restore_or_remove(
 ) -> int:
     """Restore what was taken back after a command (`found`), or take it back again."""
     assert workspace.services.auto_run is not None  # it has this change
-    if found != (change.outcome == "removed"):
-        name = escape_hidden_name(change.path)
-        raise InvalidInput(
-            text("{file} was not taken back, or was restored since.", file=name)
-            if found
-            else text("{file} is taken back already.", file=name),
-            fix=text("List what was taken back with {command}.", command="helix-desktop changes list"),
-        )
+    check_outcome(change, found=found)
     if not args.dry_run:
         await workspace.services.auto_run.put(change.kept_id, found=found)
     if args.json:

@@ -17,6 +17,7 @@ from helix_desktop.domain.file_history.session_changes import (
 )
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 text = TextContext("Command line")
 _Step = TypeVar("_Step")
@@ -89,6 +90,18 @@ def find_step(
             text("Leave the option out."),
         )
     return found
+
+
+def check_outcome(change: AutoRunChange, *, found: bool) -> None:
+    """Raise InvalidInput if a change can't be restored (`found`) or taken back, because it is so already."""
+    if found != (change.outcome == "removed"):
+        name = escape_hidden_name(change.path)
+        raise InvalidInput(
+            text("{file} was not taken back, or was restored since.", file=name)
+            if found
+            else text("{file} is taken back already.", file=name),
+            fix=text("List what was taken back with {command}.", command="helix-desktop changes list"),
+        )
 
 
 def _only(prefix: str, found: Sequence[_Step]) -> _Step:

@@ -48,7 +48,7 @@ AT_LOGIN = _text("runs when you log in, open a terminal, or start a program that
 
 NOT_COPIED = _text(
     "programs follow it; Helix keeps no copy of it, because it may hold keys or is large: taking it back "
-    "renames it, and restores no former version"
+    "renames it, and restores no previous version"
 )
 """What follows from a file that is not copied."""
 

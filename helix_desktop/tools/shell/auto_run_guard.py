@@ -29,6 +29,7 @@ from helix_desktop.domain.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAIT
 from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
+from helix_desktop.system.files import open_regular
 from helix_desktop.tools.files.paths import startup_files
 from helix_desktop.tools.shell.auto_run_kept import (
     NOTHING,
@@ -686,14 +687,10 @@ def _same(one: Content, other: Content) -> bool:
 def _read_through(path: str) -> bytes:
     """Return the bytes of a file, also behind links; none of what is no file."""
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with open_regular(path) as file:
+            return file.read(_FILE_CAP)
     except OSError:
         return b""
-    with os.fdopen(fd, "rb") as file:
-        try:
-            return file.read(_FILE_CAP) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
-        except OSError:
-            return b""
 
 
 def _read(path: str) -> Content:
