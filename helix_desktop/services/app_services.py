@@ -378,7 +378,7 @@ class AppServices:
             self.file_histories.storage(workspace_id),
             self._workspaces[workspace_id].store,
             self.registry.get(workspace_id).history_quota,
-            self.tools.guard(workspace_id, Path(self.registry.get(workspace_id).path)).kept.size,
+            self.tools.guard(workspace_id, Path(self.registry.get(workspace_id).path)).saved_copies_size,
         )
 
     async def close_workspace(self, workspace_id: str) -> None:

@@ -23,13 +23,13 @@ class WorkspaceHistoryStorage:
         storage: FileHistoryStorage,
         store: Store,
         quota: int,
-        taken_back_size: Callable[[], int] = lambda: 0,
+        saved_copies_size: Callable[[], int] = lambda: 0,
     ) -> None:
         """`quota` is what it may take, in bytes as stored; `store` says which sessions there are.
 
-        `taken_back_size` returns the bytes of what was taken back after commands; it blocks.
+        `saved_copies_size` returns the bytes of the copies of files that commands changed; it blocks.
         """
-        self.quota, self._taken_back_size = quota, taken_back_size
+        self.quota, self._saved_copies_size = quota, saved_copies_size
         self._storage, self._store = storage, store
 
     async def notice(self) -> StoreRepaired | None:
@@ -39,7 +39,7 @@ class WorkspaceHistoryStorage:
     async def totals(self) -> FileHistoryTotals:
         """Return what it holds, and what it takes on disk."""
         totals = await self._storage.totals()
-        return replace(totals, taken_back_size=await asyncio.to_thread(self._taken_back_size))
+        return replace(totals, saved_copies_size=await asyncio.to_thread(self._saved_copies_size))
 
     async def plan(self) -> FileHistoryCleanup:
         """Return what a clean-up would remove."""

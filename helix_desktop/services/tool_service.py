@@ -71,17 +71,17 @@ class _GuardStore:
         """Put what a call left back, or take it out again. Raises HelixError."""
         await asyncio.to_thread(self._guard.put, kept_id, found=found)
 
-    async def settle(self, kept_ids: Sequence[str]) -> None:
-        """Say that these changes are decided on."""
-        await asyncio.to_thread(self._guard.settle, kept_ids)
+    async def settle(self, kept_ids: Sequence[str], allowed_ids: Sequence[str]) -> None:
+        """Say that these changes are decided on, and which of them stay."""
+        await asyncio.to_thread(self._guard.settle, kept_ids, allowed_ids)
 
     async def outcomes(self, kept_ids: Sequence[str]) -> Mapping[str, bool]:
         """Return which of these changes were put back last, or taken out again."""
         return await asyncio.to_thread(self._guard.kept.outcomes, kept_ids)
 
-    async def all_kept(self) -> tuple[AutoRunChange, ...]:
+    async def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
         """Return all changes that are kept. Raises HelixError."""
-        return await asyncio.to_thread(self._guard.all_kept)
+        return await asyncio.to_thread(self._guard.auto_run_changes)
 
     async def unreported(self) -> tuple[AutoRunChange, ...]:
         """Return what was taken back after calls that could not report it."""

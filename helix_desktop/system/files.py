@@ -15,7 +15,7 @@ from typing import BinaryIO
 _TRIES, _PAUSE_S = 20, 0.05
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path | str) -> BinaryIO:
     """Open a file to be read. Raises OSError, also for a pipe or a device, which would wait for ever."""
     opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:

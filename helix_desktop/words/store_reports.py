@@ -392,7 +392,7 @@ def history_check_lines(found: FileHistoryCheck) -> tuple[str, ...]:
 
 
 def history_totals_text(totals: FileHistoryTotals, quota: int) -> str:
-    """Return what a file history takes, and what it may (0: any size), with what was taken back."""
+    """Return what a file history takes, and what it may (0: any size), with the saved copies beside it."""
     size = format_size(totals.stored_size)
     if not quota:
         line = tr.plural(
@@ -409,10 +409,10 @@ def history_totals_text(totals: FileHistoryTotals, quota: int) -> str:
             size=size,
             quota=format_size(quota),
         )
-    if not totals.taken_back_size:
+    if not totals.saved_copies_size:
         return line
-    taken_back = tr("files taken back after commands: {size}", size=format_size(totals.taken_back_size))
-    return dotted([line, taken_back])
+    size = format_size(totals.saved_copies_size)
+    return dotted([line, tr("saved copies of files that commands changed: {size}", size=size)])
 
 
 def history_cleanup_lines(plan: FileHistoryCleanup, quota: int) -> tuple[str, ...]:

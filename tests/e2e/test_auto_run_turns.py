@@ -123,9 +123,10 @@ async def test_the_next_step_waits_until_the_user_keeps_or_takes_back(tmp_path: 
             ".envrc": outcome, "sub/.git/config": outcome, "package.json": "named",
         }  # fmt: skip
         assert ("Taken back" in answer.text) != is_kept, "the model knows"
+        store = rig.workspace.services.auto_run
+        assert store is not None
+        assert [change.outcome for change in await store.auto_run_changes()] == [outcome, outcome]
         if not is_kept:
-            store = rig.workspace.services.auto_run
-            assert store is not None
             for change in answer.auto_run:
                 if change.kept_id:
                     await store.put(change.kept_id, found=True)
@@ -192,18 +193,28 @@ async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command
     async with _replies() as server:
         await cli.run_with_server(server.base_url, "Plant it", "--mode", "auto")
     listed = (await cli("changes", "list", "--workspace", "ws")).out.decode().splitlines()
-    (at,) = [number for number, line in enumerate(listed) if line.startswith("Taken back after commands")]
+    (at,) = [number for number, line in enumerate(listed) if line.startswith("Undone after commands")]
     ids = {line.split()[1]: line.split()[0] for line in listed[at + 1 :]}
     assert ids.keys() == {".envrc", "sub/.git/config"}
     taken_back = (await cli("changes", "list", "--workspace", "ws", "--json")).json["taken_back"]
     assert {change["path"] for change in taken_back} == ids.keys()
     cleanup = await cli("cache", "gc", "--workspace", "ws", "--dry-run")
-    assert "files taken back after commands: " in cleanup.err
+    assert "saved copies of files that commands changed: " in cleanup.err
     step = ("--workspace", "ws", "--step", ids["sub/.git/config"])
+    (one,) = (await cli("changes", "list", *step, "--json")).json["taken_back"]
+    assert one["path"] == "sub/.git/config"
+    assert (await cli("changes", "list", *step)).out.decode().splitlines()[1:] == [
+        line for line in listed[at + 1 :] if "sub/.git/config" in line
+    ]
+    for other in (("--session", "last"), ("--on-conflict", "former")):
+        refused = await cli("changes", "redo", *step, *other)
+        refused.assert_refused(2, f"{other[0]} doesn't go with the step")
+    assert "is taken back already" in (await cli("changes", "revert", *step)).err
     assert "restored" in (await cli("changes", "redo", *step, "--dry-run")).out.decode()
     assert _fsmonitor(cli.project) == ""
     assert (await cli("changes", "redo", *step)).out == b"sub/.git/config: restored\n"
     assert _fsmonitor(cli.project) == "evil"
+    assert "was restored since" in (await cli("changes", "redo", *step)).err
     left = (await cli("changes", "list", "--workspace", "ws", "--json")).json["taken_back"]
     assert [change["path"] for change in left] == [".envrc"]
     assert (await cli("changes", "revert", *step)).out == b"sub/.git/config: taken back\n"

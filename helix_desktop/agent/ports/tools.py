@@ -49,16 +49,19 @@ class AutoRunStore(Protocol):
         """Put what a call left back (`found`), or take it out again. Raises HelixError."""
         ...
 
-    async def settle(self, kept_ids: Sequence[str]) -> None:
-        """Say that these changes are decided on: a crash from now on takes none of them back."""
+    async def settle(self, kept_ids: Sequence[str], allowed_ids: Sequence[str]) -> None:
+        """Say that these changes are decided on: a crash from now on takes none of them back.
+
+        Those of `allowed_ids` stay as calls left them.
+        """
         ...
 
     async def outcomes(self, kept_ids: Sequence[str]) -> Mapping[str, bool]:
         """Return which of these changes were put back last (True), or taken out (False), by id."""
         ...
 
-    async def all_kept(self) -> tuple[AutoRunChange, ...]:
-        """Return all changes that are kept, the oldest first: `removed` where what is there is another.
+    async def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
+        """Return all changes that are kept, with what became of each last, the oldest first.
 
         Raises HelixError.
         """

@@ -66,11 +66,12 @@ class AutoRunDecisions:
         if waiting:
             answer = await self._answer(call_id, waiting)
             decisions |= {change.path: answer for change in waiting}
-        decided_changes = [
-            *earlier,
-            *[await self._apply(change, decisions[change.path]) for change in changes],
-        ]
-        await self._store.settle([change.kept_id for change in changes])
+        applied = [await self._apply(change, decisions[change.path]) for change in changes]
+        allowed = [change for change in applied if change.outcome in ("kept", "named")]
+        await self._store.settle(
+            [change.kept_id for change in applied], [change.kept_id for change in allowed if change.kept_id]
+        )
+        decided_changes = [*earlier, *applied]
         return replace(
             result,
             auto_run=tuple(decided_changes),

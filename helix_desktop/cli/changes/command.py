@@ -11,17 +11,18 @@ from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.changes.lines import changes_lines, plan_lines, taken_back_lines
+from helix_desktop.cli.changes.lines import changes_lines, plan_lines, removed_auto_run_lines
 from helix_desktop.cli.changes.selection import (
+    check_outcome,
     check_turn,
     files_of,
     find_capture,
-    find_taken_back,
+    find_step,
     last_revert,
     no_such_changes,
     select,
 )
-from helix_desktop.cli.output import as_builtins, print_err, print_out, write_text
+from helix_desktop.cli.output import as_builtins, print_err, print_notice, print_out, write_text
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.errors import InvalidInput
@@ -33,6 +34,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.git.changes import select_paths
+from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -45,29 +47,37 @@ def changes(args: argparse.Namespace) -> int:
 
 
 async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    kept = [change for change in await _all_kept(workspace) if change.outcome == "removed"]
     found = await workspace.changes.of_session(await _session(args, workspace))
     check_turn(args, found)
     paths = files_of(args)
-    ids = {find_capture(args.step, found).capture_id} if args.step else None
     rows = [
         row
         for row in found.captures
         if args.turn in (None, row.turn)
-        and (ids is None or row.capture_id in ids)
         and (not paths or any(change.path in paths for change in row.changes))
     ]
+    try:
+        changes = await _auto_run_changes(workspace)
+    except InvalidInput as error:  # what the session changed is to be seen all the same
+        print_notice(error_text(error))
+        changes = ()
+    removed = [change for change in changes if change.outcome == "removed"]
+    if args.step:
+        step = find_step(args, found.captures, removed)
+        rows = [row for row in rows if row == step]
+        removed = [change for change in removed if change == step]
     if args.json:
         files = [file for file in found.files if not paths or file.path in paths]
         document = {
             "session": found.session,
             "captures": as_builtins(rows),
             "files": as_builtins(files),
-            "taken_back": as_builtins(tuple(kept)),
+            "taken_back": as_builtins(tuple(removed)),
         }
         print_out(json.dumps(document, indent=1))
         return 0
-    for line in (*changes_lines(found, rows), *taken_back_lines(kept)):
+    is_auto_run = args.step and removed
+    for line in (*(() if is_auto_run else changes_lines(found, rows)), *removed_auto_run_lines(removed)):
         print_out(line)
     return 0
 
@@ -124,21 +134,21 @@ async def _revert(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
                 session="--session last",
             ),
         )
-    taken_back = find_taken_back(args.step or "", await _all_kept(workspace))
-    if taken_back is not None:
-        return await _put(args, workspace, taken_back, found=False)
+    change = await _auto_run_change(args, workspace)
+    if change is not None:
+        return await _restore_or_remove(args, workspace, change, found=False)
     session_id = await _session(args, workspace)
     selection = select(args, await workspace.changes.of_session(session_id))
     return await _carry_out(args, workspace, session_id, await workspace.changes.plan(session_id, selection))
 
 
 async def _redo(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    taken_back = find_taken_back(args.step or "", await _all_kept(workspace))
-    if taken_back is not None:
-        return await _put(args, workspace, taken_back, found=True)
+    change = await _auto_run_change(args, workspace)
+    if change is not None:
+        return await _restore_or_remove(args, workspace, change, found=True)
     session_id = await _session(args, workspace)
     found = await workspace.changes.of_session(session_id)
-    capture = find_capture(args.step, found) if args.step else last_revert(found)
+    capture = find_capture(args.step, found.captures) if args.step else last_revert(found)
     return await _carry_out(
         args, workspace, session_id, await workspace.changes.plan_redo(session_id, capture.capture_id)
     )
@@ -206,17 +216,31 @@ def _choices(on_conflict: RevertChoice | None, plan: RevertPlan) -> dict[str, Re
     return choices
 
 
-async def _all_kept(workspace: OpenWorkspace) -> tuple[AutoRunChange, ...]:
+async def _auto_run_changes(workspace: OpenWorkspace) -> tuple[AutoRunChange, ...]:
     """Return what commands of the workspace changed that other programs run, and is kept."""
     store = workspace.services.auto_run
-    return () if store is None else await store.all_kept()
+    return () if store is None else await store.auto_run_changes()
 
 
-async def _put(
+async def _auto_run_change(args: argparse.Namespace, workspace: OpenWorkspace) -> AutoRunChange | None:
+    """Return the change of a command that `--step` means; None if it means a step of the session."""
+    if not args.step:
+        return None
+    changes = await _auto_run_changes(workspace)
+    if not any(change.kept_id.startswith(args.step) for change in changes):
+        return None
+    has_session = bool(args.session or await workspace.sessions())
+    found = await workspace.changes.of_session(await _session(args, workspace)) if has_session else None
+    step = find_step(args, found.captures if found is not None else (), changes)
+    return step if isinstance(step, AutoRunChange) else None
+
+
+async def _restore_or_remove(
     args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange, *, found: bool
 ) -> int:
     """Restore what was taken back after a command (`found`), or take it back again."""
     assert workspace.services.auto_run is not None  # it has this change
+    check_outcome(change, found=found)
     if not args.dry_run:
         await workspace.services.auto_run.put(change.kept_id, found=found)
     if args.json:

@@ -53,10 +53,12 @@ def changes_lines(changes: SessionChanges, rows: Sequence[RecordedChanges]) -> I
         yield tr("No such changes") if changes.captures else tr("No changes yet")
 
 
-def taken_back_lines(changes: Sequence[AutoRunChange]) -> Iterator[str]:
+def removed_auto_run_lines(changes: Sequence[AutoRunChange]) -> Iterator[str]:
     """Yield what was taken back after commands of the workspace, with the ids to restore it by."""
     if changes:
-        yield tr("Taken back after commands, as other programs run it by themselves (all sessions)")
+        yield tr(
+            "Undone after commands, because other programs would run these files by themselves (all sessions)"
+        )
     for change in changes:
         why = "; ".join(map(escape_hidden, change.reasons)) or translate(change.effect)
         parts = [f"{change.kept_id[:_SHORT_ID]}  {escape_hidden_name(change.path)}", why]

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.capture import RevertScope
@@ -16,15 +17,19 @@ from helix_desktop.domain.file_history.session_changes import (
 )
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 text = TextContext("Command line")
+_Step = TypeVar("_Step")
 
 
 def select(args: argparse.Namespace, changes: SessionChanges) -> RevertSelection:
     """Return the selection that the options describe. Raises InvalidInput if it has no changes."""
     check_turn(args, changes)
     paths = files_of(args)
-    ids = (find_capture(args.step, changes).capture_id,) if args.step else changes.by_agent(args.turn)
+    ids = (
+        (find_capture(args.step, changes.captures).capture_id,) if args.step else changes.by_agent(args.turn)
+    )
     if paths:
         ids = tuple(
             row.capture_id
@@ -54,9 +59,52 @@ def check_turn(args: argparse.Namespace, changes: SessionChanges) -> None:
         )
 
 
-def find_capture(prefix: str, changes: SessionChanges) -> RecordedChanges:
+def find_capture(prefix: str, captures: Sequence[RecordedChanges]) -> RecordedChanges:
     """Return the capture whose id begins so. Raises InvalidInput for none or several."""
-    found = [row for row in changes.captures if row.capture_id.startswith(prefix)]
+    return _only(prefix, [row for row in captures if row.capture_id.startswith(prefix)])
+
+
+def find_step(
+    args: argparse.Namespace, captures: Sequence[RecordedChanges], changes: Sequence[AutoRunChange]
+) -> RecordedChanges | AutoRunChange:
+    """Return the capture, or the kept change of a command, that `--step` means.
+
+    Raises InvalidInput for none or several, and for options that say nothing about a kept change.
+    """
+    prefix = args.step
+    matching: list[RecordedChanges | AutoRunChange] = [
+        *(row for row in captures if row.capture_id.startswith(prefix)),
+        *(change for change in changes if change.kept_id.startswith(prefix)),
+    ]
+    found = _only(prefix, matching)
+    options = ("session", "turn", "file", "on_conflict")
+    other = next((option for option in options if getattr(args, option, None)), "")
+    if other and isinstance(found, AutoRunChange):
+        raise InvalidInput(
+            text(
+                "{option} doesn't go with the step {prefix}.",
+                option=f"--{other.replace('_', '-')}",
+                prefix=repr(prefix),
+            ),
+            text("It is one file that was changed by a command of any session."),
+            text("Leave the option out."),
+        )
+    return found
+
+
+def check_outcome(change: AutoRunChange, *, found: bool) -> None:
+    """Raise InvalidInput if a change can't be restored (`found`) or taken back, because it is so already."""
+    if found != (change.outcome == "removed"):
+        name = escape_hidden_name(change.path)
+        raise InvalidInput(
+            text("{file} was not taken back, or was restored since.", file=name)
+            if found
+            else text("{file} is taken back already.", file=name),
+            fix=text("List what was taken back with {command}.", command="helix-desktop changes list"),
+        )
+
+
+def _only(prefix: str, found: Sequence[_Step]) -> _Step:
     if len(found) == 1:
         return found[0]
     if found:
@@ -67,12 +115,6 @@ def find_capture(prefix: str, changes: SessionChanges) -> RecordedChanges:
         text("No step of the session starts with {prefix}.", prefix=repr(prefix)),
         fix=text("List them with {command}.", command="helix-desktop changes list"),
     )
-
-
-def find_taken_back(prefix: str, changes: Sequence[AutoRunChange]) -> AutoRunChange | None:
-    """Return the change that was taken back and whose id begins so; None for none or several."""
-    found = [change for change in changes if prefix and change.kept_id.startswith(prefix)]
-    return found[0] if len(found) == 1 else None
 
 
 def last_revert(changes: SessionChanges) -> RecordedChanges:

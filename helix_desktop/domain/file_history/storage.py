@@ -9,8 +9,8 @@ class FileHistoryTotals(msgspec.Struct, frozen=True):
     """What a file history holds: `contents` of files, all bytes, those stored, and those of it on disk.
 
     The bytes are those of the lists of changes, too. `tree_size` is what of the stored bytes the workspace's
-    files need as they are now. `taken_back_size` are the bytes of files beside it that commands left, other
-    programs would run, and were taken back.
+    files need as they are now. `saved_copies_size` are the bytes of copies beside it, of files that commands
+    changed and other programs run by themselves.
     """
 
     contents: int = 0
@@ -18,7 +18,7 @@ class FileHistoryTotals(msgspec.Struct, frozen=True):
     stored_size: int = 0
     tree_size: int = 0
     disk_size: int = 0
-    taken_back_size: int = 0
+    saved_copies_size: int = 0
 
 
 class FileHistoryCleanup(msgspec.Struct, frozen=True):

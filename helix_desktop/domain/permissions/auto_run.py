@@ -46,6 +46,12 @@ _INSTALLED = _text("a program that pip install runs")
 AT_LOGIN = _text("runs when you log in, open a terminal, or start a program that reads it")
 """What follows from a start-up file of the home, where that is in a workspace."""
 
+NOT_COPIED = _text(
+    "programs follow it; Helix keeps no copy of it, because it may hold keys or is large: taking it back "
+    "renames it, and restores no previous version"
+)
+"""What follows from a file that is not copied."""
+
 AUTO_RUN_KINDS = (
     AutoRunKind(".envrc", _text("sets the environment of every shell in the folder"), waits=True),
     AutoRunKind(".githooks", _text("programs that git runs if configured"), is_folder=True),

@@ -20,6 +20,7 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.permissions.program import INTERPRETERS
 from helix_desktop.domain.permissions.shell_names import SHELLS
 from helix_desktop.mcp.client.process import build_environment
+from helix_desktop.system.files import open_regular
 
 MAX_ENTRIES = 400_000
 """How many entries of folders are looked at; with more of them nobody can say that nothing changed."""
@@ -435,10 +436,8 @@ def _load_folder(path: str) -> str:
 def _file_digest(path: str) -> str:
     """Return the SHA-256 of a file, its size and times if it is large, empty of what is no readable file."""
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        with open_regular(path) as file:
             found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                return ""
             if found.st_size > _MAX_HASHED:
                 return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
             digest = hashlib.sha256()
@@ -456,8 +455,8 @@ def _is_database(path: str) -> bool:
 def _head(path: str | Path, size: int) -> bytes:
     """Return the first bytes of a file; none of what is no readable file."""
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-            return file.read(size) or b""  # None of a pipe without a writer's bytes
+        with open_regular(path) as file:
+            return file.read(size)
     except OSError:
         return b""
 

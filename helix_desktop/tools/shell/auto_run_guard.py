@@ -7,11 +7,13 @@ new is taken out before anything else runs, and kept byte for byte, so that the 
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import re
 import secrets
 import stat
+import struct
 import threading
 import time
 from collections import Counter
@@ -21,11 +23,13 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.permissions.auto_run import AT_LOGIN, WAITING_NAMES, auto_run_kind
+from helix_desktop.domain.errors import InvalidInput, StoreError
+from helix_desktop.domain.files.secret_names import is_secret_file
+from helix_desktop.domain.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
 from helix_desktop.domain.redaction.redaction import Redaction
-from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome
+from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
+from helix_desktop.system.files import open_regular
 from helix_desktop.tools.files.paths import startup_files
 from helix_desktop.tools.shell.auto_run_kept import (
     NOTHING,
@@ -61,11 +65,14 @@ _EXEC = re.compile(rb"[ \t]*(?:exec|x)(?:[ \t]|$)")
 _USER_CONFIGS = (".gitconfig", ".config/git/config")
 _SYSTEM_CONFIG = Path("/etc/gitconfig")
 _TEMPLATES = Path("/usr/share/git-core/templates")
-_ON_CALL = frozenset((
+_RUN_BY_USER = frozenset((
     ".cargo/bin", ".config/emacs", ".config/nvim", ".emacs.d", ".gnupg", ".local/bin", ".local/lib",
     ".local/share/applications", ".vim",
 ))  # fmt: skip
 """Of the start-up files, large folders of what runs only with a program that the user starts."""
+_SSH_FILES = ("authorized_keys", "config", "environment", "rc")
+"""Of `.ssh`, what ssh and its server follow: the rest is keys."""
+_KEY_FILES = frozenset((".credentials.json", "auth.json", "credentials", "oauth_creds.json", "pip.conf"))
 _HOOK_NAME = re.compile(r"(?:[a-z0-9]+-)+[a-z0-9]+|update")
 # What is built or fetched has files of these kinds of its own, and nobody opens it in an editor.
 _BUILT = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", "site-packages", ".tox"})
@@ -130,7 +137,7 @@ class AutoRunGuard:
                 return self._others[-1]
             if self._before is None:
                 with self.kept.exclusive():
-                    running = min(self.kept.open_elsewhere(), key=lambda state: state.at_ns, default=None)
+                    running = min(self.kept.running_elsewhere(), key=lambda state: state.at_ns, default=None)
                     before = self._look() if running is None else running
                     self._save(before)
                 self._before = before
@@ -157,15 +164,18 @@ class AutoRunGuard:
             self._try_to_save()
             return (*unreported, *changes)
 
-    def settle(self, kept_ids: Iterable[str]) -> None:
-        """Forget that somebody has to decide on these changes: they have."""
+    def settle(self, kept_ids: Iterable[str], allowed_ids: Iterable[str] = ()) -> None:
+        """Forget that somebody has to decide on these changes: they have.
+
+        Of the `allowed_ids`, what a command left stays as it was then, also for commands that still run.
+        """
         with self._lock:
             settled = frozenset(kept_ids)
-            for kept_id in settled:
-                with suppress(InvalidInput, OSError):
-                    entry = self.kept.entry(kept_id)
-                    if _same(_read(str(self.root / entry.path)), entry.found):
-                        self.kept.note_settled(kept_id)
+            for kept_id in allowed_ids:
+                try:
+                    self.kept.note_allowed(kept_id)
+                except OSError:
+                    log.warning("it could not be noted that %s is allowed", kept_id, exc_info=True)
             self._undecided = tuple(change for change in self._undecided if change.kept_id not in settled)
             self._unreported = tuple(change for change in self._unreported if change.kept_id not in settled)
             self._try_to_save()
@@ -199,46 +209,65 @@ class AutoRunGuard:
             entry = self.kept.entry(kept_id)
             content = entry.found if found else entry.without
             try:
-                with _held_parent(self.root, entry.path, create=bool(content.form)) as (parent, name):
-                    if entry.found.stamp:
-                        (_put_back if found else _set_aside)(parent, name, entry)
-                    else:
-                        present = _read_at(parent, name)
-                        if not any(_same(present, known) for known in (entry.found, entry.without)):
-                            self.kept.keep_replaced(kept_id, present)
-                        _write_at(parent, name, content)
+                try:
+                    with _held_parent(self.root, entry.path, create=bool(content.form)) as (parent, name):
+                        self._put_at(parent, name, kept_id, entry, found)
+                except FileNotFoundError:
+                    if content.form:
+                        raise
                 self.kept.note_put(kept_id, found=found)
             except OSError as error:
-                if content.form or not isinstance(error, FileNotFoundError):
-                    raise InvalidInput(
-                        text("{file} could not be restored.", file=entry.path), system_reason(error)
-                    ) from error
+                raise InvalidInput(
+                    text("{file} could not be restored.", file=entry.path), system_reason(error)
+                ) from error
             # The user's decision holds for commands that still run.
             for state in (*self._others, *([self._before] if self._before is not None else ())):
                 _decide(state, entry, content)
             self.settle([kept_id])
 
-    def all_kept(self) -> tuple[AutoRunChange, ...]:
-        """Return all changes that are kept, the oldest first: `removed` where what is there is another.
+    def _put_at(self, parent: int, name: str, kept_id: str, entry: Entry, found: bool) -> None:
+        if entry.found.stamp:
+            (_put_back if found else _set_aside)(parent, name, entry, kept_id)
+            return
+        present = _read_at(parent, name)
+        may_hold_keys = entry.without.stamp or (entry.kind == "other" and _holds_keys(entry.path))
+        if may_hold_keys and present.form == "file":
+            os.rename(name, _aside(name, kept_id), src_dir_fd=parent, dst_dir_fd=parent)
+        elif not any(_same(present, known) for known in (entry.found, entry.without)):
+            self.kept.keep_replaced(kept_id, present)
+        _write_at(parent, name, entry.found if found else entry.without)
 
-        Raises InvalidInput.
+    def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
+        """Return all changes that are kept, with what became of each last, the oldest first.
+
+        What the user or another program did to the files later is no part of that. Raises InvalidInput.
         """
         with self._lock:
             changes = []
             try:
                 for kept_id, entry in self.kept.entries():
-                    is_there = _same(_read(str(self.root / entry.path)), entry.found)
-                    outcome: AutoRunOutcome = "kept" if is_there else "removed"
-                    effect = "" if entry.reasons else _effect(entry.path)
-                    change = AutoRunChange(
-                        entry.path, effect, entry.reasons, outcome=outcome, kept_id=kept_id
+                    effect = "" if entry.reasons else _effect(entry)
+                    outcome = self.kept.outcome(kept_id)
+                    changes.append(
+                        AutoRunChange(entry.path, effect, entry.reasons, outcome=outcome, kept_id=kept_id)
                     )
-                    changes.append(change)
             except OSError as error:
                 raise InvalidInput(
                     text("What was taken back can't be read."), system_reason(error)
                 ) from error
             return tuple(changes)
+
+    def saved_copies_size(self) -> int:
+        """Return the bytes of all copies that are kept. Raises StoreError."""
+        with self._lock:
+            try:
+                return self.kept.size()
+            except OSError as error:
+                raise StoreError(
+                    text("The saved copies of files that commands changed can't be read."),
+                    system_reason(error),
+                    text("Check that you may read {folder}.", folder=str(self.kept.folder)),
+                ) from error
 
     def containing(self, redaction: Redaction) -> tuple[str, ...]:
         """Return the paths of the kept changes that contain a secret. Raises OSError."""
@@ -255,7 +284,7 @@ class AutoRunGuard:
 
     def _compare(self, before: AutoRunState, takes_out: bool) -> list[AutoRunChange]:
         try:
-            for entry, content in self.kept.decided_since(before.at_ns) if before.at_ns else ():
+            for entry, content in self.kept.decisions_since(before.at_ns) if before.at_ns else ():
                 _decide(before, entry, content)
         except OSError:
             log.exception("what was decided on meanwhile in %s can't be read", self.root)
@@ -305,8 +334,11 @@ class AutoRunGuard:
         for name in _USER_CONFIGS:
             self._see(state, str(self._home / name), "config")
         for path in startup_files(self._home):
-            if str(path.relative_to(self._home)) not in _ON_CALL:
-                self._see_startup(state, os.path.realpath(path))  # what a link leads to may be here
+            name = str(path.relative_to(self._home))
+            if name not in _RUN_BY_USER:
+                for file in (path / inner for inner in _SSH_FILES) if name == ".ssh" else (path,):
+                    # What a link leads to may be here, too.
+                    self._see_startup(state, os.path.realpath(file), _holds_keys(name))
         for folder, names in folders.items():
             if not _BUILT.isdisjoint(folder.split(os.sep)):
                 continue
@@ -349,9 +381,9 @@ class AutoRunGuard:
         relative = self._relative(path)
         kind = auto_run_kind(relative) if relative is not None else None
         if relative is not None and kind is not None and kind.waits:
-            state.other[relative] = _read(path)
+            state.other[relative] = _read_other(path)
 
-    def _see_startup(self, state: AutoRunState, path: str) -> None:
+    def _see_startup(self, state: AutoRunState, path: str, holds_keys: bool) -> None:
         """See a file of the home that runs at the next login, or the files of such a folder."""
         relative = self._relative(path)
         if relative is None or relative in state.git:
@@ -359,9 +391,9 @@ class AutoRunGuard:
         if os.path.isdir(path) and not os.path.islink(path):
             with suppress(OSError), os.scandir(path) as entries:
                 for entry in entries:
-                    self._see_startup(state, entry.path)
+                    self._see_startup(state, entry.path, holds_keys)
         else:
-            state.other[relative] = _read(path)
+            state.other[relative] = _read_other(path, holds_keys)
 
     def _relative(self, path: str) -> str | None:
         """Return a path in the workspace; None for one outside."""
@@ -532,8 +564,8 @@ class AutoRunGuard:
             return msgspec.structs.replace(change, outcome="failed")
         try:
             with _held_parent(self.root, entry.path) as (parent, name):
-                if entry.found.stamp:  # it is too large to be copied
-                    _set_aside(parent, name, entry)
+                if entry.found.stamp:
+                    _set_aside(parent, name, entry, change.kept_id)
                 else:
                     present = _read_at(parent, name)
                     if not _same(present, entry.found):  # another command that still runs has changed it
@@ -542,6 +574,10 @@ class AutoRunGuard:
         except OSError:
             log.warning("%s could not be taken out", entry.path, exc_info=True)
             return msgspec.structs.replace(change, outcome="failed")
+        try:
+            self.kept.note_put(change.kept_id, found=False)
+        except OSError:
+            log.warning("it could not be noted that %s is taken out", entry.path, exc_info=True)
         return msgspec.structs.replace(change, outcome="removed")
 
     def _kept(self, entry: Entry) -> AutoRunChange:
@@ -551,7 +587,7 @@ class AutoRunGuard:
         except OSError:
             log.warning("%s could not be kept", entry.path, exc_info=True)
             kept_id = ""
-        effect = "" if entry.reasons else _effect(entry.path)
+        effect = "" if entry.reasons else _effect(entry)
         return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
 
 
@@ -564,9 +600,20 @@ def _decide(state: AutoRunState, entry: Entry, content: Content) -> None:
     state.reported.pop(entry.path, None)
 
 
-def _effect(path: str) -> TranslatableText:
-    kind = auto_run_kind(path)
+def _effect(entry: Entry) -> TranslatableText:
+    if entry.found.stamp or entry.without.stamp:
+        return NOT_COPIED
+    kind = auto_run_kind(entry.path)
     return AT_LOGIN if kind is None else kind.effect
+
+
+def _holds_keys(path: str) -> bool:
+    """Return True for a file that may hold keys: of one that is no git file, nothing is copied.
+
+    An `.envrc` may, too; but what it was has to be there again, as every shell runs it.
+    """
+    name = path.rpartition("/")[2].lower()
+    return name in _KEY_FILES or (is_secret_file(name) and not name.startswith(".env"))
 
 
 def _redacted(change: AutoRunChange, redaction: Redaction) -> AutoRunChange:
@@ -640,14 +687,10 @@ def _same(one: Content, other: Content) -> bool:
 def _read_through(path: str) -> bytes:
     """Return the bytes of a file, also behind links; none of what is no file."""
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with open_regular(path) as file:
+            return file.read(_FILE_CAP)
     except OSError:
         return b""
-    with os.fdopen(fd, "rb") as file:
-        try:
-            return file.read(_FILE_CAP) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
-        except OSError:
-            return b""
 
 
 def _read(path: str) -> Content:
@@ -661,6 +704,15 @@ def _read(path: str) -> Content:
         return _read_at(parent, name)
     finally:
         os.close(parent)
+
+
+def _read_other(path: str, holds_keys: bool = False) -> Content:
+    """Return what is at a path, with a digest in place of the bytes of a file that may hold keys."""
+    content = _read(path)
+    if not (holds_keys or _holds_keys(path)) or content.form != "file" or content.stamp:
+        return content
+    digest = struct.unpack(">4Q", hashlib.sha256(content.data).digest())
+    return msgspec.structs.replace(content, data=b"", stamp=digest)
 
 
 def _read_at(parent: int, name: str) -> Content:
@@ -704,8 +756,8 @@ def _held_parent(root: Path, path: str, *, create: bool = False) -> Iterator[tup
 
 
 def _write_at(parent: int, name: str, content: Content) -> None:
-    """Make a name in a folder what a content says, at once. Raises OSError."""
-    if not content.form:
+    """Make a name in a folder what a content says, at once; nothing if it is not copied. Raises OSError."""
+    if not content.form or content.stamp:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=parent)
         return
@@ -724,30 +776,35 @@ def _write_at(parent: int, name: str, content: Content) -> None:
     os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
-def _set_aside(parent: int, name: str, entry: Entry) -> None:
-    """Leave a file that is too large where it is, but so that git neither runs nor reads it."""
+def _set_aside(parent: int, name: str, entry: Entry, kept_id: str) -> None:
+    """Leave a file that is not copied where it is, but so that nothing runs or reads it."""
     if entry.kind == "hook":
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=parent)
-        try:
-            os.fchmod(fd, entry.found.mode & ~0o111)
-        finally:
-            os.close(fd)
-    else:
-        os.rename(name, _aside(name), src_dir_fd=parent, dst_dir_fd=parent)
-        if entry.without.form and not entry.without.stamp:
-            _write_at(parent, name, entry.without)
+        _change_mode(parent, name, entry.found.mode & ~0o111)
+        return
+    os.rename(name, _aside(name, kept_id), src_dir_fd=parent, dst_dir_fd=parent)
+    if entry.without.form and not entry.without.stamp:
+        _write_at(parent, name, entry.without)
 
 
-def _put_back(parent: int, name: str, entry: Entry) -> None:
+def _put_back(parent: int, name: str, entry: Entry, kept_id: str) -> None:
+    """Undo `_set_aside`; what is there by now changes places with it."""
     if entry.kind == "hook":
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=parent)
-        try:
-            os.fchmod(fd, entry.found.mode)
-        finally:
-            os.close(fd)
-    else:
-        os.rename(_aside(name), name, src_dir_fd=parent, dst_dir_fd=parent)
+        _change_mode(parent, name, entry.found.mode)
+        return
+    between = f"{_aside(name, kept_id)}.{secrets.token_hex(4)}"
+    os.rename(_aside(name, kept_id), between, src_dir_fd=parent, dst_dir_fd=parent)
+    with suppress(FileNotFoundError):
+        os.rename(name, _aside(name, kept_id), src_dir_fd=parent, dst_dir_fd=parent)
+    os.rename(between, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
-def _aside(name: str) -> str:
-    return f"{name}.taken-out"
+def _change_mode(parent: int, name: str, mode: int) -> None:
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        os.fchmod(fd, mode)
+    finally:
+        os.close(fd)
+
+
+def _aside(name: str, kept_id: str) -> str:
+    return f"{name}.taken-out-{kept_id}"

@@ -24,7 +24,7 @@ import msgspec
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS
-from helix_desktop.domain.tools import AutoRunChange
+from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome
 from helix_desktop.domain.translatable_text import TextContext, plain_text
 
 if sys.platform != "win32":
@@ -38,7 +38,7 @@ MAX_KEPT_BYTES = 256 * 1024 * 1024
 _OPEN, _DAMAGED = "open-", "damaged-"
 _KEPT_ID = re.compile("[0-9a-f]{16}")
 _ENTRY, _CONTENT, _WITHOUT, _FOUND = "entry.json", "content", "without", "found"
-_SETTLED = "settled"
+_ALLOWED = "allowed"
 _CLOCK_NS = 20_000_000  # by which the time of a file may lie before that of the clock
 
 Kind = Literal["config", "hook", "pointer", "commondir", "todo", "strategy", "folder", "other"]
@@ -52,7 +52,7 @@ class Content(msgspec.Struct, frozen=True):
     data: bytes = b""
     mode: int = 0
     stamp: tuple[int, ...] = ()
-    """Of a file that is too large to be read."""
+    """Of a file that is not copied, without `data`: a digest if it may hold keys, else it is too large."""
 
     @property
     def is_executable(self) -> bool:
@@ -137,9 +137,7 @@ class KeptChanges:
         """Return a change that is kept. Raises InvalidInput if it no longer is."""
         folder = self.folder / kept_id
         try:
-            if not _KEPT_ID.fullmatch(kept_id):
-                raise FileNotFoundError
-            entry = msgspec.json.decode((folder / _ENTRY).read_bytes(), type=Entry)
+            entry = self._bare_entry(kept_id)
             found, without = (folder / _CONTENT).read_bytes(), (folder / _WITHOUT).read_bytes()
         except (OSError, msgspec.MsgspecError) as error:
             raise InvalidInput(
@@ -153,37 +151,46 @@ class KeptChanges:
         )
 
     def entries(self) -> list[tuple[str, Entry]]:
-        """Return all changes that can be read with their ids, the oldest first. Raises OSError."""
+        """Return all changes that can be read with their ids, without contents, the oldest first.
+
+        Raises OSError.
+        """
         found = []
         for folder in self._folders():
             try:
-                found.append((folder.name, self.entry(folder.name)))
-            except InvalidInput:
+                found.append((folder.name, self._bare_entry(folder.name)))
+            except (OSError, msgspec.MsgspecError):
                 log.warning("%s can't be read", folder, exc_info=True)
         return sorted(found, key=lambda pair: pair[1].at_ms)
+
+    def _bare_entry(self, kept_id: str) -> Entry:
+        """Return a change without contents. Raises OSError and msgspec.MsgspecError."""
+        if not _KEPT_ID.fullmatch(kept_id):
+            raise FileNotFoundError
+        return msgspec.json.decode((self.folder / kept_id / _ENTRY).read_bytes(), type=Entry)
 
     def note_put(self, kept_id: str, *, found: bool) -> None:
         """Note what became of a change last. Raises OSError."""
         (self.folder / kept_id / _FOUND).write_bytes(b"1" if found else b"0")
 
-    def note_settled(self, kept_id: str) -> None:
-        """Note that a change stays where a command left it, on the user's word. Raises OSError."""
-        (self.folder / kept_id / _SETTLED).touch()
+    def note_allowed(self, kept_id: str) -> None:
+        """Note that a change stays as a command left it, on the user's word. Raises OSError."""
+        (self.folder / kept_id / _ALLOWED).touch()
 
-    def decided_since(self, at_ns: int) -> list[tuple[Entry, Content]]:
+    def decisions_since(self, at_ns: int) -> list[tuple[Entry, Content]]:
         """Return what was decided on since a time, by any process, with what stands there on its word.
 
         The oldest decision first. Raises OSError.
         """
         decided = []
         for folder in self._folders():
-            for name in (_FOUND, _SETTLED):
+            for name in (_FOUND, _ALLOWED):
                 note = folder / name
                 with suppress(FileNotFoundError, InvalidInput):
                     noted_ns = note.stat().st_mtime_ns
                     if noted_ns >= at_ns - _CLOCK_NS:
                         entry = self.entry(folder.name)
-                        is_found = name == _SETTLED or note.read_bytes() == b"1"
+                        is_found = name == _ALLOWED or note.read_bytes() == b"1"
                         decided.append((noted_ns, entry, entry.found if is_found else entry.without))
         decided.sort(key=lambda decision: decision[0])
         return [(entry, content) for _, entry, content in decided]
@@ -195,6 +202,13 @@ class KeptChanges:
             with suppress(OSError):
                 noted[kept_id] = (self.folder / kept_id / _FOUND).read_bytes() == b"1"
         return noted
+
+    def outcome(self, kept_id: str) -> AutoRunOutcome:
+        """Return what became of a change last, as it was noted; `named`: nothing was decided on yet."""
+        put = self.outcomes([kept_id]).get(kept_id)
+        if put is None:
+            return "kept" if (self.folder / kept_id / _ALLOWED).exists() else "named"
+        return "kept" if put else "removed"
 
     # What a crash must not lose, and other processes have to know
 
@@ -213,7 +227,7 @@ class KeptChanges:
             if held >= 0:
                 os.close(held)
 
-    def open_elsewhere(self) -> Iterator[AutoRunState]:
+    def running_elsewhere(self) -> Iterator[AutoRunState]:
         """Yield what the commands that run in other processes are compared with. Raises OSError."""
         for path, file in self._others():
             if not _lock(file):
@@ -333,13 +347,13 @@ class KeptChanges:
 
     def _at_ms(self, folder: Path) -> int:
         try:
-            return msgspec.json.decode((folder / _ENTRY).read_bytes(), type=Entry).at_ms
+            return self._bare_entry(folder.name).at_ms
         except (OSError, msgspec.MsgspecError):
             return folder.stat().st_mtime_ns // 1_000_000
 
     def _path(self, folder: Path) -> str:
         try:
-            return msgspec.json.decode((folder / _ENTRY).read_bytes(), type=Entry).path
+            return self._bare_entry(folder.name).path
         except (OSError, msgspec.MsgspecError):
             return folder.name
 

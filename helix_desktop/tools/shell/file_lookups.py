@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar, cast
 
+from helix_desktop.system.files import open_regular
+
 _Result = TypeVar("_Result")
 
 _MAX_RESULTS = 24  # a workspace has three
@@ -198,17 +200,10 @@ def is_inside(path: str, folder: str) -> bool:
 def read_text(path: str) -> str:
     """Return the start of a file as text; empty if it can't be read, or is none: a pipe would never end."""
     try:
-        opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError):
+        with open_regular(path) as file:
+            return file.read(_FILE_CAP).decode(errors="surrogateescape")
+    except (OSError, ValueError):  # ValueError: no path, such as one with a null
         return ""
-    try:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
-            return ""
-        return os.read(opened, _FILE_CAP).decode(errors="surrogateescape")
-    except OSError:
-        return ""
-    finally:
-        os.close(opened)
 
 
 def _lstat(path: str) -> os.stat_result | None:

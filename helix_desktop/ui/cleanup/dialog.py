@@ -138,7 +138,7 @@ class CleanupDialog(SizedDialog):
         for line in history_cleanup_lines(plan, quota):
             self._history_lines.addWidget(label(line, "note", wrap=True))
         self.history_button.setVisible(bool(plan.stored_size))
-        self._history_card.setVisible(bool(totals.stored_size or totals.taken_back_size))
+        self._history_card.setVisible(bool(totals.stored_size or totals.saved_copies_size))
 
     def _request_plan(self) -> None:
         self.collect_button.setEnabled(False)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.domain.errors import InvalidInput, ToolError
+from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
 from helix_desktop.domain.tools import AutoRunChange, OutputCallback, ToolResult, ignore_output
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
@@ -383,6 +383,59 @@ async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_worksp
     assert not (home / ".profile").exists()
 
 
+def test_keys_of_a_home_that_is_the_workspace_are_never_copied(guard_rig: GuardRig) -> None:
+    home, guard = guard_rig.home, AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.kept)
+    names = {
+        ".ssh/id_ed25519", ".npmrc", "work/npm", ".config/git/credentials", ".claude/.credentials.json",
+        ".ssh/authorized_keys",
+    }  # fmt: skip
+    for name in names - {".npmrc"}:
+        (home / name).parent.mkdir(exist_ok=True, parents=True)
+        (home / name).write_text("mine" if name == ".ssh/authorized_keys" else "SECRET one")
+    (home / ".npmrc").symlink_to(home / "work/npm")
+    before = guard.begin()
+    for name in (*names, ".pypirc"):
+        (home / name).write_text("evil" if name == ".ssh/authorized_keys" else "SECRET two")
+    assert _are_copied(guard_rig.kept, b"mine"), "what is no key can be restored after a crash"
+    assert not _are_copied(guard_rig.kept)
+    changes = {change.path: change for change in guard.end(before)}
+    assert changes.keys() == names - {".ssh/id_ed25519", ".npmrc"} | {".pypirc"}
+    for path, change in changes.items():
+        assert ("no copy" in change.effect) == (path != ".ssh/authorized_keys")
+        guard.put(change.kept_id, found=False)
+    assert (home / ".ssh/authorized_keys").read_text() == "mine"
+    for path in (".pypirc", "work/npm"):
+        assert not (home / path).exists()
+        (home / path).write_text("SECRET three")
+        guard.put(changes[path].kept_id, found=True)
+        assert (home / path).read_text() == "SECRET two"
+        (beside,) = home.glob(f"{path}.taken-out-*")
+        assert beside.read_text() == "SECRET three", "nothing is lost"
+    assert not _are_copied(guard_rig.kept)
+
+
+def _are_copied(kept: Path, words: bytes = b"SECRET") -> bool:
+    return any(words in path.read_bytes() for path in kept.rglob("*") if path.is_file())
+
+
+def test_a_link_in_the_place_of_a_file_with_keys_is_taken_back(guard_rig: GuardRig) -> None:
+    home, guard = guard_rig.home, AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.kept)
+    (home / ".claude").mkdir()
+    (keys := home / ".claude/auth.json").write_text("SECRET one")
+    before = guard.begin()
+    keys.unlink()
+    keys.symlink_to("/dev/null")
+    (change,) = guard.end(before)
+    guard.put(change.kept_id, found=False)
+    assert not os.path.lexists(keys), "no empty file in the place of what it was"
+    keys.write_text("SECRET two")
+    guard.put(change.kept_id, found=True)
+    assert keys.is_symlink()
+    assert not _are_copied(guard_rig.kept)
+    (beside,) = home.glob(".claude/auth.json.taken-out-*")
+    assert beside.read_text() == "SECRET two"
+
+
 async def test_a_link_to_what_only_commands_write_is_taken_out(any_rig: GuardRig) -> None:
     """The temporary folder of commands is no place of the workspace: nobody looks at what git finds there."""
     script = (
@@ -479,13 +532,56 @@ async def test_what_the_user_allowed_elsewhere_meanwhile_stays(guard_rig: GuardR
         if takes_out:
             assert not (hooks / name).exists()
             other.put(change.kept_id, found=True)
-        other.settle([change.kept_id])
+        other.settle([change.kept_id], [change.kept_id])
     (hooks / "post-commit").write_text("#!/bin/sh\n")
     (hooks / "post-commit").chmod(0o755)
     (change,) = guard.end(running)
     assert (change.path, change.outcome) == (".git/hooks/post-commit", "removed")
     assert (hooks / "pre-commit").exists()
     assert (hooks / "pre-push").exists()
+
+
+@pytest.mark.parametrize("is_same", [True, False], ids=["one process", "two processes"])
+async def test_what_is_planted_again_before_it_is_settled_is_not_allowed(
+    guard_rig: GuardRig, is_same: bool
+) -> None:
+    """The user clicks Take back while another command that still runs writes the same once more."""
+    guard, hook, envrc = guard_rig.guard, guard_rig.root / ".git/hooks/pre-commit", guard_rig.root / ".envrc"
+    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    running = guard.begin()
+    changes = other.end(_plant(other.begin(), hook, envrc))
+    _plant(running, hook, envrc)
+    for change in changes:
+        if change.path == ".envrc":
+            other.put(change.kept_id, found=False)
+            _plant(running, hook, envrc)
+    other.settle([change.kept_id for change in changes])
+    again = {change.path: change.outcome for change in guard.end(running)}
+    assert again == {".git/hooks/pre-commit": "removed", ".envrc": "named"}
+    assert not hook.exists()
+
+
+def _plant(state: AutoRunState, hook: Path, envrc: Path) -> AutoRunState:
+    hook.write_text("#!/bin/sh\n")
+    hook.chmod(0o755)
+    envrc.write_text("export A=1\n")
+    return state
+
+
+async def test_what_the_user_kept_and_changed_later_is_not_listed_as_taken_back(guard_rig: GuardRig) -> None:
+    result = await guard_rig.run(
+        "git init -q sub; git -C sub config core.pager x; echo x > .envrc; echo > .exrc"
+    )
+    ids = {change.path: change.kept_id for change in result.auto_run}
+    guard_rig.guard.put(ids["sub/.git/config"], found=True)
+    guard_rig.guard.put(ids[".exrc"], found=False)
+    guard_rig.guard.settle(ids.values(), [ids[".envrc"]])
+    guard_rig.git("config", "user.name", "Ann", folder="sub")
+    (guard_rig.root / ".envrc").write_text("mine\n")
+    (guard_rig.root / ".exrc").write_text("\n")
+    assert {change.path: change.outcome for change in guard_rig.guard.auto_run_changes()} == {
+        "sub/.git/config": "kept", ".envrc": "kept", ".exrc": "removed",
+    }  # fmt: skip
 
 
 async def test_what_a_command_of_another_process_planted_is_never_what_one_found(guard_rig: GuardRig) -> None:
@@ -543,6 +639,14 @@ async def test_a_command_does_not_run_if_what_to_compare_it_with_cannot_be_saved
     with pytest.raises(ToolError, match="could not be started"):
         await tools.run(make_call("run_command", command="touch ran"))
     assert not (guard_rig.root / "ran").exists()
+
+
+async def test_a_copy_that_cannot_be_read_is_an_error_of_the_store(guard_rig: GuardRig) -> None:
+    await guard_rig.run("git init -q sub; git -C sub config core.pager evil")
+    assert guard_rig.guard.saved_copies_size() == guard_rig.guard.kept.size() > 0
+    (guard_rig.kept / "0123456789abcdef").write_text("no folder")
+    with pytest.raises(StoreError, match="can't be read"):
+        guard_rig.guard.saved_copies_size()
 
 
 async def test_what_is_kept_goes_only_when_it_is_old_and_too_much(guard_rig: GuardRig) -> None:

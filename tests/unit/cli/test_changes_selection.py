@@ -9,10 +9,11 @@ import msgspec
 import pytest
 
 from helix_desktop.cli.changes.lines import changes_lines
-from helix_desktop.cli.changes.selection import last_revert, select
+from helix_desktop.cli.changes.selection import find_step, last_revert, select
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.session_changes import RecordedChanges, RevertSelection, SessionChanges
 from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.tools import AutoRunChange
 
 
 def step(capture_id: str, turn: int, path: str, source: str = "command") -> RecordedChanges:
@@ -65,6 +66,33 @@ def test_the_narrowest_option_decides(arguments: dict[str, object], selection: R
 def test_what_there_is_not_is_said(arguments: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         select(options(**arguments), CHANGES)
+
+
+AUTO_RUN = (
+    AutoRunChange("hook", kept_id="a1"),
+    AutoRunChange("rc", kept_id="e5"),
+    AutoRunChange("x", kept_id="e6"),
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"step": "a"}, "Several steps start with 'a'"),  # two steps of the session, and one file
+        ({"step": "e"}, "Several steps start with 'e'"),
+        ({"step": "a1", "turn": 1}, "--turn doesn't go with the step 'a1'"),
+        ({"step": "a1", "file": ["hook"]}, "--file doesn't go with the step 'a1'"),
+        ({"step": "a1", "session": "last"}, "--session doesn't go with the step 'a1'"),
+        ({"step": "ff"}, "No step of the session starts with 'ff'"),
+    ],
+)
+def test_a_step_is_one_of_the_session_or_a_file_that_a_command_changed(
+    arguments: dict[str, object], words: str
+) -> None:
+    assert find_step(options(step="aa", turn=1), CHANGES.captures, AUTO_RUN) == CHANGES.captures[0]
+    assert find_step(options(step="a1"), CHANGES.captures, AUTO_RUN) == AUTO_RUN[0]
+    with pytest.raises(InvalidInput, match=words):
+        find_step(options(**arguments), CHANGES.captures, AUTO_RUN)
 
 
 def test_without_a_revert_there_is_nothing_to_redo() -> None:
