@@ -13,7 +13,9 @@ from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.home_view import filtered
 from helix_desktop.tools.shell.landlock_syscalls import (
     EXECUTE,
+    MOVE,
     READ,
+    READ_DIR,
     READ_FILE,
     abi_version,
     all_rights,
@@ -23,7 +25,8 @@ from helix_desktop.tools.shell.landlock_syscalls import (
 )
 from helix_desktop.tools.shell.sandbox import NetworkReach, SandboxKind, SandboxScope, sandbox_environment
 
-_DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
+_SHARED_MEMORY = "/dev/shm"  # of all programs; what is made there must be read, so only its list can't be
 _SHARED = Path("/tmp")  # of all programs; a command has a folder of its own instead
 _PROCESSES = Path("/proc")  # its folders come and go: those of the command are not there yet
 _RESOLVER_PATHS = (
@@ -59,8 +62,10 @@ class Landlock:
                 allow(ruleset, str(path), READ)
             for name in _DEVICES:
                 allow(ruleset, f"/dev/{name}", every)
+            allow(ruleset, _SHARED_MEMORY, every & ~READ_DIR)
             allow(ruleset, str(scope.scratch), every)
-            for path, rights in _workspace_rights(scope, READ if scope.is_read_only else every):
+            hidden = _hidden_in_workspace(scope)
+            for path, rights in _workspace_rights(scope.root, hidden, READ if scope.is_read_only else every):
                 allow(ruleset, str(path), rights)
             for path in _RESOLVER_PATHS if network else ():
                 allow(ruleset, str(path), READ)
@@ -68,7 +73,8 @@ class Landlock:
             if config := _filtered_git_config(scope):
                 allow(ruleset, str(config), READ)
                 environment.setdefault("GIT_CONFIG_GLOBAL", str(config))
-            yield replace(spec, environment=environment, confine=create_restriction(ruleset, network))
+            restrict = create_restriction(ruleset, network, links=not hidden)
+            yield replace(spec, environment=environment, confine=restrict)
         finally:
             os.close(ruleset)
 
@@ -101,17 +107,21 @@ def _hidden(scope: SandboxScope) -> set[Path]:
     return {path for path in hidden if _PROCESSES not in path.parents}
 
 
-def _workspace_rights(scope: SandboxScope, rights: int) -> list[tuple[Path, int]]:
+def _hidden_in_workspace(scope: SandboxScope) -> set[Path]:
+    return {path for path in _hidden(scope) if path.is_relative_to(scope.root) and path != scope.root}
+
+
+def _workspace_rights(root: Path, hidden: set[Path], rights: int) -> list[tuple[Path, int]]:
     """Return the rights on the workspace: all on what holds nothing hidden, such as the keys of a home.
 
     What is around something hidden can be written and listed only, as a right holds for all below it. So
-    what a command makes there can be read by the next one.
+    what a command makes there can be read by the next one. Nothing there can be moved or removed: under
+    another name, the next command would read what is hidden.
     """
-    hidden = {path for path in _hidden(scope) if path.is_relative_to(scope.root) and path != scope.root}
     if not hidden:
-        return [(scope.root, rights)]
-    visible = [(path, rights) for path in _without([scope.root], hidden)]
-    return [(scope.root, rights & ~READ_FILE & ~EXECUTE), *visible]
+        return [(root, rights)]
+    visible = [(path, rights) for path in _without([root], hidden)]
+    return [(root, rights & ~READ_FILE & ~EXECUTE & ~MOVE), *visible]
 
 
 def _without(tops: list[Path], hidden: set[Path]) -> list[Path]:

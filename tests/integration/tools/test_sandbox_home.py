@@ -67,6 +67,32 @@ async def test_keys_stay_hidden_where_the_workspace_is_the_home(sandbox_rig: San
     assert (home / ".netrc").read_text() == "key-4711\n"
 
 
+@pytest.mark.parametrize("is_checkout", [False, True])
+async def test_hidden_files_of_a_home_are_not_moved_or_linked_into_sight(
+    sandbox_rig: SandboxRig, is_checkout: bool
+) -> None:
+    """Under a name that is not hidden the next command would read them."""
+    home = sandbox_rig.home
+    names = (".ssh/id_rsa", ".netrc", ".config/gh/hosts.yml", ".local/share/keyrings/login.keyring")
+    for name in names:
+        write_file(home, name, "key-4711\n")
+    write_file(home, ".config/git/config", "[user]\n\tname = Ann\n[github]\n\ttoken = key-4711\n")
+    if is_checkout:
+        await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(home)], check=True)
+    sandbox_rig.box = sandbox_rig.tools(home)
+    moves = (
+        "mv .ssh/id_rsa a", "mv .ssh b", "mv .netrc c", "ln .netrc d", "ln .ssh/id_rsa e", "mv .config/gh f",
+        "mv .config/gh .config/g", "mv .config/git h", "mv .config i", "mv .local/share/keyrings j",
+        "mv .local/share k", "mv .local l", "mv .config/git/config .config/git/m",
+    )  # fmt: skip
+    for move in moves:
+        for network in (False, True):
+            await sandbox_rig.run(move, network=network)
+            assert "key-4711" not in await sandbox_rig.text("grep -rs 4711 .; echo end"), move
+    for name in names:
+        assert (home / name).read_text() == "key-4711\n"
+
+
 async def test_a_checkout_that_is_the_home_stays_whole_but_for_known_keys(bubblewrap_rig: SandboxRig) -> None:
     home = bubblewrap_rig.home
     for name in (".vimrc", ".ssh/id_rsa", ".gemini/oauth_creds.json"):
