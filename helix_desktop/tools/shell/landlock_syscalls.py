@@ -11,7 +11,7 @@ import os
 import platform
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,7 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, _REMOVE_DIR, _REMOVE_FILE = (1 << bit 
 _REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15
 READ = EXECUTE | READ_FILE | READ_DIR
 MOVE = _REMOVE_DIR | _REMOVE_FILE | _REFER
-"""What a move needs; links to a file in its own folder need none of it."""
+"""What a move needs, and a link to a file of another folder; one in the same folder needs none of it."""
 _OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # bits known by each version of the interface; later ones: 16
 _NET_SINCE, SCOPE_SINCE = 4, 6
@@ -112,13 +112,9 @@ def allow(ruleset: int, path: str, rights: int) -> None:
         os.close(path_fd)
 
 
-def create_restriction(ruleset: int, network: bool, links: bool = True) -> Callable[[], None]:
-    """Return the function that a new process calls to restrict itself; prepare all it needs.
-
-    Without `links`, it cannot give a file a second name.
-    """
-    libc = _libc()
-    programs = [*(() if network else (_no_sockets(),)), *(() if links else (_no_links(),))]
+def create_restriction(ruleset: int, network: bool) -> Callable[[], None]:
+    """Return the function that a new process calls to restrict itself; prepare all it needs."""
+    libc, program = _libc(), None if network else _no_sockets()
 
     def restrict() -> None:
         for capability in range(
@@ -127,7 +123,7 @@ def create_restriction(ruleset: int, network: bool, links: bool = True) -> Calla
             libc.prctl(_DROP_CAPABILITY, capability, 0, 0, 0)
         failed = libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         failed = failed or libc.syscall(_RESTRICT, ruleset, 0)
-        for program in programs:
+        if program is not None:
             failed = failed or libc.prctl(_SECCOMP, _FILTER, ctypes.byref(program), 0, 0)
         if failed:
             os._exit(126)  # rather no command than one that is not held back
@@ -135,8 +131,7 @@ def create_restriction(ruleset: int, network: bool, links: bool = True) -> Calla
     return restrict
 
 
-# The audit name; numbers of socket and connect; those of link and linkat.
-_X86, _ARM = (0xC000003E, 41, 42, 86, 265), (0xC00000B7, 198, 203, 37, 37)
+_X86, _ARM = (0xC000003E, 41, 42), (0xC00000B7, 198, 203)  # audit name; numbers of socket and connect
 _MACHINES = {"x86_64": _X86, "aarch64": _ARM, "arm64": _ARM}
 _IO_URING, _X32, _UNIX = 425, 0x40000000, 1
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
@@ -146,7 +141,7 @@ _NUMBER_AT, _ARCH_AT, _FIRST_AT = 0, 4, 16
 
 def _no_sockets() -> _Program:
     """No sockets but local ones, and those lead to no other program; no way around it."""
-    arch, socket, connect, *_ = _MACHINES[platform.machine()]
+    arch, socket, connect = _MACHINES[platform.machine()]
     refuse = _REFUSE | errno.EACCES
     lines = (
         (_LOAD, 0, 0, _ARCH_AT),
@@ -162,29 +157,6 @@ def _no_sockets() -> _Program:
         (_RETURN, 0, 0, refuse),
         (_RETURN, 0, 0, _ALLOW),
     )
-    return _filter(lines)
-
-
-def _no_links() -> _Program:
-    """No hard links, as on file systems that have none; no way around it."""
-    arch, *_, link, linkat = _MACHINES[platform.machine()]
-    return _filter(
-        (
-            (_LOAD, 0, 0, _ARCH_AT),
-            (_EQUAL, 1, 0, arch),
-            (_RETURN, 0, 0, _KILL),
-            (_LOAD, 0, 0, _NUMBER_AT),
-            (_AT_LEAST, 3, 0, _X32),
-            (_EQUAL, 2, 0, link),
-            (_EQUAL, 1, 0, linkat),
-            (_EQUAL, 0, 1, _IO_URING),
-            (_RETURN, 0, 0, _REFUSE | errno.EPERM),
-            (_RETURN, 0, 0, _ALLOW),
-        )
-    )
-
-
-def _filter(lines: Sequence[tuple[int, int, int, int]]) -> _Program:
     array = (_Instruction * len(lines))(*(_Instruction(*line) for line in lines))
     return _Program(len(lines), ctypes.cast(array, ctypes.POINTER(_Instruction)))
 
