@@ -198,7 +198,7 @@ async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command
     taken_back = (await cli("changes", "list", "--workspace", "ws", "--json")).json["taken_back"]
     assert {change["path"] for change in taken_back} == ids.keys()
     cleanup = await cli("cache", "gc", "--workspace", "ws", "--dry-run")
-    assert "files taken back after commands: " in cleanup.err
+    assert "Files taken back after commands: " in cleanup.err
     step = ("--workspace", "ws", "--step", ids["sub/.git/config"])
     assert "restored" in (await cli("changes", "redo", *step, "--dry-run")).out.decode()
     assert _fsmonitor(cli.project) == ""
