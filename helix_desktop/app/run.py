@@ -159,8 +159,8 @@ async def _run_window(
             Banner(
                 "data-unwritable",
                 "warning",
-                tr("Opened for reading: {reason}", reason=translate(data_dir.refusal.what)),
-                translate(data_dir.refusal.why),
+                tr("Read-only: the data folder can't be written"),
+                f"{translate(data_dir.refusal.what)} {translate(data_dir.refusal.why)}",
                 tr(
                     "Sessions can be read and exported; what you change isn't saved. Make the folder "
                     "writable or free up disk space, then restart Helix."

@@ -14,7 +14,6 @@ from helix_desktop.domain.store.repair_report import LostContent, RepairReport, 
 from helix_desktop.domain.store.retention import CleanupPlan, PermanentDeletion
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
 
@@ -391,7 +390,7 @@ def history_check_lines(found: FileHistoryCheck) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def history_totals_text(totals: FileHistoryTotals, quota: int) -> str:
+def history_totals_lines(totals: FileHistoryTotals, quota: int) -> tuple[str, ...]:
     """Return what a file history takes, and what it may (0: any size), with the saved copies beside it."""
     size = format_size(totals.stored_size)
     if not quota:
@@ -410,9 +409,9 @@ def history_totals_text(totals: FileHistoryTotals, quota: int) -> str:
             quota=format_size(quota),
         )
     if not totals.saved_copies_size:
-        return line
+        return (line,)
     size = format_size(totals.saved_copies_size)
-    return dotted([line, tr("saved copies of files that commands changed: {size}", size=size)])
+    return line, tr("Saved copies of files that commands changed: {size}", size=size)
 
 
 def history_cleanup_lines(plan: FileHistoryCleanup, quota: int) -> tuple[str, ...]:

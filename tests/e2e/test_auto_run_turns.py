@@ -199,7 +199,7 @@ async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command
     taken_back = (await cli("changes", "list", "--workspace", "ws", "--json")).json["taken_back"]
     assert {change["path"] for change in taken_back} == ids.keys()
     cleanup = await cli("cache", "gc", "--workspace", "ws", "--dry-run")
-    assert "saved copies of files that commands changed: " in cleanup.err
+    assert "Saved copies of files that commands changed: " in cleanup.err
     step = ("--workspace", "ws", "--step", ids["sub/.git/config"])
     (one,) = (await cli("changes", "list", *step, "--json")).json["taken_back"]
     assert one["path"] == "sub/.git/config"

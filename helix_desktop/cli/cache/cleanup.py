@@ -23,7 +23,7 @@ from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
     deletion_lines,
     history_cleanup_lines,
-    history_totals_text,
+    history_totals_lines,
     kept_lines,
     shortfall_text,
     summary_lines,
@@ -60,7 +60,7 @@ async def collect(args: argparse.Namespace, services: AppServices, workspace: Op
         print_err(f"  {line}")
     if plan.short:
         print_err(translate(shortfall_text(plan)))
-    print_err(history_totals_text(await history.totals(), history.quota))
+    print_err("\n".join(history_totals_lines(await history.totals(), history.quota)))
     for line in history_cleanup_lines(history_plan, history.quota):
         print_err(f"  {line}")
     return 0

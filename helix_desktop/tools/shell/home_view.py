@@ -167,9 +167,7 @@ class _Finder:
         if "git" not in file_name and not folder.endswith("/git") and not depth:
             return
         for value in _GIT_FILES.findall(text)[:_MAX_INCLUDES] if depth < _MAX_INCLUDES else ():
-            name = value.strip()
-            name = f"{self._home}{name[1:]}" if name.startswith("~/") else name
-            target = os.path.normpath(os.path.join(folder, name))
+            target = _git_target(value, folder, self._home)
             if self._lookups.is_folder(target):
                 self.add_folder(target)
             else:
@@ -253,6 +251,25 @@ def unlisted(home: str, shown: Iterable[ShownPath], lookups: FileLookups) -> Ite
             pending += (entry.path for entry in lookups.entries(path))
         elif path not in seen:
             yield path
+
+
+def redirect_git_files(text: str, folder: str, home: str, copies: Mapping[str, str]) -> str:
+    """Return a configuration of git, from a folder, for another place: it names `copies` of files."""
+
+    def redirect(match: re.Match[str]) -> str:
+        target = _git_target(match[1], folder, home)
+        start = match[0].removesuffix(match[1])
+        if target in copies or os.path.exists(target):
+            return f"{start}{copies.get(target, target)}"
+        return match[0]
+
+    return _GIT_FILES.sub(redirect, text)
+
+
+def _git_target(value: str, folder: str, home: str) -> str:
+    name = value.strip()
+    name = f"{home}{name[1:]}" if name.startswith("~/") else name
+    return os.path.normpath(os.path.join(folder, name))
 
 
 def filtered(text: str) -> str:

@@ -15,9 +15,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = (1 << bit for bit in range(4))
-_TRUNCATE, _IOCTL = 1 << 14, 1 << 15
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, _REMOVE_DIR, _REMOVE_FILE = (1 << bit for bit in range(6))
+_REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15
 READ = EXECUTE | READ_FILE | READ_DIR
+MOVE = _REMOVE_DIR | _REMOVE_FILE | _REFER
+"""What a move needs, and a link to a file of another folder; one in the same folder needs none of it."""
 _OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # bits known by each version of the interface; later ones: 16
 _NET_SINCE, SCOPE_SINCE = 4, 6

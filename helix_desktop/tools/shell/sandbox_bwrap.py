@@ -136,6 +136,9 @@ class _Mounts:
                 words += ("--ro-bind-try", name, name)
         if not is_all:
             words += (bind_root, str(root), str(root))
+        for folder in self._around_hidden():
+            # Being a mount of its own, it cannot be moved to where nothing in it is hidden.
+            words += (bind_root, str(folder), str(folder))
         for path in scope.hidden:
             if path.is_relative_to(root) and path != root:
                 words += _hide(path)
@@ -154,6 +157,15 @@ class _Mounts:
         """Remove what was written for this command alone."""
         for path in self._filtered_files:
             path.unlink(missing_ok=True)
+
+    def _around_hidden(self) -> list[Path]:
+        """Return the folders of the workspace in which something is covered, parents first."""
+        root, home = self._scope.root, self._scope.home
+        filtered_files = (entry.path for entry in self._view.shown if entry.is_filtered)
+        paths = (*self._scope.hidden, *self._scope.read_only, *filtered_files)
+        folders = {folder for path in paths for folder in path.parents if root in folder.parents}
+        is_all = root == Path("/")
+        return sorted(folder for folder in folders if not is_all or folder.is_relative_to(home))
 
     def _homes(self) -> Iterator[str]:
         """Yield the options that cover homes, and show what commands see of them."""

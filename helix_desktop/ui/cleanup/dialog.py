@@ -21,7 +21,7 @@ from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
     history_cleanup_lines,
-    history_totals_text,
+    history_totals_lines,
     kept_lines,
     shortfall_text,
 )
@@ -134,8 +134,9 @@ class CleanupDialog(SizedDialog):
     def show_history(self, totals: FileHistoryTotals, plan: FileHistoryCleanup, quota: int) -> None:
         """Say what the file history takes, and what of it may go; nothing where there is none."""
         clear_layout(self._history_lines)
-        self._history_lines.addWidget(label(history_totals_text(totals, quota), "strong", wrap=True))
-        for line in history_cleanup_lines(plan, quota):
+        total, *taken_back = history_totals_lines(totals, quota)
+        self._history_lines.addWidget(label(total, "strong", wrap=True))
+        for line in (*taken_back, *history_cleanup_lines(plan, quota)):
             self._history_lines.addWidget(label(line, "note", wrap=True))
         self.history_button.setVisible(bool(plan.stored_size))
         self._history_card.setVisible(bool(totals.stored_size or totals.saved_copies_size))

@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -67,6 +68,32 @@ async def test_keys_stay_hidden_where_the_workspace_is_the_home(sandbox_rig: San
     assert (home / ".netrc").read_text() == "key-4711\n"
 
 
+@pytest.mark.parametrize("is_checkout", [False, True])
+async def test_hidden_files_of_a_home_are_not_moved_or_linked_into_sight(
+    sandbox_rig: SandboxRig, is_checkout: bool
+) -> None:
+    """Under a name that is not hidden the next command would read them."""
+    home = sandbox_rig.home
+    names = (".ssh/id_rsa", ".netrc", ".config/gh/hosts.yml", ".local/share/keyrings/login.keyring")
+    for name in names:
+        write_file(home, name, "key-4711\n")
+    write_file(home, ".config/git/config", "[user]\n\tname = Ann\n[github]\n\ttoken = key-4711\n")
+    if is_checkout:
+        await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(home)], check=True)
+    sandbox_rig.box = sandbox_rig.tools(home)
+    moves = (
+        "mv .ssh/id_rsa a", "mv .ssh b", "mv .netrc c", "ln .netrc d", "ln .ssh/id_rsa e", "mv .config/gh f",
+        "mv .config/gh .config/g", "mv .config/git h", "mv .config i", "mv .local/share/keyrings j",
+        "mv .local/share k", "mv .local l", "mv .config/git/config .config/git/m",
+    )  # fmt: skip
+    for move in moves:
+        for network in (False, True):
+            await sandbox_rig.run(move, network=network)
+            assert "key-4711" not in await sandbox_rig.text("grep -rs 4711 .; echo end"), move
+    for name in names:
+        assert (home / name).read_text() == "key-4711\n"
+
+
 async def test_a_checkout_that_is_the_home_stays_whole_but_for_known_keys(bubblewrap_rig: SandboxRig) -> None:
     home = bubblewrap_rig.home
     for name in (".vimrc", ".ssh/id_rsa", ".gemini/oauth_creds.json"):
@@ -75,6 +102,19 @@ async def test_a_checkout_that_is_the_home_stays_whole_but_for_known_keys(bubble
     bubblewrap_rig.box = bubblewrap_rig.tools(home)
     assert "mine-4711" in await bubblewrap_rig.text("cat .vimrc")
     assert "mine-4711" not in await bubblewrap_rig.text("cat .ssh/id_rsa .gemini/oauth_creds.json")
+
+
+async def test_shared_memory_can_be_used_but_not_listed(sandbox_rig: SandboxRig) -> None:
+    """With bubblewrap it is the command's own."""
+    code = (
+        "from multiprocessing import Lock, shared_memory as s; Lock(); "
+        "m = s.SharedMemory(create=True, size=9); m.buf[0] = 7; "
+        "n = s.SharedMemory(m.name); print(n.buf[0]); n.close(); m.close(); m.unlink()"
+    )
+    assert "7\n" in await sandbox_rig.text(f'python3 -c "{code}"')
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as other:
+        name = os.path.basename(other.name)
+        assert name not in await sandbox_rig.text("ls /dev/shm; echo end")
 
 
 async def test_sockets_in_the_home_are_out_of_reach(sandbox_rig: SandboxRig) -> None:
@@ -187,6 +227,30 @@ async def test_a_commit_has_the_name_of_the_users_configuration(bubblewrap_rig: 
     )
     assert "Ann Author" in text
     assert "st = status" in text
+    assert "key-4711" not in text
+
+
+@pytest.mark.parametrize("is_home", [False, True])
+@pytest.mark.parametrize(
+    ("place", "other"), [(".gitconfig", ".config/git/config"), (".config/git/config", ".gitconfig")]
+)
+async def test_git_runs_where_a_part_of_its_configuration_is_hidden(
+    sandbox_rig: SandboxRig, place: str, other: str, is_home: bool
+) -> None:
+    """It reads both places, and what they include, without the keys."""
+    home = sandbox_rig.home
+    write_file(home, place, "[include]\n\tpath = more.inc\n[github]\n\ttoken = key-4711\n")
+    included = (home / place).with_name("more.inc")
+    included.write_text("[user]\n\tname = Ann Author\n[http]\n\tcookieFile = key-4711\n")
+    write_file(home, other, "[user]\n\temail = ann@example.org\n")
+    if is_home:
+        sandbox_rig.box = sandbox_rig.tools(home)
+    folder = "work/new" if is_home else "new"
+    text = await sandbox_rig.text(
+        f"git init -q {folder}; cd {folder} && git commit -q --allow-empty -m one; "
+        "git log -1 --format='%an %ae'; git config -l"
+    )
+    assert "Ann Author ann@example.org" in text
     assert "key-4711" not in text
 
 

@@ -297,7 +297,13 @@ _SERVERS = (
         "failed", why="It ended with exit code 1.", retry_in_s=30, missing_secrets=("Authorization",),
         log="line 1\nline 2",
     ),
-    McpServerStatus(McpServerConfig(name="database", command="uvx", args=("db",)), "unapproved"),
+    McpServerStatus(
+        McpServerConfig(
+            name="database", command="node", args=("tools/database/server.js",), approved_ms=1,
+            consent_changes=("tools/database/server.js", "package.json"),
+        ),
+        "unapproved", start_files=("tools/database/server.js", "package.json", "node_modules/", "tools/"),
+    ),
 )  # fmt: skip
 _TOTALS = StoreTotals(entries=312, size=2_202_009, stored_size=640_000, sessions=9)
 _PLAN_TOTALS = EntryTotals(41, 320_000)
@@ -388,7 +394,7 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
     cleanup = CleanupDialog(window, RetentionRule(), automatic=True)
     cleanup.show_plan(_PLAN)
     quota = FileCoverageSettings().quota
-    totals = FileHistoryTotals(contents=1_234, stored_size=1_900_000_000)
+    totals = FileHistoryTotals(contents=1_234, stored_size=1_900_000_000, taken_back_size=48_000)
     cleanup.show_history(totals, FileHistoryCleanup(2, 42, 12_000_000, over_quota=20, short=7_000_000), quota)
     yield Screen("clean-up", cleanup, _LEAST)
     trash = TrashDialog(window, "northgate")

@@ -19,7 +19,7 @@ from helix_desktop.ui.settings.data.history_card import HistoryCard
 from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.store_reports import history_totals_text, shortfall_text
+from helix_desktop.words.store_reports import history_totals_lines, shortfall_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Data")
@@ -157,5 +157,5 @@ class DataPage(QWidget):
 
     def show_history(self, totals: FileHistoryTotals, quota: int) -> None:
         """Show what the file history takes, where there is one."""
-        self.history.setText(history_totals_text(totals, quota))
+        self.history.setText("\n".join(history_totals_lines(totals, quota)))
         self.history.setVisible(bool(totals.contents))
