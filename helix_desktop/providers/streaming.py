@@ -288,7 +288,8 @@ class StreamedModel:
                 answer = assembler.answer()
                 if all(is_json_object(call.arguments) for call in answer.calls):
                     self._marks_ends = False
-                    return msgspec.structs.replace(answer, stop="no-end-mark")
+                    is_refused = answer.stop == "refusal"  # that says more
+                    return answer if is_refused else msgspec.structs.replace(answer, stop="no-end-mark")
         fault = _NoEndMark("cut", "the stream ended without its end marker")
         raise self._endpoint.network_error(fault) from (fault if assembler.progress else None)
 

@@ -422,3 +422,9 @@ async def test_a_server_that_never_marks_is_known_after_one_request() -> None:
         ("Half", 0, "no-end-mark"),
     ]
     assert len(http.bodies) == 3
+
+
+async def test_a_refusal_without_a_mark_stays_one() -> None:
+    refused = stream(chat({"refusal": "I won't."}), done="")
+    answer = await final_response(model_on("openai-chat", RepliesHttp(refused, refused)), REQUEST)
+    assert (answer.text, answer.stop) == ("I won't.", "refusal")
