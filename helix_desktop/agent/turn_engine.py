@@ -302,14 +302,14 @@ class TurnEngine:
                 if rewrites is not None:
                     await self._context_manager.put_back(rewrites)
                     raise
-                if error.is_rate and self._runtime.policy.enabled:
+                rewrites = await self._context_manager.make_room_after_overflow(error)
+                if rewrites is None:
+                    raise
+                if error.is_rate:
                     smaller = _text("It is made smaller and sent again.")
                     self._runtime.session.publish(
                         ErrorRaised(error.what, error.why, smaller, is_warning=True)
                     )
-                rewrites = await self._context_manager.make_room_after_overflow(error)
-                if rewrites is None:
-                    raise
             except ImagesRejected as error:
                 await self._omit_images(error)
 

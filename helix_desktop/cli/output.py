@@ -202,10 +202,10 @@ class TurnPrinter:
             with suppress(OSError):  # the next text says so
                 print_out("")
                 sys.stdout.flush()
-            print_err(f"[{tr('the answer broke off: it starts again, and the text above does not count')}]")
+            print_err(f"[{tr('The answer was interrupted and starts over; ignore the text above')}]")
 
     def _print_text(self, session_id: str, update: Update) -> None:
-        """Print an answer on a terminal as it comes; into a file or pipe once it can't be voided any more."""
+        """Print an answer on a terminal as it comes; into a file or pipe once it is recorded."""
         match update:
             case ResponseDelta(text=text, is_reasoning=False) if self._is_streaming:
                 self._unrecorded.add(session_id)
@@ -217,6 +217,8 @@ class TurnPrinter:
                     if not self._is_streaming:
                         write_text(sys.stdout, recorded.event.text)
                 _print_event(recorded, self._transcript_of(session_id))
+                if isinstance(recorded.event, AssistantSpoke):
+                    sys.stdout.flush()  # its reader has it now, or the turn ends before it costs more
             case _:
                 pass
 
@@ -360,6 +362,8 @@ def _changed_text(event: FilesChanged | ChangesRecorded) -> str:
     if isinstance(event, FilesChanged):
         return files_changed_text(event)
     lines = changed_lines_text(event.added_lines, event.removed_lines, event.binary, event.files)
+    if lines and not (event.added_lines or event.removed_lines):
+        lines = f"({lines})"
     return f"{recorded_changes_text(event)} {lines}".rstrip()
 
 

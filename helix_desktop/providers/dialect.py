@@ -49,7 +49,7 @@ class AnswerAssembler(Protocol):
         ...
 
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Add one chunk; return the deltas to display. Raises StreamedError."""
+        """Add one chunk; return the deltas to display. Raises StreamedError, or HttpError if it broke off."""
         ...
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:

@@ -328,7 +328,11 @@ class Endpoint:
         if status == HTTPStatus.FORBIDDEN:
             what = _text("{provider} denied access.", provider=self.provider)
             if not is_about_key(message):
-                fix = _text("Check the account there, the base URL and the network, or choose another model.")
+                fix = _text(
+                    "Check your account with {provider}, the base URL and the network, "
+                    "or choose another model.",
+                    provider=self.provider,
+                )
                 return ModelRequestRejected(what, message, fix)
             why = message or _text("The API key may lack permission for this request.")
             fix = _text("Check the key's permissions, enter another key, or choose another model.")

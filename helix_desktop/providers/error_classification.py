@@ -120,6 +120,16 @@ _STATUS_OF: dict[str, int] = {
 }
 """The HTTP status for an error's type or code inside a stream (Anthropic, OpenAI)."""
 
+_NO_MODEL = re.compile(
+    r"\bmodel\b(?:[^.;]|\.(?=\S)){0,100}\b(not found|(does not|doesn't|not) exist)"
+    r"|\b(no such|unknown) model\b"
+)
+"""How servers say that a model is not there, in lower case."""
+
+_SUCCESS_CODES = ("0", "200")
+_AT_WORK = re.compile(r"(keep[ _-]?alive|(heart ?)?beat|ping|pong|processing|ok|success)?\W*", re.IGNORECASE)
+"""Texts by which servers keep a connection open."""
+
 _END_OF_STATUSES = 600
 _CLIENT_ERROR_WORDS = ("invalid_", "image_", "_policy")
 """Parts of codes that blame the request."""
@@ -170,10 +180,11 @@ def is_about_key(message: str) -> bool:
     return not message.strip() or _KEY.search(message.lower()) is not None
 
 
-def error_in(chunk: Mapping[str, Any]) -> Any:
+def error_in(chunk: Mapping[str, Any], *, is_complete: bool = False) -> Any:
     """Return the error that a chunk of an answer, or a whole one, is instead; None if it is none.
 
-    Beside the usual `error` field servers send `object: error`, a status with a text, or only a text.
+    Beside the usual `error` field servers send `object: error`, a status with a text, or only a text: that
+    is no error once the answer `is_complete`, of a request that succeeded, or of a server that is at work.
     """
     error = chunk.get("error")
     if error or "error" in (chunk.get("type"), chunk.get("object")):
@@ -183,20 +194,29 @@ def error_in(chunk: Mapping[str, Any]) -> Any:
     status = chunk.get("base_resp")  # of MiniMax
     if isinstance(status, Mapping):
         return status if status.get("status_code") else None
-    is_told = any(isinstance(chunk.get(field), str | list) and chunk[field] for field in _TEXT_FIELDS)
-    return chunk if is_told else None
+    texts = [chunk[field] for field in _TEXT_FIELDS if isinstance(chunk.get(field), str | list)]
+    is_success = chunk.get("success") is True or str(chunk.get("code")) in _SUCCESS_CODES
+    is_at_work = all(isinstance(part, str) and _AT_WORK.fullmatch(part.strip()) for part in texts)
+    return None if is_complete or is_success or is_at_work or not any(texts) else chunk
 
 
 def status_of_error(error: Any) -> int:
-    """Return the status that an error in a stream stands for, by its `code`, `status` or `type`; else 0."""
-    codes = [str(error.get(key)) for key in ("code", "status", "type")] if isinstance(error, dict) else []
+    """Return the status that an error in a stream stands for; else 0.
+
+    By its `code`, `status` or `type`, or by the text of one without: to ask again for a model that is not
+    there would give the same for minutes.
+    """
+    if not isinstance(error, dict):
+        return 0
+    codes = [str(error.get(key)) for key in ("code", "status", "type")]
     for code in codes:
         if code.isdecimal() and HTTPStatus.BAD_REQUEST <= int(code[:6]) < _END_OF_STATUSES:
             return int(code)
         if code in _STATUS_OF:
             return int(_STATUS_OF[code])
-    is_client_error = any(part in code for code in codes for part in _CLIENT_ERROR_WORDS)
-    return int(HTTPStatus.BAD_REQUEST) if is_client_error else 0
+    if any(part in code for code in codes for part in _CLIENT_ERROR_WORDS):
+        return int(HTTPStatus.BAD_REQUEST)
+    return int(HTTPStatus.NOT_FOUND) if _NO_MODEL.search(_find_message(error).lower()) else 0
 
 
 def http_status_text(status: int) -> str:

@@ -49,10 +49,8 @@ STALL_S = 1_200.0
 Silence has its own limit (`http.Timeouts`); this one is for servers that only keep the connection open.
 """
 
-MAX_UNMARKED = 2
-"""Answers in a row whose stream ends without a mark: then this server ends them so, and it is no accident."""
-
 _DONE = "[DONE]"
+_JSON_SIGNS = frozenset('{}[]"')  # of a damaged event; without any it is a text for people
 _MAX_VARIANTS = 8  # maximum number of variants tried for one request
 
 
@@ -77,7 +75,7 @@ class StreamedModel:
         self._dialect = dialect
         self._retry_policy = retry_policy or RetryPolicy()
         self._stall_s = stall_s
-        self._unmarked = 0  # of the newest answers, those whose stream ended without saying so
+        self._marks_ends: bool | None = None  # if this server marks the end of an answer; None: not known
 
     @property
     def info(self) -> ModelInfo:
@@ -103,11 +101,12 @@ class StreamedModel:
         """
         exchange = self._dialect.exchange(request)
         retry_state, variants = RetryState(self._retry_policy), 0
-        can_ask_again = True
+        can_ask_again, had_no_mark = True, False
         while True:
             try:
                 variants += 1
-                async with aclosing(self._attempt(exchange, variants < _MAX_VARIANTS, request)) as items:
+                can_adapt = variants < _MAX_VARIANTS
+                async with aclosing(self._attempt(exchange, can_adapt, request, had_no_mark)) as items:
                     async for item in items:
                         if isinstance(item, ModelResponse):
                             yield self._checked(item, request, can_ask_again)
@@ -118,6 +117,7 @@ class StreamedModel:
                 continue
             except TransientError as failure:
                 variants -= 1
+                had_no_mark = isinstance(failure.__cause__, _NoEndMark)
                 reason, wait_s = failure.reason, retry_state.next_wait_s(failure.retry_after_s)
                 if wait_s is None:
                     raise retry_state.final_error(failure.error, failure.retry_after_s) from failure
@@ -142,9 +142,12 @@ class StreamedModel:
             await self._retry_policy.pause(wait_s, skip)
 
     async def _attempt(
-        self, exchange: Exchange, can_adapt: bool, request: ModelRequest
+        self, exchange: Exchange, can_adapt: bool, request: ModelRequest, had_no_mark: bool
     ) -> AsyncGenerator[StreamItem, None]:
-        """Make one call. Raises TransientError if a retry may succeed, _RequestAdapted if a variant may."""
+        """Make one call. Raises TransientError if a retry may succeed, _RequestAdapted if a variant may.
+
+        `had_no_mark`: the attempt before this one ended without a mark.
+        """
         body, has_images = exchange.body(), bool(request.image_data)
         assembler = exchange.new_assembler()
         try:
@@ -175,7 +178,7 @@ class StreamedModel:
                 raise self._endpoint.network_error(fault) from fault
         effort = exchange.effort
         yield msgspec.structs.replace(
-            self._finished_answer(assembler), effort=effort.level, effort_refusal=effort.refusal
+            self._finished_answer(assembler, had_no_mark), effort=effort.level, effort_refusal=effort.refusal
         )
 
     async def _read_answer(
@@ -186,7 +189,7 @@ class StreamedModel:
         async with aclosing(self._events(response, assembler)) as events:
             async for event in events:
                 if event.is_whole:
-                    for delta in assembler.add_full_response(self._parse_object(event, decoder)):
+                    for delta in assembler.add_full_response(self._parse_object(event, decoder, False)):
                         yield delta
                     assembler.done = True
                 elif _is_done(event):
@@ -223,20 +226,26 @@ class StreamedModel:
     ) -> Mapping[str, Any] | None:
         """Parse one event of a stream; None for a damaged one after the answer is complete."""
         try:
-            return self._parse_object(event, decoder)
+            return self._parse_object(event, decoder, assembler.is_complete)
         except TransientError:
             if not assembler.is_complete:
                 raise
             return None
 
-    def _parse_object(self, event: SseEvent, decoder: SurrogateDecoder) -> Mapping[str, Any]:
-        """Parse one event, or a full response, as an object. Raises StreamedError for an error object.
+    def _parse_object(
+        self, event: SseEvent, decoder: SurrogateDecoder, is_complete: bool
+    ) -> Mapping[str, Any]:
+        """Parse one event, or a full response, as an object. Raises StreamedError for an error.
 
         A damaged event is like a broken connection: nothing of the answer was used, and a retry may succeed.
+        `is_complete`: the answer is, so a mere text is none of its errors.
         """
+        is_error = event.name == "error"
         try:
             value = decoder.decode(event.data)
         except ValueError as fault:
+            if is_error or not (is_complete or event.is_whole or _JSON_SIGNS & {*event.data}):
+                raise streamed_error(event.data) from fault
             invalid = self._invalid_response(body_excerpt(event.data))
             raise (
                 invalid
@@ -244,10 +253,10 @@ class StreamedModel:
                 else TransientError(_text("Part of the response was damaged"), invalid)
             ) from fault
         if not isinstance(value, dict):
-            raise self._invalid_response(body_excerpt(event.data))
+            raise streamed_error(value) if is_error else self._invalid_response(body_excerpt(event.data))
         if event.name != "message":
             value.setdefault("type", event.name)  # some servers say it there alone
-        error = error_in(value)
+        error = error_in(value, is_complete=is_complete) or (value if is_error else None)
         if error is not None:
             raise streamed_error(error)
         return value
@@ -264,22 +273,25 @@ class StreamedModel:
             raise malformed_call_error(self._info.provider, answer.stop)
         return answer
 
-    def _finished_answer(self, assembler: AnswerAssembler) -> ModelResponse:
+    def _finished_answer(self, assembler: AnswerAssembler, had_no_mark: bool) -> ModelResponse:
         """Return the answer of a stream that was read to its end.
 
-        Raises TransientError if it does not say that it is whole, unless this server never says so: asking
-        again would then give the same for minutes.
+        Raises TransientError if it does not say that it is whole, unless this server never says so: it said
+        it of no answer, and not of the same one when asked again (`had_no_mark`). To ask on would then give
+        the same for minutes.
         """
         if assembler.is_complete:
-            self._unmarked = 0
+            self._marks_ends = True
             return assembler.answer()
-        self._unmarked += bool(assembler.progress)
-        if assembler.progress and self._unmarked >= MAX_UNMARKED:
+        if assembler.progress and (self._marks_ends is False or (self._marks_ends is None and had_no_mark)):
             with suppress(InvalidModelResponse):
                 answer = assembler.answer()
                 if all(is_json_object(call.arguments) for call in answer.calls):
-                    return answer if answer.calls else msgspec.structs.replace(answer, stop="unmarked")
-        raise self._endpoint.network_error(HttpError("cut", "the stream ended without its end marker"))
+                    self._marks_ends = False
+                    is_refused = answer.stop == "refusal"  # that says more
+                    return answer if is_refused else msgspec.structs.replace(answer, stop="no-end-mark")
+        fault = _NoEndMark("cut", "the stream ended without its end marker")
+        raise self._endpoint.network_error(fault) from (fault if assembler.progress else None)
 
     def _error_for_status(
         self,
@@ -333,6 +345,10 @@ async def _report(request: ModelRequest, state: RequestState) -> None:
         await request.report_state(state)
 
 
+class _NoEndMark(HttpError):
+    """A stream ended properly, and its answer did not say that it is whole."""
+
+
 class _RequestAdapted(Exception):
     """The server refused a variant of the request; there is another one."""
 
@@ -373,5 +389,6 @@ class StallTimer:
 
 
 def streamed_error(error: Any) -> StreamedError:
-    """Return the StreamedError for an error inside an answer."""
+    """Return the StreamedError for an error inside an answer: an object, or only its text."""
+    error = {"message": error} if isinstance(error, str) else error
     return StreamedError(status_of_error(error), msgspec.json.encode({"error": error}).decode())

@@ -19,7 +19,7 @@ def cut_off_text(stop: StopReason) -> str:
         "paused": tr("Paused by the provider before the answer was complete"),
         "malformed": tr("Cut off: the server couldn't read the model's tool call"),
         "written-call": tr("The model wrote a tool call as text, so nothing ran"),
-        "unmarked": tr("May be incomplete: the server didn't mark the end of the answer"),
+        "no-end-mark": tr("May be incomplete: the server didn't mark the end of the answer"),
     }
     return texts.get(stop, "")
 
@@ -35,7 +35,7 @@ def cut_off_fix(stop: StopReason) -> str:
         "refusal": rephrase,
         "malformed": tr("Send the message again, or choose another model."),
         "written-call": tr("Turn tool calling on at the model's server, or choose another model."),
-        "unmarked": tr("Send “continue” if something is missing."),
+        "no-end-mark": tr("Send “continue” if something is missing."),
     }
     return fixes.get(stop, "")
 

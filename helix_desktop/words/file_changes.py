@@ -74,7 +74,9 @@ def changed_lines_text(added: int, removed: int, binary: int, files: int) -> str
     if binary and binary == files:
         return tr("binary")
     parts = " ".join(line_counts_texts(added, removed)) if added or removed else ""
-    return ", ".join(filter(None, (parts, tr.plural(binary, "%n binary", "%n binary") if binary else "")))
+    return ", ".join(
+        filter(None, (parts, tr.plural(binary, "%n binary file", "%n binary files") if binary else ""))
+    )
 
 
 def _revert_text(event: ChangesRecorded, turn: int, *, is_redo: bool) -> str:

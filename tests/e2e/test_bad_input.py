@@ -12,14 +12,21 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.cli.main import main
-from helix_desktop.domain.events.conversation import TurnEnded
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
-from tests.support.model_servers.chat_server import Call, ChatServer, StreamedReply, Wait, replies_in_order
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    Text,
+    Wait,
+    replies_in_order,
+)
 from tests.support.model_servers.chat_server import text_reply as answer
 
 URL = "http://127.0.0.1:9/v1"
@@ -387,6 +394,44 @@ async def test_an_output_without_reader_ends_the_turn_and_is_recorded(cli: Cli) 
     await store.close()
     assert len(events) > len(output.splitlines())
     assert events[-1].event == TurnEnded("stopped")
+
+
+async def test_plain_answers_are_read_as_they_come_and_end_the_turn_without_a_reader(cli: Cli) -> None:
+    """As in `run | tee`: an answer is readable before the next request is answered."""
+    is_read, is_closed = asyncio.Event(), asyncio.Event()
+    answers = replies_in_order(
+        StreamedReply(Text("First."), Call("list_directory")),
+        StreamedReply(Wait(is_read), Text("Second."), Call("list_directory")),
+        StreamedReply(Wait(is_closed), Text("Third."), Call("list_directory")),
+        answer("Unheard."),
+    )
+    end, writer = os.pipe()
+    reader, loop = asyncio.StreamReader(), asyncio.get_running_loop()
+    pipe, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(end, "rb", 0)
+    )
+    async with ChatServer(answers) as server:
+        address = ("--model", "local/small", "--base-url", server.base_url)
+        process = await cli.start(*turn(*address), stdout=writer)
+        os.close(writer)
+        assert await asyncio.wait_for(reader.readline(), 60) == b"First.\n"
+        is_read.set()
+        assert await asyncio.wait_for(reader.readline(), 60) == b"Second.\n"
+        pipe.close()
+        is_closed.set()
+        ran = await wait_for_exit(process)
+        assert len(server.bodies) == 3, "nothing more is spent"
+    assert (ran.code, "Traceback" in ran.err) == (1, False), ran.err
+    store = await LevelDbStore.open(cli.store, cli.store.parent.name)
+    (summary,) = await store.sessions()
+    events = [recorded.event for recorded in await store.events(summary.id)]
+    await store.close()
+    assert [event.text for event in events if isinstance(event, AssistantSpoke)] == [
+        "First.",
+        "Second.",
+        "Third.",
+    ]
+    assert events[-1] == TurnEnded("stopped")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")

@@ -70,11 +70,11 @@ async def test_a_quota_in_a_stream_is_told_in_the_server_s_words_and_not_retried
     assert "500" not in result.err
 
 
-UNMARKED = StreamedReply(Text("Half of the"), finish="", usage=None, send_done=False)
+NO_END_MARK = StreamedReply(Text("Half of the"), finish="", usage=None, send_done=False)
 CUT = StreamedReply(Text("Half of the"), Disconnect())
 
 
-@pytest.mark.parametrize("broken_off", [UNMARKED, CUT], ids=["closed", "cut"])
+@pytest.mark.parametrize("broken_off", [NO_END_MARK, CUT], ids=["closed", "cut"])
 async def test_the_text_of_an_answer_that_broke_off_is_not_in_the_output(
     broken_off: StreamedReply, tmp_path: Path
 ) -> None:
@@ -94,12 +94,12 @@ async def test_a_server_that_never_marks_the_end_of_its_answers_is_asked_twice_o
     """Then it is known how it ends them. A call counts if it is whole; a text may be incomplete."""
     call = StreamedReply(Call("list_directory", "{}"), finish="", usage=None, send_done=False)
     cli = Cli.create(tmp_path)
-    async with ChatServer(replies_in_order(call, call, UNMARKED)) as server:
+    async with ChatServer(replies_in_order(call, call, NO_END_MARK)) as server:
         result = await cli.run("Go.", "--model", "local/small", "--base-url", server.base_url)
         assert len(server.bodies) == 3
     assert result.code == exit_codes.INCOMPLETE, result.err
     assert result.out == b"Half of the\n"
-    assert "May be incomplete: the server didn't mark the end of the answer." in result.err
+    assert result.err.count("May be incomplete: the server didn't mark the end of the answer.") == 1
 
 
 async def test_half_a_call_of_a_stream_without_an_end_never_runs(tmp_path: Path) -> None:
@@ -131,3 +131,15 @@ async def test_a_rate_limit_is_told_as_one_in_the_server_s_words(tmp_path: Path)
     assert "Limit 9000 tokens per min (TPM), Requested 90000.\\u001b[2J" in result.err
     assert "\u001b" not in result.err
     assert "It is made smaller and sent again." in result.err
+
+
+async def test_a_rate_limit_below_what_can_be_left_out_promises_no_smaller_request(tmp_path: Path) -> None:
+    words = "Request too large for m: Limit 10 tokens per min (TPM), Requested 90000."
+    refusal = PlainReply(429, {"error": {"message": words, "code": "rate_limit_exceeded"}})
+    cli = Cli.create(tmp_path)
+    async with ChatServer(lambda _: refusal) as server:
+        result = await cli.run("Go.", "--model", "local/small", "--base-url", server.base_url)
+        assert len(server.bodies) == 1
+    assert result.code == exit_codes.FAILED
+    assert words in result.err
+    assert "sent again" not in result.err

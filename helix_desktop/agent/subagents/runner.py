@@ -35,7 +35,7 @@ _CUT_OFF: dict[StopReason, str] = {
     "paused": "the provider paused it",
     "malformed": "the server couldn't read its model's tool call",
     "written-call": "its model wrote a tool call as text, and nothing ran",
-    "unmarked": "its server didn't mark the end, so something may be missing",
+    "no-end-mark": "its server didn't mark the end, so something may be missing",
 }
 """Why the answer that a parent gets is not whole."""
 

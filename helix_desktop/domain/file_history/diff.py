@@ -15,10 +15,11 @@ from helix_desktop.domain.files.encoding import utf16_encoding
 from helix_desktop.domain.image import identify_image
 
 DiffKind = Literal["text", "image", "binary", "too_large", "hash_only", "link", "folder", "mode"]
-BINARY_KINDS: frozenset[DiffKind] = frozenset({"binary", "image"})
-"""Kinds of files whose contents are known and have no lines."""
 """What is compared: lines of text; two images; bytes that are no text; texts too large to compare; contents
 of which only the hash is known; a link; a folder; or nothing, because only the permissions changed."""
+
+BINARY_KINDS: frozenset[DiffKind] = frozenset({"binary", "image"})
+"""Kinds of files whose contents are known and have no lines."""
 
 LineKind = Literal["same", "removed", "added"]
 

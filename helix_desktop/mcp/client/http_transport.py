@@ -129,8 +129,11 @@ class _Client(httpx2.AsyncClient):
         return response
 
     def _failed(self, request: httpx2.Request, failure: ConnectionFailure) -> httpx2.Response:
-        self.on_result(failure)
         message = json.loads(request.content)
+        if "method" not in message:
+            # A reply that the server doesn't take says nothing of the session: the next request does.
+            return httpx2.Response(HTTPStatus.ACCEPTED, request=request)
+        self.on_result(failure)
         if "id" not in message:
             return httpx2.Response(HTTPStatus.ACCEPTED, request=request)
         code = INTERNAL_ERROR if failure.is_taken else NOT_TAKEN

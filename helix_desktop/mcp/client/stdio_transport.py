@@ -79,6 +79,7 @@ class _OpenRequests:
     def __init__(self) -> None:
         self._open: set[int | str] = set()
         self._sent: set[str] = set()
+        self._received: set[str] = set()  # of the server's own requests
 
     def add(self, message: JSONRPCMessage) -> None:
         """Note a message that goes to the server."""
@@ -94,9 +95,15 @@ class _OpenRequests:
         return next(iter(self._open)) if len(self._open) == 1 else None
 
     def match(self, message: JSONRPCMessage) -> JSONRPCMessage:
-        """Return a message from the server; a reply to what nobody asked answers the only open request."""
+        """Return a message from the server; a reply to what nobody asked answers the only open request.
+
+        Not one with the id of a request of the server's own: it took the reply to that for a request.
+        """
+        if isinstance(message, JSONRPCRequest):
+            self._received.add(str(message.id))
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            if str(message.id) not in self._sent and self.only_id is not None:
+            is_known = str(message.id) in self._sent or str(message.id) in self._received
+            if not is_known and self.only_id is not None:
                 message = message.model_copy(update={"id": self.only_id})
             self._open -= {request for request in self._open if str(request) == str(message.id)}
         return message

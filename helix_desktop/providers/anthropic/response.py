@@ -19,6 +19,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.answer_end import empty_answer_error, missing_answer_error, stop_reason
 from helix_desktop.providers.anthropic.request import DIALECT
 from helix_desktop.providers.dialect import AnswerDelta
+from helix_desktop.providers.http import HttpError
 from helix_desktop.providers.json_wire import (
     PART_SEPARATOR,
     arguments_object,
@@ -77,10 +78,14 @@ class MessagesAssembler:
         return self.done
 
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Add one event; return the deltas to display."""
+        """Add one event; return the deltas to display. Raises HttpError if the message begins again."""
         kind = chunk.get("type")
         self.progress += kind not in _IDLE_EVENTS
         match kind:
+            case "message_start" if self.is_complete:
+                self.done = True  # another message belongs to no request of ours
+            case "message_start" if self._blocks:
+                raise HttpError("cut", "the message began again")
             case "message_start":
                 self._count(get_object(chunk, "message").get("usage"))
             case "content_block_start":

@@ -63,6 +63,7 @@ class ChatAssembler:
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._choices = 0
+        self._choice: int | None = None  # the index of the first choice, if it has one
         self._finish = ""
         self._is_refused = False  # in the field for that, whatever the finish reason
         self._usage: Usage | None = None
@@ -84,10 +85,9 @@ class ChatAssembler:
         groq = chunk.get("x_groq")
         reported = chunk.get("usage") or _field(groq, "usage")
         self._usage = _usage(reported, get_object(chunk, "timings")) or self._usage
-        choices = chunk.get("choices")
-        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        choice = self._first_choice(chunk.get("choices"))
+        if choice is None:
             return []
-        choice = choices[0]
         if choice.get("error") or str(choice.get("finish_reason")) in _FAILED_REASONS:
             raise streamed_error(choice.get("error") or choice)
         self._choices += 1
@@ -136,6 +136,15 @@ class ChatAssembler:
             },
             cache_lifetime_s=self._cache_lifetime_s,
         )
+
+    def _first_choice(self, choices: Any) -> Mapping[str, Any] | None:
+        """Return the part of the choice that came first; nobody asked for a second one."""
+        for choice in choices if isinstance(choices, list) else ():
+            index = as_integer(choice.get("index")) if isinstance(choice, dict) else None
+            if isinstance(choice, dict) and (index is None or self._choice in (None, index)):
+                self._choice = index if self._choice is None else self._choice
+                return choice
+        return None
 
     def _add_delta(self, delta: dict[str, Any]) -> list[AnswerDelta]:
         deltas: list[AnswerDelta] = []

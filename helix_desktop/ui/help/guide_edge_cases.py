@@ -26,7 +26,7 @@ def _requests() -> GuideSection:
             ),
             (
                 tr("Too long for a limit per minute or day"),
-                tr("The limit is quoted, and the request is made smaller this once. Nothing is kept of it."),
+                tr("The limit is quoted, and the request is made smaller this once. The limit isn't stored."),
             ),
             (
                 tr("What was read is lost before the answer"),

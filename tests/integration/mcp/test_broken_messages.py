@@ -207,6 +207,21 @@ async def test_tools_whose_names_are_alike_once_they_are_cleaned_stay_apart(
     assert await rig.call_text("mcp__odd__go") == "done"
 
 
+async def test_an_answer_to_a_reply_is_no_answer_to_a_request(rig: McpRig, tmp_path: Path) -> None:
+    """A server asks for the roots before it has opened, and takes the reply for a request."""
+    opening = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
+    listed = {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]}
+    question = '{"jsonrpc": "2.0", "id": "q", "method": "roots/list"}'
+    error = '{"jsonrpc": "2.0", "id": "q", "error": {"code": -32601, "message": "Method not found"}}'
+    lines = [
+        f'{first}\n{{"jsonrpc": "2.0", "id": $ID, "result": {json.dumps(result)}}}'
+        for first, result in ((question, opening), (error, listed))
+    ]
+    await rig.start_servers(lines_server(tmp_path, initialize=lines[0], tools_list=lines[1]))
+    assert rig.tool_names == ["mcp__odd__go"]
+    assert await rig.call_text("mcp__odd__go") == "done"
+
+
 async def test_an_opening_without_its_fields_is_enough(rig: McpRig, tmp_path: Path) -> None:
     opening = {"protocolVersion": "2025-06-18", "capabilities": None, "serverInfo": None}
     await rig.start_servers(lines_server(tmp_path, initialize=opening))

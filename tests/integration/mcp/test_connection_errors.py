@@ -167,3 +167,15 @@ def test_a_name_that_is_wrong_is_said_to_be() -> None:
         "Can't reach no-such-name.invalid. The name in the URL can't be found. "
         "Check the address, and check the network."
     )
+
+
+@pytest.mark.parametrize("status", ["400 Bad Request", "404 Not Found", "500 Internal Server Error"])
+async def test_a_refused_reply_in_the_opening_does_not_end_the_session(
+    status: str, rig: McpRig, server: RawHttpServer
+) -> None:
+    """The server asks for the roots before it has opened; its tools came or didn't, by chance."""
+    server.reply_refusal = (status, "text/plain", b"no such request")
+    await rig.start_servers(server.config())
+    assert rig.tool_names == ["mcp__web__echo"]
+    assert await rig.call_text("mcp__web__echo", a=1) == '{"a": 1}'
+    assert (server.session_count, rig.actor("web").is_up) == (1, True)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
 
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelError, ModelRequestRejected
-from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolSpec
+from helix_desktop.domain.messages import (
+    Message,
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    RetryScheduled,
+    TextDelta,
+    ToolSpec,
+)
 from helix_desktop.domain.model_spec import DialectName
+from helix_desktop.providers.http import HttpResponse
+from helix_desktop.providers.streaming import StreamedModel
 from tests.support.model_contract import final_response
-from tests.support.model_servers.canned_http import CannedHttp
+from tests.support.model_servers.canned_http import CannedHttp, CannedResponse
 from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.dialects import SleepRecorder
 
@@ -67,6 +78,11 @@ def block(index: Any, **content: Any) -> Chunk:
 def delta(index: Any, kind: str, field: str, part: Any) -> Chunk:
     """Return a delta of Messages."""
     return {"type": "content_block_delta", "index": index, "delta": {"type": kind, field: part}}
+
+
+def said(text: str) -> tuple[Chunk, ...]:
+    """Return a block of text of Messages."""
+    return block(0, type="text", text=""), delta(0, "text_delta", "text", text)
 
 
 def event(kind: str, **fields: Any) -> Chunk:
@@ -128,6 +144,36 @@ TEXTS: dict[str, tuple[DialectName, bytes]] = {
         "anthropic",
         json.dumps({"type": "message", "content": "Fine.", "stop_reason": "end_turn"}).encode(),
     ),
+    "a success in words before the answer": (
+        "openai-chat",
+        stream({"code": 0, "msg": "success"}, {"success": True, "message": "Found"}, FULL),
+    ),
+    "a success with a code beside the answer": (
+        "openai-chat",
+        stream({"code": 200, "message": "Queue joined", "data": None}, chat({"content": "Fine."}), STOP),
+    ),
+    "signs of life as texts": (
+        "openai-chat",
+        stream({"message": "keep-alive"}, {"msg": "Processing..."}, chat({"content": "Fine."}), STOP),
+    ),
+    "words behind the answer": (
+        "openai-chat",
+        stream(chat({"content": "Fine."}), STOP, {"message": "Thank you for using this server"}),
+    ),
+    "a second choice in turns": (
+        "openai-chat",
+        stream(
+            chat({"content": "Fi"}),
+            {"choices": [{"index": 1, "delta": {"content": "Wrong"}, "finish_reason": "length"}]},
+            {"choices": [{"index": 1, "delta": {}}, {"index": 0, "delta": {"content": "ne."}}]},
+            STOP,
+        ),
+    ),
+    "a second message behind the whole one": (
+        "anthropic",
+        stream(START, *said("Fine."), *END[:1], START, *said("Wrong"), *END, done=""),
+    ),
+    "a start of the message twice": ("anthropic", stream(START, START, *said("Fine."), *END, done="")),
     "a text that only its end has": (
         "openai-responses",
         stream(event("output_text.done", output_index=0, text="Fine."), COMPLETED),
@@ -135,15 +181,39 @@ TEXTS: dict[str, tuple[DialectName, bytes]] = {
 }
 
 
-async def answer_to(dialect: DialectName, raw: bytes) -> Any:
-    model = connect_model(
+def model_on(dialect: DialectName, http: CannedHttp) -> StreamedModel:
+    return connect_model(
         dialect,
         ModelInfo("local", "small"),
         "http://127.0.0.1:9/v1",
-        http=CannedHttp([raw]),
+        http=http,
         retry_policy=SleepRecorder().retry_policy,
     )
-    return await final_response(model, REQUEST)
+
+
+async def answer_to(dialect: DialectName, raw: bytes) -> Any:
+    return await final_response(model_on(dialect, CannedHttp([raw])), REQUEST)
+
+
+class RepliesHttp(CannedHttp):
+    """Gives each reply once, in order."""
+
+    def __init__(self, *replies: bytes) -> None:
+        super().__init__([])
+        self._left = list(replies)
+
+    @asynccontextmanager
+    async def send(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        on_sent: Callable[[], Awaitable[None]] | None = None,
+    ) -> AsyncIterator[HttpResponse]:
+        """Return the next reply."""
+        self.bodies.append(body or b"")
+        yield CannedResponse([self._left.pop(0)])
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -276,3 +346,85 @@ async def test_an_error_in_place_of_an_answer_is_told_in_its_words(name: str, is
     with pytest.raises(kind) as caught:
         await answer_to("openai-chat", stream(chunk) if is_stream else json.dumps(chunk).encode())
     assert words in caught.value.why
+
+
+NAMED_ERRORS: dict[str, tuple[bytes, str]] = {
+    "a kind of its own": (
+        b'event: error\ndata: {"type": "invalid_request_error", "message": "tools.0: no schema"}\n\n',
+        "tools.0: no schema",
+    ),
+    "a text in its field": (stream({"error": "model 'small:1.5' not found"}), "model 'small:1.5' not found"),
+    "a text as an event": (b"event: error\ndata: model not found\n\n", "model not found"),
+    "a JSON text as an event": (b'event: error\ndata: "No such model."\n\n', "No such model."),
+    "a mere text": (b"data: The model small does not exist\n\n", "The model small does not exist"),
+}
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "openai-responses", "anthropic"])
+@pytest.mark.parametrize("name", NAMED_ERRORS)
+async def test_an_error_that_asking_again_would_not_change_is_told_at_once(
+    name: str, dialect: DialectName
+) -> None:
+    raw, words = NAMED_ERRORS[name]
+    http = CannedHttp([raw])
+    with pytest.raises(ModelRequestRejected) as caught:
+        await final_response(model_on(dialect, http), REQUEST)
+    assert words in caught.value.why
+    assert len(http.bodies) == 1
+
+
+async def test_a_message_that_begins_again_broke_off() -> None:
+    """Its text never stands twice, and none of it is mixed into the other."""
+    twice = stream(START, *said("Half"), START, *said("Fine."), *END, done="")
+    whole = stream(START, *said("Fine."), *END, done="")
+    items = [item async for item in model_on("anthropic", RepliesHttp(twice, whole)).stream(REQUEST)]
+    assert [type(item) for item in items if not isinstance(item, TextDelta)] == [
+        RetryScheduled,
+        ModelResponse,
+    ]
+    assert isinstance(items[-1], ModelResponse)
+    assert items[-1].text == "Fine."
+
+
+HALF = stream(chat({"content": "Half"}), done="")
+WHOLE = stream(chat({"content": "Whole."}), STOP)
+
+
+async def test_a_server_that_marked_an_answer_marks_all() -> None:
+    """What ends without a mark is asked for again, however often."""
+    http = RepliesHttp(WHOLE, HALF, HALF, HALF, WHOLE)
+    model = model_on("openai-chat", http)
+    answers = [await final_response(model, REQUEST) for _ in range(2)]
+    assert [(answer.text, answer.stop) for answer in answers] == [("Whole.", "end")] * 2
+    assert len(http.bodies) == 5
+
+
+async def test_answers_without_a_mark_count_for_their_own_request() -> None:
+    """Two that broke off together, as when the network did, say nothing of the server."""
+    model = model_on("openai-chat", RepliesHttp(HALF, HALF, WHOLE, WHOLE))
+    async with aclosing(model.stream(REQUEST)) as first, aclosing(model.stream(REQUEST)) as second:
+        for items in (first, second):
+            assert [type(await anext(items)) for _ in range(2)] == [TextDelta, RetryScheduled]
+        for items in (first, second):
+            *_, answer = [item async for item in items]
+            assert isinstance(answer, ModelResponse)
+            assert (answer.text, answer.stop) == ("Whole.", "end")
+
+
+async def test_a_server_that_never_marks_is_known_after_one_request() -> None:
+    """Calls say so too: the record has it, whatever is displayed."""
+    called = stream(chat_calls(call(0, "read_file", X)), done="")
+    http = RepliesHttp(called, called, HALF)
+    model = model_on("openai-chat", http)
+    answers = [await final_response(model, REQUEST) for _ in range(2)]
+    assert [(answer.text, len(answer.calls), answer.stop) for answer in answers] == [
+        ("", 1, "no-end-mark"),
+        ("Half", 0, "no-end-mark"),
+    ]
+    assert len(http.bodies) == 3
+
+
+async def test_a_refusal_without_a_mark_stays_one() -> None:
+    refused = stream(chat({"refusal": "I won't."}), done="")
+    answer = await final_response(model_on("openai-chat", RepliesHttp(refused, refused)), REQUEST)
+    assert (answer.text, answer.stop) == ("I won't.", "refusal")

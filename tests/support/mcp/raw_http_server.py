@@ -27,9 +27,17 @@ class RawHttpServer:
         self.refused_calls = 0
         self.first_refusal: asyncio.Event | None = None
         """Where a test sets it, the first call in a forgotten session is refused only after that."""
+        self.reply_refusal: Answer | None = None
+        """Where a test sets it, the server asks for the roots in its opening, and refuses the reply so."""
+        self._reply_refused = asyncio.Event()
         self._sessions: set[str] = set()
         self._session_count = 0
         self._server: asyncio.Server | None = None
+
+    @property
+    def session_count(self) -> int:
+        """How many sessions were opened so far."""
+        return self._session_count
 
     @property
     def host(self) -> str:
@@ -72,6 +80,8 @@ class RawHttpServer:
         session, (status, media, content) = "", ("405 Method Not Allowed", "text/plain", b"")
         if self.answer is not None:
             status, media, content = self.answer
+        elif self.reply_refusal is not None and body and "method" not in json.loads(body):
+            status, media, content = self.reply_refusal
         elif head.startswith("post"):
             message = json.loads(body)
             if message["method"] == "initialize":
@@ -84,10 +94,17 @@ class RawHttpServer:
                 if self.refused_calls == 1 and self.first_refusal is not None:
                     await self.first_refusal.wait()
             status, media, content = self._reply(message) if is_known else self.missing_session
+            if session and self.reply_refusal is not None:
+                question = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "roots/list"}).encode()
+                media, content = "text/event-stream", b"data: %b\n\ndata: %b\n\n" % (question, content)
+            if message["method"] == "tools/list" and self.reply_refusal is not None:
+                await self._reply_refused.wait()
         lines = [f"HTTP/1.1 {status}", f"Content-Type: {media}", f"Content-Length: {len(content)}"]
         lines += [f"Mcp-Session-Id: {session}"] if session else []
         writer.write("\r\n".join([*lines, "Connection: close", "", ""]).encode() + content)
         await writer.drain()
+        if body and "method" not in json.loads(body):
+            self._reply_refused.set()
         writer.close()
 
     def _reply(self, message: dict[str, Any]) -> Answer:

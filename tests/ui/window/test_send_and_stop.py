@@ -399,9 +399,9 @@ async def _check_text_that_broke_off(rig: WindowRig) -> None:
     def note(_rows: object) -> None:
         shown.append([row.text for row in rig.rows(AssistantRow) if row.text])
 
-    unmarked = StreamedReply(Text("Half of it"), finish="", usage=None, send_done=False)
+    no_end_mark = StreamedReply(Text("Half of it"), finish="", usage=None, send_done=False)
     cut = StreamedReply(Text("Half of it"), Disconnect())
-    for broken_off in (unmarked, cut):
+    for broken_off in (no_end_mark, cut):
         async with ChatServer(replies_in_order(broken_off, text_reply("Half of it and the rest"))) as server:
             await rig.wiring.workspace_controller.new_session()
             await rig.use_server(server)

@@ -72,12 +72,13 @@ def test_what_a_call_changed_of_files_is_one_line(capsys: pytest.CaptureFixture[
     [
         (
             ChangesRecorded("c1", "0" * 64, "command", created=1, first_path="a.png", binary=1),
-            "a.png changed binary",
+            "a.png changed (binary)",
         ),
         (
             ChangesRecorded("c1", "0" * 64, "command", changed=3, added_lines=2, binary=2),
-            "+2 \N{MINUS SIGN}0, 2 binary",
+            "+2 \N{MINUS SIGN}0, 2 binary files",
         ),
+        (ChangesRecorded("c1", "0" * 64, "command", changed=3, binary=2), "3 files changed (2 binary files)"),
         (ChangesRecorded("c1", "0" * 64, "command", changed=1, first_path="run.sh"), "run.sh changed"),
     ],
 )
@@ -106,7 +107,7 @@ def test_on_a_terminal_an_answer_that_broke_off_ends_its_line_and_says_that_it_d
     captured = capsys.readouterr()
     assert captured.out == "Half of\nThe whole answer.\n"
     lost, retry = captured.err.splitlines()
-    assert "does not count" in lost
+    assert lost == "[The answer was interrupted and starts over; ignore the text above]"
     assert retry == "Retrying now (attempt 2): The response stopped early"
 
 
