@@ -359,7 +359,6 @@ class Conversation:
             )
         if mode != self.session.transcript.mode:
             await self.session.record(ModeChanged(mode))
-        self.permissions.mode = self.session.transcript.mode
         concerned = {self.session.id, *self.subagents.session_ids}
         self._services.interactive_approver.reevaluate(lambda session_id, _: session_id in concerned)
 

@@ -49,7 +49,7 @@ def create_conversation(
     Without a `subagent_factory` it cannot start subagents; `subagent_spending` is what others spent. One
     that works under another's `permissions` `is_subagent`; `parent_budget` returns what pays for it.
     """
-    permissions = permissions or SessionPermissions()
+    permissions = permissions or SessionPermissions(session.transcript)
     budget = SessionBudget(session, settings, parent_budget, subagent_spending)
     session.has_budget = lambda transcript: not budget.is_exhausted_in(transcript)
     model_choice = model_choice or ModelChoice(session, settings)

@@ -225,7 +225,7 @@ class OpenWorkspace:
         listed: list[SessionSummary],
     ) -> Conversation:
         """Create a session's conversation; a subagent's gets its own settings and a subagent's tools."""
-        scope, permissions = TaskScope(), SessionPermissions(transcript.mode)
+        scope, permissions = TaskScope(), SessionPermissions(transcript)
         services, factory = self.services, None
         settings: RunSettingsSource
         if transcript.parent:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import os
 import stat
@@ -142,15 +141,6 @@ def read_messages(path: Path) -> Iterator[dict[str, Any]]:
             yield msgspec.to_builtins(line)
     if order.missing_text:
         raise _unusable_error(path, number, order.missing_text)
-
-
-def recording_digest(path: Path) -> str:
-    """Return the SHA-256 of a recording's unpacked lines in hex. Raises InvalidRecording."""
-    digest = hashlib.sha256()
-    with _open_recording(path) as file:
-        for raw in _lines(path, file):
-            digest.update(raw)
-    return digest.hexdigest()
 
 
 def require_readable(paths: Iterable[Path]) -> None:

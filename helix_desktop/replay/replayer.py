@@ -43,7 +43,6 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
-from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.model import write_summary
@@ -281,11 +280,6 @@ class Replayer:
     def _cache_tools(self) -> ToolRegistry:
         descriptions = resources_dir() / "prompts" / "tools"
         return create_cache_tools(self._store, descriptions, self._counter.count, self.session)
-
-    @property
-    def contents(self) -> ContentReader:
-        """The store of the session, for tools that recall from it."""
-        return self._store
 
     @property
     def summaries(self) -> list[int]:

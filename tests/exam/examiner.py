@@ -24,11 +24,10 @@ from helix_desktop.domain.errors import InvalidInput, RequestTooLarge
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.recording import recording_digest
 from helix_desktop.tools.workspace_tools import create_cache_tools
 from tests.exam.interview import ExamAnswer, ExamCall, Interview, request_tokens
 from tests.exam.prompts import judge_text, question_text
-from tests.exam.questions import ExamQuestion, Kind, QuestionFile
+from tests.exam.questions import ExamQuestion, Kind, QuestionFile, recording_digest
 from tests.exam.replayed_window import ReplayedWindow, replay_history, replay_window
 from tests.exam.scoring import is_visible, score
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import tomllib
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import InvalidInput, InvalidRecording
 from helix_desktop.domain.translatable_text import TextContext, error_reason, system_reason
+from helix_desktop.replay.recording import require_readable
 
 text = TextContext("Exam")
 
@@ -69,6 +73,20 @@ def read_questions(folder: Path) -> dict[str, QuestionFile]:
     _require_unique([file.recording for file in files])
     _require_unique([question.id for file in files for question in file.questions])
     return by_recording
+
+
+def recording_digest(path: Path) -> str:
+    """Return the SHA-256 of a recording's unpacked lines in hex. Raises InvalidRecording."""
+    require_readable((path,))
+    lines = path.read_bytes()
+    try:
+        unpacked = gzip.decompress(lines) if lines.startswith(b"\x1f\x8b") else lines
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InvalidRecording(
+            text("The recording {path} can't be used.", path=path),
+            text("The compressed data is damaged or cut off: {reason}.", reason=error),
+        ) from error
+    return hashlib.sha256(unpacked).hexdigest()
 
 
 def _question_paths(folder: Path) -> list[Path]:

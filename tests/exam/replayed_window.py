@@ -21,6 +21,14 @@ _UNLIMITED_WINDOW = 1_000_000_000  # tokens: nothing is left out
 _PLACEHOLDER = "?"
 
 
+class _ReplayerWithContents(Replayer):
+    """A replayer whose store can be read, for tools that recall from it."""
+
+    @property
+    def contents(self) -> ContentReader:
+        return self._store
+
+
 @dataclass(frozen=True)
 class ReplayedWindow:
     """The messages before the next user message, without a system prompt, and what can be recalled.
@@ -54,7 +62,7 @@ def replay_window(path: Path, policy: str | ContextPolicy, window_size: int) -> 
     The recorded system prompt is left out: it set another agent's task. Raises InvalidRecording, and
     RequestTooLarge if the next request can't be made.
     """
-    with closing(Replayer(policy, window_size)) as replayer:
+    with closing(_ReplayerWithContents(policy, window_size)) as replayer:
         for message, turn_ends in with_turn_ends(list(read_messages(path))):
             if message["role"] == "assistant":
                 with suppress(RequestTooLarge, RequestInvalid):  # the recorded agent went on all the same

@@ -12,10 +12,9 @@ import pytest
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.replay.recording import recording_digest
 from tests.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
 from tests.exam.interview import MAX_CALLS
-from tests.exam.questions import read_questions
+from tests.exam.questions import read_questions, recording_digest
 from tests.exam.report import format_table, to_document
 from tests.exam.totals import ExamTotals, exam_totals
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, Script, StreamedReply, text_reply

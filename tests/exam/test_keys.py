@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.replay.recording import read_messages, recording_digest
-from tests.exam.questions import ExamQuestion, QuestionFile, read_questions
+from helix_desktop.replay.recording import read_messages
+from tests.exam.questions import ExamQuestion, QuestionFile, read_questions, recording_digest
 from tests.exam.scoring import is_visible, normalize_answer, score
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.replay.recording import recording_digest
+from tests.exam.questions import recording_digest
 from tests.exam.run import main
 from tests.support.cli_rig import ROOT
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, text_reply

@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.agent.ports.permissions import Approver, WorkspacePermissions
 from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.permissions.rules import (
     PermissionDecision,
@@ -38,9 +39,14 @@ UserReply = ApprovalReply | QuestionReply
 class SessionPermissions:
     """The permissions of a session and its subagents: the mode, and the rules for this run only."""
 
-    def __init__(self, mode: PermissionMode = "ask") -> None:
-        self.mode: PermissionMode = mode
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
         self.rules: tuple[PermissionRule, ...] = ()
+
+    @property
+    def mode(self) -> PermissionMode:
+        """The mode as recorded."""
+        return self._transcript.mode
 
     def revoke(self, rule: PermissionRule) -> None:
         """Remove a rule of this run."""

@@ -59,8 +59,8 @@ class HandoverDraft(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDraft:
-    """A draft that the user left, with the `text` as they changed it; its cost is recorded."""
+class RestoredDraft:
+    """A saved draft to go on with, with the `text` as the user changed it; its cost is recorded."""
 
     draft: HandoverDraft
     text: str

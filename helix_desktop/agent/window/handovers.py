@@ -10,7 +10,7 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, RequestChanged, Update
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.compactor import Compactor
-from helix_desktop.agent.window.handover_draft import HandoverDraft, KeptDraft
+from helix_desktop.agent.window.handover_draft import HandoverDraft, RestoredDraft
 from helix_desktop.agent.window.handover_revisions import HandoverRevisions
 from helix_desktop.agent.window.handover_scopes import (
     HandoverScope,
@@ -29,9 +29,9 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
-    HandoverDraftLeft,
     HandoverFailed,
     HandoverMade,
+    SavedHandoverDraft,
 )
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences, verbatim
 
@@ -53,7 +53,7 @@ class Handovers:
         self.whole_session = WholeSessionScope(runtime, rewriter, compactor)
         self.revisions = HandoverRevisions(runtime, compactor)
         self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
-        self._left = _newest_draft(runtime.session.log)
+        self._saved_draft = _newest_draft(runtime.session.log)
         self._is_due = False  # True while what is written started at the threshold
         runtime.session.listen(self._on_update)
 
@@ -61,7 +61,7 @@ class Handovers:
         """Cancel a due handover once other changes made the room that it has to make, or turned it off."""
         match update:
             case EventRecorded(recorded=RecordedEvent(event=HandoverMade())):
-                self._is_due, self._left = False, None
+                self._is_due, self._saved_draft = False, None
             case EventRecorded() | RequestChanged() if self._is_due:
                 gauge, policy = self._rewriter.gauge(), self._runtime.policy
                 enough = gauge.handover_threshold - planner.least_gain(policy, gauge)
@@ -198,35 +198,31 @@ class Handovers:
         """Record what a draft cost that is not used. Raises StoreError."""
         await self._compactor.unused.record(spending_of(draft.event))
 
-    async def keep(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
-        """Keep a draft that the user leaves, until the context that it covers changes. Raises StoreError.
+    async def save_draft(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
+        """Save a draft that the user leaves, until the context that it covers changes. Raises StoreError.
 
         It is recorded with what it cost: should it be used later, it is paid for already.
         """
         event = draft.event
         paid = msgspec.structs.replace(event, index="", spent=0, cost=0.0, estimated=False, unpriced=0)
         context = self._covered_context(event)
-        left = HandoverDraftLeft(paid, text, context, rerun_seq, is_whole, draft.doubt, draft.sweep_savings)
-        if left != self._left:
-            self._left = left
-            await self._compactor.unused.record(spending_of(event), left)
+        saved = SavedHandoverDraft(paid, text, context, rerun_seq, is_whole, draft.doubt, draft.sweep_savings)
+        if saved != self._saved_draft:
+            self._saved_draft = saved
+            await self._compactor.unused.record(spending_of(event), saved)
 
-    def forget_kept(self) -> None:
-        """Keep no draft any more: another one was written."""
-        self._left = None
-
-    def kept_draft(self, rerun_seq: int, is_whole_possible: bool) -> KeptDraft | None:
-        """Return the draft that was kept of this handover, None if its context is another now."""
-        left = self._left
-        if left is None or left.rerun != rerun_seq or (left.is_whole and not is_whole_possible):
+    def restore_draft(self, rerun_seq: int, is_whole_possible: bool) -> RestoredDraft | None:
+        """Return the draft that was saved of this handover, None if its context is another now."""
+        saved = self._saved_draft
+        if saved is None or saved.rerun != rerun_seq or (saved.is_whole and not is_whole_possible):
             return None
-        event = msgspec.structs.replace(left.handover, index=digest_of(b""))
-        if left.context != self._covered_context(event) or not self._compactor.takes_place_of_same(event):
+        event = msgspec.structs.replace(saved.handover, index=digest_of(b""))
+        if saved.context != self._covered_context(event) or not self._compactor.takes_place_of_same(event):
             return None
         cut = CutPoint(event.upto, event.kept, event.messages, 0)
-        doubt: OptionalText = verbatim(left.doubt) if left.doubt else ""
-        draft = HandoverDraft(cut, to_markdown(event.sections), event, doubt, left.sweep_savings)
-        return KeptDraft(draft, left.text, left.is_whole)
+        doubt: OptionalText = verbatim(saved.doubt) if saved.doubt else ""
+        draft = HandoverDraft(cut, to_markdown(event.sections), event, doubt, saved.sweep_savings)
+        return RestoredDraft(draft, saved.text, saved.is_whole)
 
     def _covered_context(self, event: HandoverMade) -> str:
         """Return the digest of the messages that a handover covers, and of what the user took out of it."""
@@ -249,11 +245,11 @@ class Handovers:
         await self._job.wait()
 
 
-def _newest_draft(log: Sequence[RecordedEvent]) -> HandoverDraftLeft | None:
-    """Return the newest draft that was left, unless a handover was recorded since."""
+def _newest_draft(log: Sequence[RecordedEvent]) -> SavedHandoverDraft | None:
+    """Return the newest saved draft, unless a handover was recorded since."""
     for recorded in reversed(log):
         match recorded.event:
-            case HandoverDiscarded(draft=HandoverDraftLeft() as draft):
+            case HandoverDiscarded(draft=SavedHandoverDraft() as draft):
                 return draft
             case HandoverMade():
                 return None

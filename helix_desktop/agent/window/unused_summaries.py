@@ -10,7 +10,7 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import StoreError, StoreWriteFailed
-from helix_desktop.domain.events.summary import HandoverDraftLeft
+from helix_desktop.domain.events.summary import SavedHandoverDraft
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
@@ -25,10 +25,10 @@ class UnusedSummaries:
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
         self._unrecorded = Spending()
-        self._unrecorded_draft: HandoverDraftLeft | None = None
+        self._unrecorded_draft: SavedHandoverDraft | None = None
         runtime.session.listen(self._on_update)
 
-    async def record(self, spent: Spending, draft: HandoverDraftLeft | None = None) -> None:
+    async def record(self, spent: Spending, draft: SavedHandoverDraft | None = None) -> None:
         """Record what a summary spent that is not used, with the draft that the user left of it.
 
         Does nothing if there is neither. Raises StoreError.

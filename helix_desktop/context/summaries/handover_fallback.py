@@ -44,6 +44,9 @@ _FRAGMENT = re.compile(r"\W*\d+\s*[.:)]\s|\W*(?:…|\.{3})")
 _ROUTINE = ("Changed ", "Ran `", "Done: ")  # the ledger and the todo list say it too
 
 
+_OPEN_TITLES = ("Current Issues", "TODO Items")
+_LIST_LABELS = tuple(f"{label}: " for label in _TODO_LABELS.values())
+_EARLIER = " (as of the handover before)"
 _NO_REVERTS: Mapping[str, FileRevert] = MappingProxyType({})
 
 
@@ -152,10 +155,6 @@ class HistoryExtract:
             ],
             "User Preferences": self._preferences,
         }
-        replaced = {
-            "TODO Items",
-            "Current Issues",
-        }  # an old TODO is done or is asked again; the rest accumulates
         over = {f"Changed {use.path}" for use in self.ledger.files.values() if use.is_reverted}
         old = {
             title: [
@@ -165,10 +164,35 @@ class HistoryExtract:
             ]
             for title, bullets in old.items()
         }
-        return tuple(
-            Section(title, _join(() if title in replaced else old.get(title, ()), new[title]))
-            for title in SECTIONS
-        )
+        for title in _OPEN_TITLES:
+            old[title] = self._still_open(old.get(title, ()), previous.upto if previous else 0)
+            old[title] = [bullet for bullet in old[title] if not _is_said_in(bullet, new[title])]
+        return tuple(Section(title, _join(old.get(title, ()), new[title])) for title in SECTIONS)
+
+    def _still_open(self, bullets: Iterable[Bullet], upto: int) -> list[Bullet]:
+        """Return what a handover up to an event called open and nothing since settles, marked as of before.
+
+        A newer message of the user settles questions, a newer todo list what the list had, another run of
+        a command its failure, and a statement or an item of the list what it says, too.
+        """
+        is_asked_on = self._last_request is not None and self._last_request[0] > upto
+        has_newer_list = self._todo[0] > upto
+        later = [
+            bullet
+            for bullet in (*self._results, *self._details, *self._findings)
+            if max(bullet.sources, default=0) > upto
+        ]
+        if has_newer_list:
+            later += [Bullet(item.content) for item in self._todo[1]]
+        commands = {f"`{_sentence(run.command)}` " for run in self.ledger.commands.values() if run.seq > upto}
+        return [
+            Bullet(bullet.text.removesuffix(_EARLIER) + _EARLIER, bullet.sources)
+            for bullet in bullets
+            if not bullet.text.startswith((f"{LAST_REQUEST}: ", *commands))
+            if not (is_asked_on and bullet.text.removesuffix(_EARLIER).endswith("?"))
+            if not (has_newer_list and bullet.text.startswith(_LIST_LABELS))
+            if not _is_said_in(bullet, later)
+        ]
 
 
 def extractive_handover(
@@ -196,6 +220,15 @@ def _with_newer(old: Sequence[Bullet], new: Sequence[Bullet]) -> list[Bullet]:
     words = [_words(bullet) for bullet in new]
     different = [bullet for bullet in old if not any(_is_alike(_words(bullet), newer) for newer in words)]
     return _newest([*different, *new])
+
+
+def _is_said_in(bullet: Bullet, others: Iterable[Bullet]) -> bool:
+    """Return True if one of the others says most of what a bullet does, with all its names and numbers."""
+    words = _words(Bullet(bullet.text.removesuffix(_EARLIER)))
+    names = {word for word in words if _NAME.search(word)}
+    return bool(words) and any(
+        names <= said and len(words & said) >= _ALIKE * len(words) for said in map(_words, others)
+    )
 
 
 def _words(bullet: Bullet) -> Set[str]:

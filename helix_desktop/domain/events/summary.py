@@ -243,7 +243,7 @@ class HandoverPrepared(msgspec.Struct, frozen=True, omit_defaults=True):
     read: int = 0
 
 
-class HandoverDraftLeft(msgspec.Struct, frozen=True, omit_defaults=True):
+class SavedHandoverDraft(msgspec.Struct, frozen=True, omit_defaults=True):
     """A draft of a handover that the user left without using it; `text` is its six sections as left.
 
     `handover` is what it would become, paid for by the event that holds it; it has no index until it is used.
@@ -276,7 +276,7 @@ class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
     estimated: bool = False
     unpriced: int | None = None
     prepared: HandoverPrepared | None = None
-    draft: HandoverDraftLeft | None = None
+    draft: SavedHandoverDraft | None = None
 
 
 def checkpoint_in(event: object) -> HandoverPrepared | None:

@@ -77,6 +77,7 @@ class SessionReplays:
         """`create_worker` is called when a session is first replayed."""
         self.create_worker = create_worker
         self._worker: ReplayWorker | None = None
+        self._closing = set[ReplayWorker]()  # those that may not have ended yet
         self._session: _ReplayedSession | None = None
         self._worker_session: _ReplayedSession | None = None  # what the worker has
         self._prepared: tuple[ContextPolicy, ...] = ()  # of which the worker knows
@@ -180,13 +181,19 @@ class SessionReplays:
         self._session = self._worker_session = None
 
     async def close(self) -> None:
-        """Forget the session, and end the worker's process, which holds what the session says."""
+        """Forget the session, and end the worker's process, which holds what the session says.
+
+        Where that is canceled, the next call ends it: else a process would outlive the window.
+        """
         self.forget()
         self.pictures.clear()
         self._prepared = ()
-        worker, self._worker = self._worker, None
-        if worker is not None:
+        if self._worker is not None:
+            self._closing.add(self._worker)
+            self._worker = None
+        for worker in tuple(self._closing):
             await worker.close()
+            self._closing.discard(worker)
 
     def _add(self, policy: ContextPolicy, picture: PolicyReplay) -> None:
         while len(self.pictures) >= _MAX_REPLAYS:

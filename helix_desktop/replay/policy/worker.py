@@ -62,6 +62,7 @@ class PolicyReplayWorker:
         self._reader: asyncio.Task[None] | None = None
         self._idle: asyncio.TimerHandle | None = None
         self._ending: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._log: Sequence[RecordedEvent] = ()
         self._facts: SessionFacts | None = None
         self._first_pictures: FirstPictures | None = None
@@ -280,7 +281,16 @@ class PolicyReplayWorker:
             self._ending = self._scope.start(self._end(), "end policy replays")
 
     async def close(self) -> None:
-        """End the process; replays that wait end without a result."""
+        """End the process; replays that wait end without a result.
+
+        What was begun goes on when the caller is canceled, and another call waits for it.
+        """
+        if self._closing is None:
+            self._closing = self._scope.start(self._close(), "close policy replays")
+        await asyncio.shield(self._closing)
+        await self._scope.close()
+
+    async def _close(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
         for number, replies in self._waiting.items():
@@ -291,7 +301,6 @@ class PolicyReplayWorker:
         pending = [task for task in (self._reader, self._ending) if task is not None]
         if pending:
             await asyncio.wait(pending)
-        await self._scope.close()
 
     async def _end(self) -> None:
         process, connection = self._process, self._connection

@@ -162,8 +162,8 @@ class HandoverDialog(Themed, SizedDialog):
         retint(self, self._theme)
         self.draft_page.focus_text()
 
-    def show_kept_draft(self, draft: DraftRow, upto: int, text: str, focus: str) -> None:
-        """Show a draft that the user left before, with their own text."""
+    def show_saved_draft(self, draft: DraftRow, upto: int, text: str, focus: str) -> None:
+        """Show a draft that was saved when the user left it, with their own text."""
         self.range_box.setCurrentIndex(self.range_box.findData(upto))
         self.focus_input.setText(self.focus_input.text() or focus)
         self.show_draft(draft)

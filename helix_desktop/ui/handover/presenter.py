@@ -95,7 +95,7 @@ class HandoverPresenter:
             self.dialog.range_box.setCurrentIndex(nearest_range(cuts, upto))
         self.dialog.range_box.currentIndexChanged.connect(lambda _: self._estimate())
         self._estimate()
-        await self._show_kept_draft(upto)
+        await self._show_saved_draft(upto)
         unsubscribe = self._conversation.session.listen(self._on_update)
         try:
             await exec_async(self.dialog)
@@ -105,22 +105,24 @@ class HandoverPresenter:
             self._stop()
             if self._draft is not None:
                 text = self.dialog.editor.toPlainText()
-                await self._handovers.keep(self._draft, text, self._repeated_seq, self._is_whole)
+                await self._handovers.save_draft(self._draft, text, self._repeated_seq, self._is_whole)
 
-    async def _show_kept_draft(self, upto: int) -> None:
+    async def _show_saved_draft(self, upto: int) -> None:
         """Show the draft that the user left before, unless they chose another range or focus now."""
-        left_draft = self._handovers.kept_draft(self._repeated_seq, self._start_session is not None)
-        if left_draft is None:
+        saved = self._handovers.restore_draft(self._repeated_seq, self._start_session is not None)
+        if saved is None:
             return
-        kept_upto = WHOLE_CONVERSATION if left_draft.is_whole else left_draft.draft.cut.upto
-        focus, own_focus = left_draft.draft.event.focus, self.dialog.focus_input.text().strip()
-        is_other = own_focus not in ("", focus) or (upto and self.dialog.range_box.currentData() != kept_upto)
-        if is_other or self.dialog.range_box.findData(kept_upto) < 0:
+        saved_upto = WHOLE_CONVERSATION if saved.is_whole else saved.draft.cut.upto
+        focus, own_focus = saved.draft.event.focus, self.dialog.focus_input.text().strip()
+        is_other = own_focus not in ("", focus) or (
+            upto and self.dialog.range_box.currentData() != saved_upto
+        )
+        if is_other or self.dialog.range_box.findData(saved_upto) < 0:
             return
-        self._draft, self._is_whole = left_draft.draft, left_draft.is_whole
-        parts = await self._scope_of(kept_upto).parts_as_sent(left_draft.draft)
-        row = draft_row(left_draft.draft, parts, self._conversation.session.transcript, self._is_whole)
-        self.dialog.show_kept_draft(row, kept_upto, left_draft.text, focus)
+        self._draft, self._is_whole = saved.draft, saved.is_whole
+        parts = await self._scope_of(saved_upto).parts_as_sent(saved.draft)
+        row = draft_row(saved.draft, parts, self._conversation.session.transcript, self._is_whole)
+        self.dialog.show_saved_draft(row, saved_upto, saved.text, focus)
 
     def _estimate(self) -> None:
         """Show what a draft up to the chosen end will take."""
@@ -194,7 +196,6 @@ class HandoverPresenter:
             scope = self._scope_of(upto)
             draft = await scope.draft(focus, upto)  # until then the former one can still be used
             await self._discard()
-            self._handovers.forget_kept()
             self._draft, self._is_whole = draft, scope.is_whole
             parts = await scope.parts_as_sent(draft)
         except HelixError as error:

@@ -44,7 +44,6 @@ class ModeController(QObject):
         session_controller.composer.slash_commands.on_arguments("next_mode", self._set_typed_mode)
         session_controller.session_changed.connect(self.show)
         session_controller.model_changed.connect(self.show)
-        session_controller.updated.connect(self._on_update)
 
     def show(self) -> None:
         """Show the mode of the conversation on screen."""
@@ -61,17 +60,18 @@ class ModeController(QObject):
         return runs_demo_calls(self._services, session.workspace, session.conversation)
 
     def follow(self, workspace: OpenWorkspace, update: Update) -> None:
-        """Follow an update of any session of a workspace: an answer in one may let demo calls run in all."""
+        """Follow an update of any session of a workspace.
+
+        An answer in one may let demo calls run in all, and the mode of one is its subagents' too.
+        """
         match update:
             case EventRecorded(recorded=RecordedEvent(event=ApprovalGiven(rule="", mode=""))):
                 is_here = workspace is self._session_controller.workspace
                 if is_here and self._demo_runs != self._shows_demo_runs:
                     self._session_controller.follow_models()
-
-    def _on_update(self, update: Update) -> None:
-        match update:
             case EventRecorded(recorded=RecordedEvent(event=ModeChanged())):
-                self.show()
+                if workspace is self._session_controller.workspace:
+                    self.show()
 
     def _select_next(self) -> None:
         conversation = self._session_controller.conversation

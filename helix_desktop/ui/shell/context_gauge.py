@@ -8,10 +8,11 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.mirror import draw_text, mirror
+from helix_desktop.ui.design.pill import Tone, tone_colors
 from helix_desktop.ui.design.shell_data import GaugeDetail, GaugeState, gauge_text
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
+from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color, share_tone
 from helix_desktop.words.rewrite_explanations import explain_hold
 from helix_desktop.words.translation import Translator
 
@@ -90,25 +91,36 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75)
-        edge = self._theme.accent if self.hasFocus() else self._theme.border_strong
+        tone = self._tone
+        word_color = self._theme.text if self._state.pressure in {"near", "over"} else self._theme.muted
+        fill = self._theme.hover if self.underMouse() else self._theme.surface
+        edge = self._theme.border_strong
+        if self._detail == "percent" and tone != "accent":  # no bar says it
+            word_color, fill, edge = tone_colors(self._theme, tone)
+        edge = self._theme.accent if self.hasFocus() else edge
         painter.setPen(QPen(QColor(edge), 1.5 if self.hasFocus() else 1))
-        painter.setBrush(QColor(self._theme.hover if self.underMouse() else self._theme.surface))
+        painter.setBrush(QColor(fill))
         painter.drawRoundedRect(box, box.height() / 2, box.height() / 2)
         if self._detail != "percent":
             self._paint_bar(painter, QRectF(12, self.height() / 2 - 3, _BAR_PX, 6))
         painter.setFont(self._font())
-        painter.setPen(
-            QColor(self._theme.text if self._state.pressure in {"near", "over"} else self._theme.muted)
-        )
+        painter.setPen(QColor(word_color))
         if self._state.is_on_hold and self._detail != "percent":
             self._paint_hold(painter)
         left = self._text_left(self._detail)
         room = QRectF(left, 0, self.width() - left - 12, self.height())
         draw_text(painter, room, Qt.AlignmentFlag.AlignCenter, self.text())
 
+    @property
+    def _tone(self) -> Tone:
+        """The inspector's tone of the same share; without compaction the limit is the window."""
+        state = self._state
+        return share_tone(state.share, 1.0 if state.pressure == "off" else state.threshold)
+
     def _paint_bar(self, painter: QPainter, bar: QRectF) -> None:
         state, theme = self._state, self._theme
-        paint_usage_bar(painter, bar, state.share, pressure_color(state.pressure, theme), theme)
+        color = theme.error if self._tone == "error" else pressure_color(state.pressure, theme)
+        paint_usage_bar(painter, bar, state.share, color, theme)
         if state.pressure != "off":
             x = bar.x() + bar.width() * state.threshold / max(1.0, state.share)
             painter.setPen(QPen(QColor(theme.text), 1.4))

@@ -48,14 +48,27 @@ def _what_keeps(state: TimelineState, used: str) -> str:
     if any(not (card.origin or card.is_checkpoint) for card in handovers):  # or undone
         return tr("The context is {used} full.", used=used)
     holding = [card for card in state.cards if not getattr(card, "is_undone", False)]
-    has_notes = any(isinstance(card, FoldCard | PlacedCard) for card in holding)
-    has_cached = any(isinstance(card, SweepCard) for card in holding)
-    if has_notes and has_cached:
-        return tr(
-            "Nothing was compacted yet: notes and cached outputs keep the context at {used}.", used=used
-        )
-    if has_notes:
-        return tr("Nothing was compacted yet: notes keep the context at {used}.", used=used)
-    if has_cached:
-        return tr("Nothing was compacted yet: cached outputs keep the context at {used}.", used=used)
+    has_facts, has_notes, has_cached = (
+        any(isinstance(card, kind) for card in holding) for kind in (PlacedCard, FoldCard, SweepCard)
+    )
+    match has_facts, has_notes, has_cached:
+        case True, True, True:
+            return tr(
+                "No handover yet: noted facts, notes and cached outputs keep the context at {used}.",
+                used=used,
+            )
+        case True, True, False:
+            return tr("No handover yet: noted facts and notes keep the context at {used}.", used=used)
+        case True, False, True:
+            return tr(
+                "No handover yet: noted facts and cached outputs keep the context at {used}.", used=used
+            )
+        case True, False, False:
+            return tr("No handover yet: noted facts keep the context at {used}.", used=used)
+        case False, True, True:
+            return tr("No handover yet: notes and cached outputs keep the context at {used}.", used=used)
+        case False, True, False:
+            return tr("No handover yet: notes keep the context at {used}.", used=used)
+        case False, False, True:
+            return tr("No handover yet: cached outputs keep the context at {used}.", used=used)
     return tr("Nothing was compacted yet. The context is {used} full.", used=used)

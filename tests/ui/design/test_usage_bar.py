@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.design.pill import Tone, tone_colors
 from helix_desktop.ui.design.shell_data import GaugeDetail, GaugeState, gauge_text
-from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.usage_bar import Pressure, paint_usage_bar, pressure_of
+from helix_desktop.ui.shell.context_gauge import ContextGauge
 from helix_desktop.words.numbers import format_tokens
 
 CALM = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
@@ -80,3 +83,24 @@ def test_a_bar_warns_before_the_handover_and_after_panic() -> None:
     )
     at = [msgspec.structs.replace(calm, used=used) for used in (600, 680, 849, 850, 950, 2_000)]
     assert [pressure_of(tokens) for tokens in at] == ["calm", "near", "near", "over", "over", "over"]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+@pytest.mark.parametrize(
+    ("used", "pressure", "tone"),
+    [(25_440, "over", "error"), (25_440, "off", "error"), (17_000, "near", "warn")],
+)
+def test_where_the_inspector_has_the_bar_the_pill_has_its_color(
+    qtbot: QtBot, theme: Theme, used: int, pressure: Pressure, tone: Tone
+) -> None:
+    gauge = ContextGauge()
+    qtbot.addWidget(gauge)
+    gauge.tint(theme)
+    gauge.set_detail("percent")
+    gauge.show_state(GaugeState(used, 24_000, False, "reported", 0.85, pressure))
+    gauge.resize(gauge.sizeHint())
+    image = gauge.grab().toImage()
+    _, fill, _ = tone_colors(theme, tone)
+    assert image.pixelColor(7, image.height() // 2).name() == fill
+    gauge.show_state(GaugeState(2_400, 24_000, False, "reported", 0.85, "calm"))
+    assert gauge.grab().toImage().pixelColor(7, image.height() // 2).name() == theme.surface

@@ -242,7 +242,7 @@ def test_escape_closes_a_changed_draft_which_is_kept_as_it_stands(
     left = dialog.editor.toPlainText()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
-    dialog.show_kept_draft(DRAFT, 0, left, "the tests")
+    dialog.show_saved_draft(DRAFT, 0, left, "the tests")
     assert (dialog.step, dialog.editor.toPlainText()) == ("draft", left)
     assert dialog.focus_input.text() == "the tests"
 

@@ -71,7 +71,7 @@ def test_checkpoints_have_a_filter_of_their_own_and_compact_nothing() -> None:
     state = quiet_timeline_state()
     groups = [card_group(one) for one in state.cards]
     assert groups.count("checkpoints") == 2
-    assert preview_status_text(state).startswith("Nothing was compacted yet")
+    assert preview_status_text(state).startswith("No handover yet")
     handover = handover_card(1, 600)
     assert preview_status_text(replace(state, cards=(handover, *state.cards))).startswith("The context is")
 

@@ -8,10 +8,11 @@ import pytest
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.timeline.card_data import TimelineState
+from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.preview_texts import preview_status_text
 from helix_desktop.ui.timeline.view import Timeline
@@ -44,16 +45,22 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
     [
         (
             quiet_timeline_state(),
-            "Nothing was compacted yet: notes and cached outputs keep the context at 14 %. "
+            "No handover yet: notes and cached outputs keep the context at 14 %. "
             "With every message in full, it would be ≈ 61 %. Compaction starts at 85 %.",
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4),), saved=0, is_managed=False),
-            "Nothing was compacted yet: notes keep the context at 14 %. Context management is off.",
+            "No handover yet: notes keep the context at 14 %. Context management is off.",
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4, is_undone=True),), saved=0),
             "Nothing was compacted yet. The context is 14 % full. Compaction starts at 85 %.",
+        ),
+        (
+            replace(
+                quiet_timeline_state(), cards=(PlacedCard(9, 0, 1, 400, PlacementReason.THRESHOLD),), saved=0
+            ),
+            "No handover yet: noted facts keep the context at 14 %. Compaction starts at 85 %.",
         ),
         (timeline_state(), "The context is 61 % full. Compaction starts at 85 %."),
         (

@@ -158,11 +158,23 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
     await until(lambda: dialog.step == "writing", "another one")
     press(dialog, "cancel")
     await until(lambda: dialog.step == "draft", "the one before again")
+    go.set()
+    model.summary = text_reply(SUMMARY.replace("about it", "about its parts"))
+    press(dialog, "write_draft")
+    await until(lambda: "about its parts" in dialog.editor.toPlainText(), "another one, not saved yet")
+    saved = rig.conversation.handovers.restore_draft(0, is_whole_possible=False)
+    assert saved is not None
+    assert saved.text == left, "as after a crash, which nothing but the newer draft is lost in"
+    newer = dialog.editor.toPlainText()
+    dialog.reject()
+    await _closed(rig)
+    dialog = await open_handover_dialog(rig)
+    await until(lambda: dialog.step == "draft", "the newer draft")
+    assert dialog.editor.toPlainText() == newer
     dialog.reject()
     await _closed(rig)
     assert rig.events(HandoverMade) == []
     assert "compaction" not in rig.window.jobs.job_ids()
-    go.set()
 
 
 def _shown_labels(dialog: HandoverDialog) -> list[str]:

@@ -67,6 +67,12 @@ async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_pa
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
             assert mode_text(rig) == "Mode: Auto", "and stays with it"
+            second = await new_window(rig)
+            await rig.conversation.set_mode("plan")
+            assert mode_text(rig) == "Mode: Plan", "whoever changes it"
+            assert second.window.top_bar.mode.accessibleName() == "Mode: Ask", "its session is another"
+            await rig.conversation.set_mode("auto")
+            assert mode_text(rig) == "Mode: Auto"
 
             await rig.open_folder("waiting")
             await rig.use_server(server)

@@ -56,29 +56,48 @@ async def test_a_draft_that_is_left_stays_until_what_it_covers_changes() -> None
     rig = await ready_conversation()
     handovers, window = rig.conversation.handovers, rig.conversation.window
     draft = await handovers.proposed.draft("the login")
-    await handovers.keep(draft, "as I changed it", 0, is_whole=False)
-    left = handovers.kept_draft(0, is_whole_possible=False)
+    await handovers.save_draft(draft, "as I changed it", 0, is_whole=False)
+    left = handovers.restore_draft(0, is_whole_possible=False)
     assert left is not None
     assert left.text == "as I changed it"
     await rig.conversation.run("And now?")
-    assert handovers.kept_draft(0, is_whole_possible=False) == left, "what came since is not covered"
-    assert handovers.kept_draft(7, is_whole_possible=False) is None, "another handover is written again"
+    assert handovers.restore_draft(0, is_whole_possible=False) == left, "what came since is not covered"
+    assert handovers.restore_draft(7, is_whole_possible=False) is None, "another handover is written again"
     entry = next(item for item in window.items() if 2 < item.seq <= draft.cut.upto and item.can_exclude)
     await window.exclude(entry.seq)
-    assert handovers.kept_draft(0, is_whole_possible=False) is None
+    assert handovers.restore_draft(0, is_whole_possible=False) is None
     await window.undo(rig.conversation.session.transcript.last_seq)
-    assert handovers.kept_draft(0, is_whole_possible=False) == left
+    assert handovers.restore_draft(0, is_whole_possible=False) == left
     edit = ChangesRecorded("c1", "d" * 64, "tool", call_id="t0-0", paths=("a.py",))
     revert = ChangesRecorded("c2", "d" * 64, "revert", paths=edit.paths, reverts=("c1",))
     await rig.conversation.session.record(edit)
-    assert handovers.kept_draft(0, is_whole_possible=False) == left
+    assert handovers.restore_draft(0, is_whole_possible=False) == left
     await rig.conversation.session.record(revert)
-    assert handovers.kept_draft(0, is_whole_possible=False) is None, "it calls that completed work"
-    await handovers.keep(draft, "again", 0, is_whole=False)
-    assert handovers.kept_draft(0, is_whole_possible=False) is not None
+    assert handovers.restore_draft(0, is_whole_possible=False) is None, "it calls that completed work"
+    await handovers.save_draft(draft, "again", 0, is_whole=False)
+    assert handovers.restore_draft(0, is_whole_possible=False) is not None
     await handovers.commit(await handovers.proposed.draft())
-    assert handovers.kept_draft(0, is_whole_possible=False) is None, "its messages are compacted"
+    assert handovers.restore_draft(0, is_whole_possible=False) is None, "its messages are compacted"
     await rig.assert_consistent()
+
+
+async def test_after_a_restart_the_draft_that_was_saved_last_is_there() -> None:
+    """A newer one that was not saved yet takes nothing from it, before or after the restart."""
+    rig = await ready_conversation()
+    handovers, session_id = rig.conversation.handovers, rig.conversation.session.id
+    await handovers.save_draft(await handovers.proposed.draft(), "as I changed it", 0, is_whole=False)
+    saved = handovers.restore_draft(0, is_whole_possible=False)
+    assert saved is not None
+    newer = await handovers.proposed.draft("the tests")
+    assert handovers.restore_draft(0, is_whole_possible=False) == saved
+    for text in (saved.text, "newer"):
+        workspace = rig.create_workspace(rig.store, MANUAL_ONLY)
+        again = (await workspace.open_session(session_id)).handovers
+        restored = again.restore_draft(0, is_whole_possible=False)
+        assert restored is not None
+        assert restored.text == text
+        await handovers.save_draft(newer, "newer", 0, is_whole=False)
+        await workspace.close_session(session_id)
 
 
 async def test_a_draft_accepted_as_it_is() -> None:

@@ -338,6 +338,59 @@ def test_what_a_model_wrote_outlasts_what_calls_did() -> None:
     assert not any("pair" in text or "…" in text for title in sections for text in sections[title])
 
 
+def test_an_extract_keeps_what_the_handover_before_called_open_until_something_settles_it() -> None:
+    """A handover without a model lost three issues and a to-do item that the one before had."""
+    written = {
+        "Current Issues": (
+            "`make docs` ended with 2: no rule",
+            "The importer drops the last row of `orders.csv`.",
+            "Should the branch be pushed?",
+        ),
+        "TODO Items": ("To do: Write the changelog", "Measure `load_table` again"),
+    }
+    sections = tuple(
+        Section(title, tuple(Bullet(text, (1,)) for text in texts)) for title, texts in written.items()
+    )
+    previous = HandoverMade(
+        upto=2, kept=0, sections=sections, ledger="", index="", index_entries=0, messages=1, tokens=1,
+        before=1, after=1, trigger=HandoverTrigger.MANUAL, model="m",
+    )  # fmt: skip
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Import the orders.")
+    simulator.step("Well.", 0)
+
+    def open_points(former: HandoverMade) -> list[str]:
+        found = extractive_handover(simulator.transcript.messages.items, former)
+        return [
+            bullet.text
+            for section in found
+            if section.title in written
+            for bullet in section.bullets
+            if not bullet.text.startswith("Last request")
+        ]
+
+    previous = msgspec.structs.replace(previous, upto=simulator.transcript.last_seq)
+    before = " (as of the handover before)"
+    assert open_points(previous) == [text + before for texts in written.values() for text in texts]
+    again = msgspec.structs.replace(
+        previous, sections=extractive_handover(simulator.transcript.messages.items, previous)
+    )
+    assert open_points(again) == open_points(previous), "marked once"
+
+    simulator.send_message("Yes, push it.")
+    answer = ToolAnswered("c", "run_command", "x", "d" * 64, 1, 1, 1, target="make docs", exit_code=0)
+    simulator.record(answer)
+    items = [{"content": "Write the changelog", "status": "done"}]
+    simulator.step("", [simulator.tool_call(0, json.dumps({"items": items}), TODO)])
+    simulator.answer_all_calls("Todo: 1 of 1 done")
+    assert open_points(previous) == [
+        f"The importer drops the last row of `orders.csv`.{before}",
+        f"Measure `load_table` again{before}",
+    ]
+    simulator.step("The importer reads the last row of `orders.csv` now; 38 tests pass.", 0)
+    assert f"Measure `load_table` again{before}" in open_points(previous)
+
+
 def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
     """What is done is completed work; the item in progress comes before those to do; older lists are over."""
     simulator = SessionSimulator(PROFILES["balanced"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from multiprocessing import Pipe
+from multiprocessing import Pipe, active_children
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -28,10 +29,12 @@ from helix_desktop.replay.policy.messages import (
 )
 from helix_desktop.replay.policy.replay import SessionReplay
 from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.policy.worker_process import _Server
 from helix_desktop.replay.policy_replay import PolicyReplay
 from helix_desktop.system.task_scope import TaskScope
+from tests.support.handover_rig import ready_conversation
 from tests.support.policy_replay import replay_policy
 
 USER_TEXT = TextContext("Agent")  # what a live log holds until it is read back
@@ -167,6 +170,20 @@ async def test_the_process_ends_when_nobody_asks() -> None:
         while worker.is_running:  # noqa: ASYNC110 - a timer ends it
             await asyncio.sleep(0.005)
     await worker.close()
+
+
+async def test_a_process_whose_end_was_called_off_is_ended_by_the_next_call(tmp_path: Path) -> None:
+    """A session leaves the screen while its replay starts, then the window closes and cancels its tasks."""
+    rig, scope = await ready_conversation(), TaskScope()
+    replays = SessionReplays(PolicyReplayWorker)
+    await replays.open(rig.conversation, tmp_path)
+    scope.start(replays.load(), "load")
+    await asyncio.sleep(0)
+    scope.start(replays.close(), "leave the session")
+    await asyncio.sleep(0)
+    await scope.close()
+    await replays.close()
+    assert not active_children()
 
 
 def test_the_profiles_and_what_may_be_chosen_next_are_replayed_ahead() -> None:

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import NO_COMPACTION
@@ -22,7 +21,7 @@ from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     SweepMade,
@@ -32,7 +31,7 @@ from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import (
     HandoverMade,
 )
-from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.domain.messages import ToolSpec, Usage
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
@@ -83,14 +82,35 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
     }  # fmt: skip
 
 
-def _by_own_count(transcript: Transcript, seq: int, handover: HandoverMade) -> int:
-    answers = [item.event for item in transcript.messages.items if item.seq < seq]
-    newest = next((event for event in reversed(answers) if isinstance(event, AssistantSpoke)), None)
-    ratio = 1.0
-    if newest is not None:
-        is_reported = newest.usage is not None and newest.usage.input and newest.estimate
-        ratio = newest.usage.input / newest.estimate if newest.usage and is_reported else newest.ratio
-    return round((handover.before - handover.after) / ratio)
+_ANSWER = AssistantSpoke("Well.", "m", 9)
+_OF_100 = msgspec.structs.replace(_ANSWER, estimate=100)  # the request that it answers, by our count
+
+
+@pytest.mark.parametrize(
+    ("answers", "saved"),
+    [
+        ([], 600),  # nothing was reported: both counts are ours
+        ([_ANSWER], 600),
+        ([msgspec.structs.replace(_OF_100, usage=Usage(75, 5))], 800),  # 75 of the provider's for 100 of ours
+        ([msgspec.structs.replace(_OF_100, usage=Usage(200, 5))], 300),
+        ([msgspec.structs.replace(_OF_100, usage=Usage(75, 5)), _OF_100], 600),  # the newest one says it
+        ([_OF_100, msgspec.structs.replace(_OF_100, usage=Usage(75, 5))], 800),
+        ([msgspec.structs.replace(_OF_100, ratio=1.5)], 400),  # not reported: the model's ratio as known then
+        ([msgspec.structs.replace(_OF_100, usage=Usage(0, 0), ratio=1.5)], 400),
+    ],
+)
+def test_what_a_handover_saved_is_counted_in_our_tokens(answers: list[AssistantSpoke], saved: int) -> None:
+    """From 900 to 300 as the provider counts; what it counts later changes nothing."""
+    simulator = SessionSimulator(PROFILES["plain"])
+    made = HandoverMade(
+        upto=2, kept=0, sections=(), ledger="", index="", index_entries=0, messages=1, tokens=40, before=900,
+        after=300, trigger=HandoverTrigger.MANUAL, model="m",
+    )  # fmt: skip
+    later = msgspec.structs.replace(_OF_100, usage=Usage(50, 5))
+    events: list[Event] = [SessionStarted("A session"), UserSpoke("Look.", 2), *answers, made, later]
+    for event in events:
+        simulator.record(event)
+    assert [saving.tokens for saving in _state(simulator).cache.savings] == [saved]
 
 
 def test_what_a_handover_saved_stands_beside_other_savings_in_one_count() -> None:
@@ -135,12 +155,16 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
         for rewrite in active.values()
         if isinstance(rewrite, SweepMade) and rewrite.reason == "handover"
     ]
-    assert [saving.tokens for saving in state.cache.savings] == [
-        _by_own_count(transcript, seq, rewrite) if isinstance(rewrite, HandoverMade) else rewrite.saved
-        for seq, rewrite in active.items()
+    saving_rewrites = [
+        rewrite
+        for rewrite in active.values()
         if hasattr(rewrite, "saved") or isinstance(rewrite, HandoverMade)
         if rewrite not in rides
     ]
+    assert [
+        (saving.kind == "handover", 0 if saving.kind == "handover" else saving.tokens)
+        for saving in state.cache.savings
+    ] == [(isinstance(rewrite, HandoverMade), getattr(rewrite, "saved", 0)) for rewrite in saving_rewrites]
     fixed = ("system", "tools", "mcp", "environment", "instructions")
     contents = break_down_window(simulator.window(), transcript, simulator.frame)
     tokens = sum(item.tokens for item in contents if item.kind not in fixed)
