@@ -394,7 +394,7 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
     cleanup = CleanupDialog(window, RetentionRule(), automatic=True)
     cleanup.show_plan(_PLAN)
     quota = FileCoverageSettings().quota
-    totals = FileHistoryTotals(contents=1_234, stored_size=1_900_000_000, taken_back_size=48_000)
+    totals = FileHistoryTotals(contents=1_234, stored_size=1_900_000_000, saved_copies_size=48_000)
     cleanup.show_history(totals, FileHistoryCleanup(2, 42, 12_000_000, over_quota=20, short=7_000_000), quota)
     yield Screen("clean-up", cleanup, _LEAST)
     trash = TrashDialog(window, "northgate")
