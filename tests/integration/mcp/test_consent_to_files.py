@@ -277,11 +277,11 @@ async def test_modules_and_runners_load_from_the_folder_in_which_they_start(proj
     commands = [[PYTHON, "-S", "-m", "serve"], [PYTHON, "-S", "-c", "import serve"]]
     if shutil.which("make"):
         commands.append(["make", "-s", "serve"])
-    for words in commands:
+    for number, words in enumerate(commands):
         await approve(project, *words)
         async with app(project) as run:
             assert await run.state() == "ready", await run.status()
-            await run.agent_does("run_command", command="mkdir -p new; date > new/a.py")
+            await run.agent_does("run_command", command=f"mkdir -p new; echo {number} > new/a.py")
         async with app(project) as run:
             assert await run.state() == "unapproved"
             assert run.config.consent_changes[-1] == "new/a.py"

@@ -60,7 +60,7 @@ FINAL: dict[str, tuple[Reply, str, str]] = {
         "is incomplete",
         "Tried 25 times",
     ),
-    "garbage": (StreamedReply(Raw(b"data: <<<no json>>>\n\n")), "Invalid response from local", "no json"),
+    "garbage": (StreamedReply(Raw(b"data: {<<<no json>>>\n\n")), "Invalid response from local", "no json"),
     "a web page": (html_page(), "Invalid response from local", "web page"),
     "an empty answer": (StreamedReply(Text("  ")), "Empty response", "without text"),
     "a wrong key": (
