@@ -42,11 +42,9 @@ _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progre
 _FRAGMENT = re.compile(r"\W*\d+\s*[.:)]\s|\W*(?:…|\.{3})")
 """How a point of a list begins whose question is not there, or a sentence whose beginning is not."""
 _ROUTINE = ("Changed ", "Ran `", "Done: ")  # the ledger and the todo list say it too
-
-
 _OPEN_TITLES = ("Current Issues", "TODO Items")
 _LIST_LABELS = tuple(f"{label}: " for label in _TODO_LABELS.values())
-_EARLIER = " (as of the handover before)"
+_EARLIER = " (as of the last summary)"
 _NO_REVERTS: Mapping[str, FileRevert] = MappingProxyType({})
 
 

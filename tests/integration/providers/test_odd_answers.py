@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -20,10 +20,9 @@ from helix_desktop.domain.messages import (
     ToolSpec,
 )
 from helix_desktop.domain.model_spec import DialectName
-from helix_desktop.providers.http import HttpResponse
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.model_contract import final_response
-from tests.support.model_servers.canned_http import CannedHttp, CannedResponse
+from tests.support.model_servers.canned_http import CannedHttp
 from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.dialects import SleepRecorder
 
@@ -200,20 +199,11 @@ class RepliesHttp(CannedHttp):
 
     def __init__(self, *replies: bytes) -> None:
         super().__init__([])
-        self._left = list(replies)
+        self._replies = iter(replies)
 
-    @asynccontextmanager
-    async def send(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        on_sent: Callable[[], Awaitable[None]] | None = None,
-    ) -> AsyncIterator[HttpResponse]:
-        """Return the next reply."""
-        self.bodies.append(body or b"")
-        yield CannedResponse([self._left.pop(0)])
+    def next_reply(self) -> list[bytes]:
+        """Return the next one."""
+        return [next(self._replies)]
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -33,6 +33,10 @@ class CannedHttp(HttpClient):
         self.chunks = chunks
         self.bodies: list[bytes] = []
 
+    def next_reply(self) -> Sequence[bytes]:
+        """Return the pieces of the reply to the next request."""
+        return self.chunks
+
     @asynccontextmanager
     async def send(
         self,
@@ -44,4 +48,4 @@ class CannedHttp(HttpClient):
     ) -> AsyncIterator[HttpResponse]:
         """Return the reply."""
         self.bodies.append(body or b"")
-        yield CannedResponse(self.chunks)
+        yield CannedResponse(self.next_reply())

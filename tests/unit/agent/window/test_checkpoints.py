@@ -140,6 +140,7 @@ async def test_one_is_written_beside_a_long_turn() -> None:
     rig = await rig_with(script=thinking_turns(9), summary=lambda _: [gate, *text_reply(SUMMARY)])
     assert (await rig.conversation.run("Think.")).how == "done"
     assert len(rig.events(AssistantSpoke)) == 10
+    await rig.wait_until(lambda: rig.model.summary_requests)  # its record is made in a thread
     assert len(rig.model.summary_requests) == 1
     assert not checkpoints(rig)
     gate.set()

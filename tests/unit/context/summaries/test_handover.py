@@ -370,7 +370,7 @@ def test_an_extract_keeps_what_the_handover_before_called_open_until_something_s
         ]
 
     previous = msgspec.structs.replace(previous, upto=simulator.transcript.last_seq)
-    before = " (as of the handover before)"
+    before = " (as of the last summary)"
     assert open_points(previous) == [text + before for texts in written.values() for text in texts]
     again = msgspec.structs.replace(
         previous, sections=extractive_handover(simulator.transcript.messages.items, previous)
