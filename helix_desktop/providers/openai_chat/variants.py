@@ -1,4 +1,7 @@
-"""Variants of a Chat Completions request: compatible servers differ in what they accept and require."""
+"""Variants of a Chat Completions request: compatible servers differ in what they accept and require.
+
+Which one a server needs is learned from its refusals, never from its name, and holds for later requests.
+"""
 
 from __future__ import annotations
 
