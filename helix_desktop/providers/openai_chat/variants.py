@@ -1,7 +1,4 @@
-"""Variants of a Chat Completions request: compatible servers differ in what they accept and require.
-
-Which one a server needs is learned from its refusals, never from its name, and holds for later requests.
-"""
+"""Variants of a Chat Completions request: compatible servers differ in what they accept and require."""
 
 from __future__ import annotations
 
