@@ -24,8 +24,8 @@ from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.cache.recall.dialog import RecallDialog
 from helix_desktop.ui.cache.recall.part import RecallPart
+from helix_desktop.ui.chat.composer.completer import CompletionPopup
 from helix_desktop.ui.chat.composer.completion import CompletionItem
-from helix_desktop.ui.chat.composer.completion_popup import CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
