@@ -46,8 +46,8 @@ from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.mcp.server_card import DisclosureButton
 from helix_desktop.ui.settings.providers.roles_card import Role
+from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.shortcuts import shortcuts
 from helix_desktop.ui.timeline.card_data import RunningCard
 from helix_desktop.ui.trust.dialog import TrustDialog
 from helix_desktop.words.costs import CostState
