@@ -10,7 +10,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
-from helix_desktop.services.web_fetcher import WebFetcher, resolve
+from helix_desktop.services.tool_service import WebFetcher, resolve
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import description_of, parse_description
 from tests.support.tool_rig import DESCRIPTIONS_DIR, make_tools
