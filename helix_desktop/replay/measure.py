@@ -16,11 +16,11 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.replay.identifier_coverage import IdentifierCoverage, IdentifierCoverageCounter, find_uses
-from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.reachability import OriginalOutputs, Reachability, measure_reachability
 from helix_desktop.replay.recording import RawMessage, as_message, read_messages, with_turn_ends
 from helix_desktop.replay.replayer import MechanismCounts, Replayer
 from helix_desktop.replay.request_totals import RequestTotals, SentTotals
+from helix_desktop.replay.token_counters import MessageTokenCounter
 
 MAX_REASONS = 5
 """Maximum number of reasons, of one recording, for requests that couldn't be made."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from helix_desktop.domain.messages import Message
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 
 CACHED, FRESH, SUMMARIZED = 0.1, 1.25, 1.0
 """Prices of an input token, in input tokens: read from the provider's prompt cache, written to it, and of a

@@ -21,7 +21,6 @@ from helix_desktop.domain.errors import HelixError, InvalidRecording, RequestInv
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.translatable_text import system_reason, verbatim
 from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, find_uses, message_texts
-from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.reachability import OriginalOutputs, Reachability, measure_reachability
 from helix_desktop.replay.recording import (
     RawMessage,
@@ -30,6 +29,7 @@ from helix_desktop.replay.recording import (
     require_readable,
     with_turn_ends,
 )
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.benchmarks.replay.figures import InvalidRequests, MeasuredRecording, RecordingResult, Timing
 from tests.benchmarks.replay.recalls import LookupCounter, RecallModel, Recalls, Replay, draw_sample
 from tests.benchmarks.replay.requests import (

@@ -19,7 +19,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.messages import ToolSpec
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.environment.description import WorkspaceEnvironment, describe_environment
 from helix_desktop.tools.grants import ToolGrants

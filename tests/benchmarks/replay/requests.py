@@ -20,9 +20,9 @@ from typing import NamedTuple
 import msgspec
 
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.recording import RawMessage, parse_arguments
 from helix_desktop.replay.request_totals import SUMMARIZED, RequestTotals, SentTotals, price
+from helix_desktop.replay.token_counters import MessageTokenCounter
 
 CACHE_LIFE_S = 300.0
 """Seconds that a provider's prompt cache remembers what is not used: the shortest life on offer."""

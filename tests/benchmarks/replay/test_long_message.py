@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.benchmarks.replay.figures import totals_of
 from tests.benchmarks.replay.measure import (
     RULE,

@@ -10,8 +10,8 @@ import pytest
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay.identifier_coverage import IdentifierUse
-from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.replayer import Replayer
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.benchmarks.replay.figures import totals_of
 from tests.benchmarks.replay.measure import MeasureOptions, measure_all
 from tests.benchmarks.replay.recalls import (

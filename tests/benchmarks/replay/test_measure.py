@@ -12,9 +12,9 @@ import pytest
 from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.identifier_coverage import Absence, IdentifierCoverage
-from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.recording import with_turn_ends
 from helix_desktop.replay.replayer import MechanismCounts
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.benchmarks.replay.figures import (
     InvalidRequests,
     MeasuredRecording,

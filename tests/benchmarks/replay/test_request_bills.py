@@ -7,7 +7,7 @@ from statistics import quantiles
 import pytest
 
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.benchmarks.replay.requests import GENERATION, TOOLS, USER, Durations, RequestBills, draw_gaps
 from tests.support.replay_fakes import assistant_message, file_read_step, user_message
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.recording import RawMessage
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.benchmarks.replay.figures import RecordingResult
 from tests.benchmarks.replay.measure import MeasureOptions, measure_file
 from tests.benchmarks.replay.recalls import Recalls

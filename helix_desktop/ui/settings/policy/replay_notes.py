@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.replay.policy_replay import PolicyReplay
+from helix_desktop.replay.policy.policy_replay import PolicyReplay
 from helix_desktop.ui.settings.policy.comparison import PolicyComparison
 from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.translation import Translator
