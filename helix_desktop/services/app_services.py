@@ -56,7 +56,7 @@ from helix_desktop.services.tool_service import ToolService
 from helix_desktop.services.user_instructions import UserInstructions
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.open_store import open_as_owner, open_store
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.tools.registry import ToolRegistry, parse_description
 from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord

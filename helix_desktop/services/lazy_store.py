@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.task_scope import TaskScope
 
 IDLE_S = 1.0

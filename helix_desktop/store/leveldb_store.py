@@ -22,35 +22,26 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import check_commit
-from helix_desktop.store.core.entry_query import EntryQuery
+from helix_desktop.store.core.commit import WriteBatch, check_commit
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.core.store_search import EntryQuery, StoreSearch
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.leveldb import listings
-from helix_desktop.store.leveldb.access import StoreAccess
+from helix_desktop.store.leveldb.access import BulkAccess, StoreAccess
 from helix_desktop.store.leveldb.commit_rows import stage_commit
 from helix_desktop.store.leveldb.contents import ContentStore, find_digests, missing_error
-from helix_desktop.store.leveldb.counters import StoreCounters, read_totals
 from helix_desktop.store.leveldb.database import ReadView, damage_behind
 from helix_desktop.store.leveldb.event_log import read_events, read_handovers
+from helix_desktop.store.leveldb.identity import StoreCounters, read_totals
 from helix_desktop.store.leveldb.rows import ROWS
-from helix_desktop.store.open.health import LevelDbHealth
-from helix_desktop.store.open.open_files import OpenFiles, open_files
+from helix_desktop.store.opening import LevelDbHealth, OpenFiles, open_files
 from helix_desktop.store.redaction.leveldb_redaction import LevelDbRedaction
 from helix_desktop.store.redaction.secure_delete import finish_pending_deletion
 from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
-from helix_desktop.store.search import index_rows
-from helix_desktop.store.search.index_db import SearchIndex
-from helix_desktop.store.search.index_thread import SearchThread
-from helix_desktop.store.search.indexer import Indexer
-from helix_desktop.store.search.queries import match_expression
-from helix_desktop.store.search.store_search import StoreSearch
-from helix_desktop.store.threads.backpressure import Backpressure
-from helix_desktop.store.threads.bulk_access import BulkAccess
-from helix_desktop.store.threads.loop_bridge import LoopBridge
-from helix_desktop.store.threads.reader_threads import ReaderThreads
-from helix_desktop.store.threads.writer_thread import WriteJob, WriterThread
+from helix_desktop.store.search import index_db
+from helix_desktop.store.search.index_db import SearchIndex, match_expression
+from helix_desktop.store.search.indexer import Indexer, SearchThread
+from helix_desktop.store.threads import Backpressure, LoopBridge, ReaderThreads, WriteJob, WriterThread
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 _text = TextContext("Store")
@@ -252,7 +243,7 @@ class LevelDbStore(StoreSearch):
 
     async def tools(self) -> tuple[str, ...]:
         """Return the names of the tools that stored something, sorted."""
-        tools = await self._ask_index(lambda index: index_rows.read_tools(index.db))
+        tools = await self._ask_index(lambda index: index_db.read_tools(index.db))
         return tuple(tools if tools is not None else await self._run_query(listings.read_tools))
 
     async def wait_until_indexed(self) -> None:
@@ -265,7 +256,7 @@ class LevelDbStore(StoreSearch):
         match = match_expression(terms)
         if match or not listings.is_stored_order(entry_query):
             page = await self._ask_index(
-                lambda index: index_rows.read_page(index, entry_query, match), is_part_of_search=bool(match)
+                lambda index: index_db.read_page(index, entry_query, match), is_part_of_search=bool(match)
             )
             if page is not None:
                 return page
@@ -279,7 +270,7 @@ class LevelDbStore(StoreSearch):
         parts: list[bytes] = []
         remaining: EntryQuery | None = entry_query
         while remaining is not None:
-            part = await self._ask_index(partial(index_rows.read_digests, remaining))
+            part = await self._ask_index(partial(index_db.read_digests, remaining))
             if part is None:
                 return await self._run_query(lambda view: listings.read_digests(view, entry_query))
             parts.append(part[0])

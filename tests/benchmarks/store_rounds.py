@@ -26,9 +26,8 @@ from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.open.open_files import OpenFiles, open_files
-from helix_desktop.store.threads.loop_bridge import LoopBridge
-from helix_desktop.store.threads.reader_threads import ReaderThreads
+from helix_desktop.store.opening import OpenFiles, open_files
+from helix_desktop.store.threads import LoopBridge, ReaderThreads
 from tests.support.store.builders import WORKSPACE
 from tests.support.store.reference_databases import ReferenceDatabase
 from tests.support.tool_outputs import tool_outputs

@@ -18,7 +18,7 @@ from helix_desktop.domain.store.retention import DAY_MS, ContentReference, Reten
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.store.remote.open_store import connect
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.words.store_reports import shortfall_text
 from tests.support.store.builders import (
     WORKSPACE,

@@ -23,7 +23,7 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.open_store import connect
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import WORKSPACE, TickingClock, checkpoint_event
 from tests.support.store.search_samples import (
     COLUMNS,

@@ -33,7 +33,7 @@ from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.services.diagnostics.bundle import SELF_CHECK_FILE
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from tests.support import processes
 from tests.support.cli_rig import ROOT, Cli, wait_for_exit
 from tests.support.model_servers.chat_server import (

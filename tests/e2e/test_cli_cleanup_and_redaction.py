@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,

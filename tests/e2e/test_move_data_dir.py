@@ -27,7 +27,7 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.store.builders import TickingClock, make_content, make_summary, tool_answer_event
 

@@ -27,11 +27,24 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.mcp.client.exposed_tool import exposed_name
 from helix_desktop.mcp.server.cache_server import cache_server
 from helix_desktop.services.tool_service import WebFetcher, resolve
-from helix_desktop.store.remote.endpoint_file import ENDPOINT_FILE, OwnerEndpoint
-from helix_desktop.store.remote.frames import PROTOCOL_VERSION, encode_frame, encode_progress
-from helix_desktop.store.remote.handshake import Challenge, ClientProof, OwnerProof
-from helix_desktop.store.remote.rpc_errors import RpcError, from_rpc_error, to_rpc_error
-from helix_desktop.store.remote.rpc_methods import METHODS, RpcAnswer, RpcRequest
+from helix_desktop.store.remote.handshake import (
+    ENDPOINT_FILE,
+    Challenge,
+    ClientProof,
+    OwnerEndpoint,
+    OwnerProof,
+)
+from helix_desktop.store.remote.rpc import (
+    METHODS,
+    PROTOCOL_VERSION,
+    RpcAnswer,
+    RpcError,
+    RpcRequest,
+    encode_frame,
+    encode_progress,
+    from_rpc_error,
+    to_rpc_error,
+)
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import parse_description
 from helix_desktop.tools.workspace_tools import cache_tool_specs

@@ -1,15 +1,381 @@
-"""Export and import of an open store, as its owner does them for itself and for clients."""
+"""Export and import of an open store, as its owner does them for itself and for clients. An import only adds.
+
+Contents are matched by digest, sessions by id. A session that exists and continues in the archive is
+extended; a diverged one is stored under an id derived from both, so that importing again adds nothing.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
+from typing import Literal
 
+import msgspec
+
+from helix_desktop.domain.digest import is_digest
+from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.errors import HelixError, InvalidArchive
+from helix_desktop.domain.events.choices import ModeChanged
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.progress import OnProgress, no_progress
-from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
-from helix_desktop.store.archive.importer import IsWritable, merge_archive
-from helix_desktop.store.archive.scope import SessionScope, WorkspaceScope
-from helix_desktop.store.archive.writer import write_archive
+from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult, ImportResult
+from helix_desktop.domain.store.branch_point import BranchPoint
+from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, join_sentences
+from helix_desktop.store.archive.archive_file import (
+    ArchivedContent,
+    ArchivedSession,
+    ArchiveManifest,
+    Stopped,
+    check_archive,
+    read_archive,
+    unreadable_archive,
+)
+from helix_desktop.store.archive.writer import SessionScope, WorkspaceScope, write_archive
+from helix_desktop.store.core.commit import Tombstone, WriteBatch
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.leveldb.commit_rows import stage_branch, stage_events, stage_summary
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb.rows import ROWS, EntryRecord
 from helix_desktop.store.leveldb_store import LevelDbStore
+
+text = TextContext("Store")
+
+_GROUP_BYTES = 4 * 1024 * 1024
+_GROUP_EVENTS = 2_000
+_RESERVED_BYTES = 64 * 1024 * 1024  # bytes that must stay free on the disk in addition to what is merged
+_DISK_FACTOR = 2  # times its own size that a store may need for an archive while it compacts its files
+
+SessionOutcome = Literal["new", "extended", "unchanged", "apart", "busy"]
+IsWritable = Callable[[str], bool]
+"""Return True if the log of a session may be written now."""
+
+
+async def merge_archive(
+    store: LevelDbStore, path: Path, is_writable: IsWritable, on_progress: OnProgress = lambda *_: None
+) -> ImportResult:
+    """Check the file, then merge it; return what was imported.
+
+    Raise InvalidArchive (nothing was changed), StoreWriteFailed and StoreClosed (what was merged until then
+    is complete, and importing again continues).
+    """
+    stop = threading.Event()
+    try:
+        end = await asyncio.to_thread(_check_readable, path, stop, _half_progress(on_progress, 0))
+        return await _Importer(store, is_writable, end).run(path, stop, _half_progress(on_progress, 1))
+    finally:
+        stop.set()
+
+
+def _check_readable(path: Path, stop: threading.Event, on_progress: OnProgress) -> ArchiveTotals:
+    try:
+        return check_archive(path, stop, on_progress)
+    except OSError as error:
+        raise unreadable_archive(path, error) from error
+
+
+def _half_progress(on_progress: OnProgress, half: int) -> OnProgress:
+    return lambda done, size: on_progress(half * size + done, 2 * size)
+
+
+class _Importer:
+    """One import, with its result so far."""
+
+    def __init__(self, store: LevelDbStore, is_writable: IsWritable, totals: ArchiveTotals) -> None:
+        self._store, self._is_writable, self._totals = store, is_writable, totals
+        self._missing = frozenset(totals.missing)
+        self._result = ImportResult("", missing=totals.lost)
+        self._group: list[ArchivedContent] = []
+        self._session_ids: dict[str, str] = {}  # under which sessions of the archive are stored here
+        self._bytes = 0
+
+    async def run(self, path: Path, stop: threading.Event, on_progress: OnProgress) -> ImportResult:
+        await asyncio.to_thread(_check_free_space, self._store.bulk_access.folder, path)
+        parts = read_archive(path, stop, on_progress)
+        try:
+            while part := await asyncio.to_thread(next, parts, None):
+                match part:
+                    case ArchiveManifest(name=name):
+                        self._result = msgspec.structs.replace(self._result, name=name)
+                    case ArchivedContent():
+                        await self._add_content(part)
+                    case ArchivedSession():
+                        await self._flush()
+                        await self._import_session(part)
+                    case ArchiveTotals(removed=removed):
+                        await self._flush()
+                        await self._note_removed(removed)
+        except (InvalidArchive, Stopped) as error:  # it was valid a moment ago: another process changes it
+            raise InvalidArchive(
+                text("The import was interrupted."),
+                join_sentences(
+                    text("The file changed while it was read."),
+                    error.why if isinstance(error, InvalidArchive) else "",
+                ),
+                text("Everything imported so far is complete. Import again to continue."),
+            ) from error
+        await self._note_trashed()
+        return self._result
+
+    async def _note_trashed(self) -> None:
+        """Note which of the unchanged sessions are in the trash here: they are not in the list."""
+        if self._result.unchanged:
+            trashed = {session.id for session in (await self._store.retention.trash()).sessions}
+            found = (session for session in self._result.unchanged if session in trashed)
+            self._result = msgspec.structs.replace(self._result, trashed=(*self._result.trashed, *found))
+
+    async def _note_removed(self, removed: Mapping[str, int]) -> None:
+        """Note which contents the user removed where the archive was made: here they are not lost either.
+
+        They may be stored here: what an archive says must not refuse what a tool returns.
+        """
+
+        def stage(batch: WriteBatch, _: ContentStore) -> None:
+            for digest in filter(is_digest, removed):
+                if ROWS.record.get(batch, digest) is None and ROWS.tombstone.get(batch, digest) is None:
+                    ROWS.tombstone.put(batch, Tombstone(removed[digest], lifted=True), digest)
+
+        if removed:
+            await self._store.bulk_access.write(stage, 0)
+
+    async def _add_content(self, content: ArchivedContent) -> None:
+        self._group.append(content)
+        self._bytes += len(content.data)
+        if self._bytes >= _GROUP_BYTES or len(self._group) >= _GROUP_EVENTS:
+            await self._flush()
+
+    async def _flush(self) -> None:
+        if not self._group:
+            return
+        group, size, self._group, self._bytes = self._group, self._bytes, [], 0
+        added: list[int] = []
+
+        def stage(batch: WriteBatch, contents: ContentStore) -> None:
+            added.append(_stage_contents(batch, contents, group))
+
+        await self._store.bulk_access.write(stage, size)
+        self._result = msgspec.structs.replace(
+            self._result,
+            added=self._result.added + added[0],
+            existing=self._result.existing + len(group) - added[0],
+        )
+
+    async def _import_session(self, archived: ArchivedSession) -> None:
+        """Import one session as new, longer, unchanged, or diverged; a branch behind its parent here."""
+        unchanged = _with_parent(archived, self._session_ids)
+        archived = _in_ask(unchanged)
+        point = archived.header.branch
+        shared = (await self._store.events(point.parent))[: point.seq] if point is not None else []
+        events = [*shared, *archived.events]
+        stored = await self._store.events(archived.header.id)
+        session_id, outcome = archived.header.id, _outcome_of(stored, events)
+        if outcome == "apart":
+            session_id = _diverged_id(unchanged)  # as earlier versions named it
+            stored = await self._store.events(session_id)
+            outcome = "unchanged" if _outcome_of(stored, events) == "unchanged" else "apart"
+        self._session_ids[archived.header.id] = session_id
+        is_parent_short = point is not None and len(shared) < point.seq
+        if is_parent_short or (outcome in ("extended", "apart") and not self._is_writable(session_id)):
+            outcome = "busy"
+        if outcome != "busy":
+            await self._write_session(session_id, archived, max(0, len(stored) - len(shared)))
+            log = max(stored, events, key=len)
+            await self._keep_partial_answer(session_id, archived, log)
+            await self._keep_partial_outputs(session_id, archived, log)
+        session_ids: tuple[str, ...] = (*getattr(self._result, outcome), session_id)
+        self._result = msgspec.structs.replace(self._result, **{outcome: session_ids})
+        summary = archived.header.summary
+        if outcome == "new" and summary is not None and summary.trashed:
+            trashed = (*self._result.trashed, session_id)
+            self._result = msgspec.structs.replace(self._result, trashed=trashed)
+
+    async def _write_session(self, session_id: str, archived: ArchivedSession, stored_count: int) -> None:
+        summary = archived.header.summary
+        if summary is not None:
+            summary = msgspec.structs.replace(summary, id=session_id)
+        point = archived.header.branch
+        *leading, last = [*_groups(archived.events[stored_count:])] or [[]]
+        for group in leading:
+            await self._append_events(session_id, group, None, point)
+        await self._append_events(session_id, last, summary, point)
+        draft = Draft(archived.header.draft, archived.header.attachments)
+        if draft and not await self._store.draft(session_id):
+            await self._store.save_draft(session_id, draft.text, draft.attachments)
+
+    async def _keep_partial_answer(
+        self, session_id: str, archived: ArchivedSession, log: Sequence[RecordedEvent]
+    ) -> None:
+        """Keep what came of an answer, here or else in the archive, unless the log has all of it by now."""
+        stored = (await self._store.draft(session_id)).partial_answer
+        candidates = (answer for answer in (stored, archived.header.partial_answer) if answer is not None)
+        partial = next((answer for answer in candidates if not _is_answered(log, answer.seq)), None)
+        if partial != stored:
+            await self._store.save_partial_answer(session_id, partial)
+
+    async def _keep_partial_outputs(
+        self, session_id: str, archived: ArchivedSession, log: Sequence[RecordedEvent]
+    ) -> None:
+        """Keep what the calls without an answer in the log had printed, here or else in the archive."""
+        stored = (await self._store.draft(session_id)).partial_outputs
+        by_call = {output.call_id: output for output in (*archived.header.partial_outputs, *stored)}
+        open_calls = _open_calls(log) if by_call else set()
+        outputs = tuple(output for call_id, output in by_call.items() if call_id in open_calls)
+        if outputs != stored:
+            await self._store.save_partial_outputs(session_id, outputs)
+
+    async def _append_events(
+        self,
+        session_id: str,
+        events: list[RecordedEvent],
+        summary: SessionSummary | None,
+        point: BranchPoint | None,
+    ) -> None:
+        """Append events; the summary comes with the last ones, so that an interrupted import can continue."""
+
+        def stage(batch: WriteBatch, _: ContentStore) -> None:
+            if point is not None and ROWS.last_seq.get(batch, session_id) is None:
+                stage_branch(batch, session_id, point)
+            stage_events(batch, session_id, events, self._missing)
+            stored = ROWS.summary.get(batch, session_id)
+            if summary is not None and summary.is_removed and stored is not None:
+                stage_summary(
+                    batch, msgspec.structs.replace(stored, events=ROWS.last_seq.get(batch, session_id) or 0)
+                )
+            elif summary is not None and (events or stored is None):
+                stage_summary(batch, summary)
+
+        await self._store.bulk_access.write(stage, _GROUP_BYTES)
+
+
+def _outcome_of(stored: Sequence[RecordedEvent], archived: Sequence[RecordedEvent]) -> SessionOutcome:
+    if any(_event_in_ask(one) != _event_in_ask(other) for one, other in zip(stored, archived, strict=False)):
+        return "apart"
+    if not stored:
+        return "new"
+    return "extended" if len(archived) > len(stored) else "unchanged"
+
+
+def _is_answered(log: Sequence[RecordedEvent], seq: int) -> bool:
+    """Return True if a log has an answer, or the end of its turn, after event `seq`."""
+    later = takewhile(lambda recorded: recorded.seq > seq, reversed(log))
+    return any(isinstance(recorded.event, AssistantSpoke | TurnEnded) for recorded in later)
+
+
+def _open_calls(log: Sequence[RecordedEvent]) -> set[str]:
+    """Return the ids of the calls in a log that have no answer; an id can come again with a later call."""
+    open_calls: set[str] = set()
+    for recorded in log:
+        match recorded.event:
+            case AssistantSpoke(calls=calls):
+                open_calls.update(call.id for call in calls)
+            case ToolAnswered(call_id=call_id):
+                open_calls.discard(call_id)
+            case _:
+                pass
+    return open_calls
+
+
+def _in_ask(archived: ArchivedSession) -> ArchivedSession:
+    """Return a session of an archive whose agent asks: to act unasked is allowed on this computer."""
+    return ArchivedSession(archived.header, [_event_in_ask(recorded) for recorded in archived.events])
+
+
+def _event_in_ask(recorded: RecordedEvent) -> RecordedEvent:
+    if not (isinstance(recorded.event, ModeChanged) and recorded.event.mode == "auto"):
+        return recorded
+    return msgspec.structs.replace(recorded, event=ModeChanged("ask"))
+
+
+def _with_parent(archived: ArchivedSession, session_ids: Mapping[str, str]) -> ArchivedSession:
+    """Return a session of an archive that names its parent, if it is a branch, as that is stored here."""
+    point, summary = archived.header.branch, archived.header.summary
+    if point is None:
+        return archived
+
+    def stored_id(session_id: str) -> str:
+        return session_ids.get(session_id, session_id)
+
+    def renamed(recorded: RecordedEvent) -> RecordedEvent:
+        if not isinstance(recorded.event, SessionBranched):
+            return recorded
+        event = msgspec.structs.replace(recorded.event, parent=stored_id(recorded.event.parent))
+        return msgspec.structs.replace(recorded, event=event)
+
+    if summary is not None:
+        summary = msgspec.structs.replace(summary, branch_of=stored_id(summary.branch_of))
+    point = BranchPoint(stored_id(point.parent), point.seq)
+    header = msgspec.structs.replace(archived.header, branch=point, summary=summary)
+    return ArchivedSession(header, [renamed(recorded) for recorded in archived.events])
+
+
+def _diverged_id(archived: ArchivedSession) -> str:
+    """Return an id for a diverged session: the same for the same log."""
+    hasher = hashlib.sha256(archived.header.id.encode())
+    if archived.header.branch is not None:
+        hasher.update(msgspec.json.encode(archived.header.branch))
+    for recorded in archived.events:
+        hasher.update(msgspec.json.encode(recorded))
+    return hasher.hexdigest()[:32]
+
+
+def _groups(events: list[RecordedEvent]) -> Iterator[list[RecordedEvent]]:
+    for first in range(0, len(events), _GROUP_EVENTS):
+        yield events[first : first + _GROUP_EVENTS]
+
+
+def _stage_contents(batch: WriteBatch, contents: ContentStore, group: list[ArchivedContent]) -> int:
+    """Put contents with their archived records into a batch; return how many are new."""
+    added = 0
+    for archived in group:
+        old_record = _read_record_or_none(batch, archived.digest)
+        record = archived.record
+        content = Content(
+            archived.digest,
+            archived.data,
+            record.tool,
+            record.target,
+            record.first_line,
+            record.tokens,
+            record.kind,
+        )
+        contents.stage(batch, content, record.created if old_record is None else old_record.last_used)
+        new_record = _read_record_or_none(batch, archived.digest) if old_record is None else None
+        if new_record is not None:
+            merged = msgspec.structs.replace(
+                record,
+                size=new_record.size,
+                stored_size=new_record.stored_size,
+                references=new_record.references,
+            )
+            ROWS.record.put(batch, merged, archived.digest)
+            added += 1
+    return added
+
+
+def _read_record_or_none(batch: WriteBatch, digest: str) -> EntryRecord | None:
+    try:
+        return ROWS.record.get(batch, digest)
+    except RowDamaged:  # it is rebuilt when the content is stored
+        return None
+
+
+def _check_free_space(folder: Path, path: Path) -> None:
+    """Raise HelixError if the disk could not take an archive of this size."""
+    needed = _DISK_FACTOR * path.stat().st_size + _RESERVED_BYTES
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise HelixError(
+            text("There isn't enough disk space to import {file}.", file=path.name),
+            text("About {needed} are needed; {free} are free.", needed=ByteSize(needed), free=ByteSize(free)),
+            text("Nothing was changed. Free up disk space, then import it again."),
+        )
 
 
 async def export_store(

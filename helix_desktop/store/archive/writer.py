@@ -1,4 +1,4 @@
-"""Writing of an archive from a snapshot of a store; it is verified before it gets its name."""
+"""What goes into an archive, and its writing from a snapshot; it is verified before it gets its name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,28 +16,148 @@ from helix_desktop import __version__
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidArchive
-from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.events.conversation import SubagentStarted, ToolAnswered
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult
+from helix_desktop.domain.store.branch_point import BranchPoint
+from helix_desktop.domain.store.retention import indexed_digests
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.store.archive.archive_format import (
+from helix_desktop.store.archive.archive_file import (
     END,
     FORMAT,
     LOG_PART_BYTES,
     MANIFEST,
     ArchiveManifest,
     SessionHeader,
+    Stopped,
+    TarStreamWriter,
+    check_archive,
     invalid_archive,
     refused_write,
     write_failed,
 )
-from helix_desktop.store.archive.reader import Stopped, check_archive
-from helix_desktop.store.archive.scope import ArchiveScope
-from helix_desktop.store.archive.tar_stream import TarStreamWriter
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.leveldb.access import StoreSnapshot
+from helix_desktop.store.leveldb.database import ReadView
+from helix_desktop.store.leveldb.event_log import log_parts, read_events
+from helix_desktop.store.leveldb.identity import read_totals
 from helix_desktop.store.leveldb.rows import ROWS
-from helix_desktop.store.threads.bulk_access import StoreSnapshot
+
+
+class ArchivedLog(msgspec.Struct, frozen=True):
+    """The events of a session that an archive has of it, behind `branch` if its parent has the others."""
+
+    events: Sequence[RecordedEvent]
+    branch: BranchPoint | None = None
+
+
+class WorkspaceScope:
+    """All sessions and contents of a store; a branch goes behind its parent, with its own events alone.
+
+    `entries` and `size`, in bytes, are the planned totals of the contents; `sessions` begins with parents.
+    """
+
+    def __init__(self, view: ReadView) -> None:
+        self._view = view
+        totals = read_totals(view)
+        self.entries, self.size = totals.entries, totals.size
+        self.digests: Iterable[str] = (keys.digest_in(key) for key, _ in view.scan(keys.RECORDS))
+        spans = (keys.LAST_EVENTS, keys.SUMMARIES, keys.DRAFTS)
+        names = {keys.session_of(key, span) for span in spans for key, _ in view.scan(span)}
+        self.sessions = sorted(names, key=lambda name: (self._depth(name), name))
+
+    def log(self, session_id: str) -> ArchivedLog:
+        """Return the own events of a session. Raise RowDamaged."""
+        point = ROWS.branch.get(self._view, session_id)
+        return ArchivedLog(
+            read_events(self._view, session_id)[point.seq if point is not None else 0 :], point
+        )
+
+    def _depth(self, session_id: str) -> int:
+        """Return how many sessions a log begins with; 0 also for one that cannot be read."""
+        try:
+            return len(log_parts(self._view, session_id)) - 1
+        except RowDamaged:
+            return 0
+
+
+class SessionScope:
+    """A session, its subagents, and the contents that their logs and drafts lead to.
+
+    A branch is archived with its whole log, as a session of its own: the rest of its parent's stays private.
+    `entries` and `size`, in bytes, are the planned totals of the contents.
+    """
+
+    def __init__(self, snapshot: StoreSnapshot, session_id: str) -> None:
+        self._snapshot, self._view = snapshot, snapshot.view
+        self.sessions: list[str] = []
+        digests: set[str] = set()
+        waiting = [session_id]
+        while waiting:
+            name = waiting.pop(0)
+            if name in self.sessions:
+                continue
+            self.sessions.append(name)
+            try:
+                events = [recorded.event for recorded in self.log(name).events]
+                draft = ROWS.draft.get(self._view, name) or Draft()
+            except RowDamaged:
+                continue  # the writer says so
+            events += [draft.partial_answer.event] if draft.partial_answer is not None else []
+            digests |= draft.digests.union(*map(digests_in, events))
+            waiting += filter(self._is_stored, map(_subagent_in, events))
+        self.digests = sorted(self._with_indexed(digests))
+        sizes = [self._stored_size(digest) for digest in self.digests]
+        self.entries, self.size = len(sizes), sum(sizes)
+
+    def log(self, session_id: str) -> ArchivedLog:
+        """Return all events of a session. Raise RowDamaged."""
+        return ArchivedLog(read_events(self._view, session_id))
+
+    def _is_stored(self, session_id: str) -> bool:
+        return bool(session_id) and ROWS.last_seq.get(self._view, session_id) is not None
+
+    def _with_indexed(self, digests: set[str]) -> set[str]:
+        """Return the contents, and those that index entries among them lead to."""
+        found, waiting = set(digests), list(digests)
+        while waiting:
+            digest = waiting.pop()
+            try:
+                record = ROWS.record.get(self._view, digest)
+                if record is None or record.kind != "index":
+                    continue
+                index = self._snapshot.contents.read(self._view, digest)
+            except (ContentDamaged, DigestUnknown, RowDamaged):
+                continue
+            new = {
+                name
+                for name in indexed_digests(index) - found
+                if self._view.get(keys.record(name)) is not None
+            }
+            found |= new
+            waiting += new
+        return found
+
+    def _stored_size(self, digest: str) -> int:
+        try:
+            record = ROWS.record.get(self._view, digest)
+        except RowDamaged:
+            return 0
+        return record.size if record is not None else 0
+
+
+ArchiveScope = WorkspaceScope | SessionScope
+
+
+def _subagent_in(event: Event) -> str:
+    """Return the session of the subagent that an event began or has the result of; empty for none."""
+    match event:
+        case SubagentStarted(session=session_id) | ToolAnswered(subagent=session_id):
+            return session_id
+    return ""
+
 
 text = TextContext("Store")
 

@@ -1,12 +1,16 @@
-"""What the parts of an open store share: its rows and contents, its threads, its clock."""
+"""What the parts of an open store share: rows, contents, threads and clock; and what long jobs need of it."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.core import store_errors
+from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.system.clock import ClockMs
@@ -39,3 +43,62 @@ class StoreAccess:
     database: Database
     contents: ContentStore
     clock: ClockMs
+
+
+StageRows = Callable[[WriteBatch, ContentStore], None]
+"""Put rows into a batch, or raise and leave nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSnapshot:
+    """A snapshot and its readers; a task that works on it must end soon once `stop_event` is set."""
+
+    view: ReadView
+    contents: ContentStore
+    stop_event: threading.Event
+
+
+class BulkAccess:
+    """Access of exports and imports to one open store."""
+
+    def __init__(
+        self, folder: Path, access: StoreAccess, run_query: Callable[[Callable[[ReadView], Any]], Any]
+    ) -> None:
+        """`run_query` runs a reader on a snapshot, on the calling thread."""
+        self.folder = folder
+        self._access, self._run_query = access, run_query
+        self._running: set[threading.Event] = set()
+        self._is_closed = False
+
+    async def read_snapshot(self, task: Callable[[StoreSnapshot], T]) -> T:
+        """Return the result of `task` on a snapshot of the store, on a thread of its own, however long.
+
+        The snapshot's `stop_event` is set if the store closes or the caller is canceled. Raise StoreClosed.
+        """
+        if self._is_closed:
+            raise store_errors.store_closed()
+        stop_event = threading.Event()
+        self._running.add(stop_event)
+
+        def read(view: ReadView) -> T:
+            return task(StoreSnapshot(view, self._access.contents, stop_event))
+
+        try:
+            result: T = await asyncio.to_thread(self._run_query, read)
+        finally:
+            stop_event.set()
+            self._running.discard(stop_event)
+        return result
+
+    async def write(self, stage: StageRows, size: int) -> None:
+        """Write durably what `stage` puts into a batch, about `size` bytes: all of it, or nothing.
+
+        Raise StoreClosed, StoreWriteFailed, and what `stage` raises.
+        """
+        await self._access.write(lambda batch: stage(batch, self._access.contents), size)
+
+    def close(self) -> None:
+        """Stop all running tasks: the store closes."""
+        self._is_closed = True
+        for stop_event in self._running:
+            stop_event.set()

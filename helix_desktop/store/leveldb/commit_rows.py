@@ -12,12 +12,10 @@ from helix_desktop.domain.store.branch_point import BranchPoint, point_in
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import check_branch, check_sequence, check_stored
-from helix_desktop.store.core.write_batch import WriteBatch
-from helix_desktop.store.leveldb.branches import holder_of
+from helix_desktop.store.core.commit import WriteBatch, check_branch, check_sequence, check_stored
 from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.entry_record import EntryRecord
-from helix_desktop.store.leveldb.rows import ROWS, delete_reference, handover_mark, put_reference
+from helix_desktop.store.leveldb.event_log import holder_of
+from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, delete_reference, handover_mark, put_reference
 
 
 def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_ms: int) -> None:

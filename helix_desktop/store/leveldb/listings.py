@@ -22,8 +22,8 @@ from helix_desktop.domain.store.entries import (
 from helix_desktop.domain.store.entry_order import matches_filter, sort_position, tiebreak_prefix
 from helix_desktop.domain.store.sort_column import SortColumn
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.entry_query import EntryQuery, page_from_ordered, page_from_unordered
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.store_search import EntryQuery, page_from_ordered, page_from_unordered
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.rows import ROWS
 

@@ -10,17 +10,91 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, ParamSpec, TypeVar
 
+import msgspec
+
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
 from helix_desktop.domain.store.branch_point import BranchPoint
-from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
+from helix_desktop.domain.store.entries import CacheEntry, Content, ContentKind, SessionSummary, StoreTotals
 from helix_desktop.store.core import keys, row_codec
-from helix_desktop.store.core.row_codec import RowDamaged, RowType
-from helix_desktop.store.core.tombstone import PendingDeletion, Tombstone
-from helix_desktop.store.core.write_batch import RowSink, RowSource, WriteBatch
+from helix_desktop.store.core.commit import PendingDeletion, RowSink, RowSource, Tombstone, WriteBatch
+from helix_desktop.store.core.row_codec import RowDamaged, RowType, is_plain
 from helix_desktop.store.leveldb.database import ReadView
-from helix_desktop.store.leveldb.entry_record import EntryRecord
+
+
+class EntryRecord(msgspec.Struct, array_like=True, frozen=True):
+    """The stored form of a CacheEntry. Fields are only added, last and with a default: old rows load."""
+
+    created: int
+    last_used: int
+    size: int
+    stored_size: int
+    tokens: int
+    tool: str
+    target: str
+    first_line: str
+    kind: ContentKind
+    recalls: int = 0
+    references: int = 0
+    session: str = ""
+    pinned: bool = False
+    trashed: int = 0
+
+    def to_entry(self, digest: str) -> CacheEntry:
+        """Return the record as a CacheEntry, the form outside of the store."""
+        return CacheEntry(
+            digest,
+            self.size,
+            self.stored_size,
+            self.tokens,
+            self.tool,
+            self.target,
+            self.first_line,
+            self.kind,
+            self.created,
+            self.last_used,
+            self.recalls,
+            self.references,
+            self.session,
+            self.pinned,
+            self.trashed,
+        )
+
+
+def new_record(content: Content, stored_size: int, at_ms: int, session_id: str) -> EntryRecord:
+    """Return the record of a content first stored by `session_id` at `at_ms` (ms since 1970)."""
+    return EntryRecord(
+        at_ms,
+        at_ms,
+        len(content.data),
+        stored_size,
+        content.tokens,
+        content.tool,
+        content.target,
+        content.first_line,
+        content.kind,
+        session=session_id,
+    )
+
+
+_LAST = -5  # the payload's last byte: the row ends with a checksum of four
+_SHORTEST = 16  # bytes of a row with any payload
+# Where the head of a msgpack number is if it ends the payload, by its first byte: of 1, 2, 4 and 8 bytes.
+_NUMBER_HEADS = ((_LAST - 1, 0xCC), (_LAST - 2, 0xCD), (_LAST - 4, 0xCE), (_LAST - 8, 0xCF))
+
+
+def may_be_index(row: bytes) -> bool:
+    """Return False only for the row of a record whose kind is not "index"."""
+    return b"index" in row or not is_plain(row)
+
+
+def may_be_trashed(row: bytes) -> bool:
+    """Return False only for the row of a record that ends in zero: its last field is when it was trashed."""
+    if len(row) < _SHORTEST or not is_plain(row) or row[_LAST]:
+        return True
+    return any(row[at] == head for at, head in _NUMBER_HEADS)
+
 
 _log = logging.getLogger(__name__)
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.draft import Draft, PartialOutput, without_partial_answer
-from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.errors import DigestUnknown, HelixError, StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.branch_point import BranchPoint, listed_session, point_in
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, SessionSummary, StoreTotals
+from helix_desktop.domain.store.repair_report import IntegrityReport, LostContent, RepairReport
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import (
     check_branch,
@@ -24,12 +26,42 @@ from helix_desktop.store.core.commit import (
     check_sequence,
     check_stored,
 )
-from helix_desktop.store.core.entry_query import EntryQuery, page_from_unordered
-from helix_desktop.store.memory.health import MemoryHealth
-from helix_desktop.store.memory.redaction import MemoryRedaction
-from helix_desktop.store.memory.retention import MemoryData, MemoryRetention
-from helix_desktop.store.search.store_search import StoreSearch
+from helix_desktop.store.core.store_search import EntryQuery, StoreSearch, page_from_unordered
+from helix_desktop.store.memory.retention import MemoryData, MemoryRedaction, MemoryRetention
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
+
+
+class MemoryHealth:
+    """The health of a store that never has damage."""
+
+    def __init__(self, contents: Mapping[str, bytes], check_open: Callable[[], None]) -> None:
+        self._contents, self._check_open = contents, check_open
+
+    @property
+    def report(self) -> RepairReport | None:
+        """Return None: nothing is ever repaired."""
+        return None
+
+    async def acknowledge(self) -> None:
+        """Do nothing: there is no report to acknowledge."""
+        self._check_open()
+
+    def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
+        """Return an unsubscribe function; the listener is never called, bytes in memory cannot be damaged."""
+        return lambda: None
+
+    async def missing_files(self) -> StoreWriteFailed | None:
+        """Return None: there are no files."""
+        return None
+
+    async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
+        """Compare the content of every entry with its SHA-256."""
+        self._check_open()
+        wrong = [digest for digest, data in self._contents.items() if digest_of(data) != digest]
+        count = len(self._contents)
+        if on_progress is not None:
+            on_progress(count, count)
+        return IntegrityReport(count, count, tuple(map(LostContent, wrong)))
 
 
 class MemoryStore(StoreSearch):

@@ -1,24 +1,285 @@
-"""Redaction in a workspace on disk: preview, removal, tombstones, and files without the removed data."""
+"""Redaction in a workspace on disk: search, preview, removal, tombstones, files without the removed data."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 
 import msgspec
 
-from helix_desktop.domain.errors import StoreDamaged, StoreWriteFailed
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDamaged, StoreWriteFailed
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.redaction.output_copies import OutputCopies
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.store.entries import CacheEntry, Content
+from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.tombstone import PendingDeletion
-from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.core.commit import PendingDeletion, Tombstone, WriteBatch
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.store.leveldb.access import StoreAccess
-from helix_desktop.store.leveldb.rows import ROWS
-from helix_desktop.store.redaction.redactor import Redactor
-from helix_desktop.store.redaction.secret_search import SecretMatches, find_secret
+from helix_desktop.store.leveldb.commit_rows import add_reference, remove_reference
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb.database import ReadView
+from helix_desktop.store.leveldb.event_log import log_parts, read_branches
+from helix_desktop.store.leveldb.rows import ROWS, EntryRecord
 from helix_desktop.store.redaction.secure_delete import delete_copies, find_copies, rewrite_all_files
+from helix_desktop.store.retention.trash import remove_content
+
+_CONTENTS_PER_READ = 50  # contents per read: other readers get their turn in between
+
+
+@dataclass(slots=True)
+class SecretMatches:
+    """The matches, by the rows that must change.
+
+    `rewritten_indexes` maps an index entry's digest to its redacted bytes; `removed` holds, by session, the
+    outputs that are redacted, by their seqs.
+    """
+
+    contents: list[CacheEntry] = field(default_factory=list)
+    indexes: list[CacheEntry] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    events: list[ContentReference] = field(default_factory=list)
+    removed: dict[str, dict[int, OutputCopies]] = field(default_factory=dict)
+    titles: list[str] = field(default_factory=list)
+    drafts: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    rewritten_indexes: dict[str, bytes] = field(default_factory=dict)
+
+    def to_matches(self, damaged: Sequence[str] = (), copies: Sequence[str] = ()) -> RedactionMatches:
+        """Return the matches in the form that is used outside of the store."""
+        return RedactionMatches(
+            tuple(self.contents),
+            tuple(self.indexes),
+            tuple(self.labels),
+            tuple(self.events),
+            tuple(self.titles),
+            tuple(self.drafts),
+            tuple(damaged),
+            tuple(copies),
+            tuple(self.unreadable),
+        )
+
+
+async def find_secret(access: StoreAccess, redaction: Redaction, on_progress: OnProgress) -> SecretMatches:
+    """Search everything in a store. Raise StoreUnreadable if a log is damaged."""
+    run_query, contents, result = access.run_query, access.contents, SecretMatches()
+    entries = await run_query(lambda view: list(_entries(view, result)))
+    if redaction.digests:
+        result.removed = await run_query(lambda view: _find_removed(view, redaction))
+
+    async def search_part(part: Sequence[CacheEntry]) -> None:
+        await run_query(lambda view: _search_contents(view, contents, redaction, part, result))
+
+    for index in range(0, len(entries), _CONTENTS_PER_READ):
+        on_progress(index, len(entries))
+        await search_part(entries[index : index + _CONTENTS_PER_READ])
+    indexes = [entry for entry in entries if entry.kind == "index" and entry.digest not in redaction.digests]
+    if result.indexes or redaction.digests:
+        await run_query(lambda view: _rewrite_indexes(view, contents, redaction, indexes, result))
+    on_progress(len(entries), len(entries))
+    await run_query(lambda view: _search_logs(view, redaction, result))
+    return result
+
+
+def _entries(view: ReadView, matches: SecretMatches) -> Iterator[CacheEntry]:
+    for key, row in view.scan(keys.RECORDS):
+        digest = keys.digest_in(key)
+        try:
+            yield ROWS.record.decode(key, row).to_entry(digest)
+        except RowDamaged:
+            matches.unreadable.append(digest)  # its description is not known
+            yield CacheEntry(digest, 0, 0, 0, "", "", "", "output", 0, 0)
+
+
+def _search_contents(
+    view: ReadView,
+    contents: ContentStore,
+    redaction: Redaction,
+    entries: Sequence[CacheEntry],
+    matches: SecretMatches,
+) -> None:
+    for entry in entries:
+        if entry.digest in redaction.digests:
+            matches.contents.append(entry)
+            continue
+        has_secret = False
+        try:
+            data = contents.read(view, entry.digest) if redaction.reads(entry) else b""
+            has_secret = redaction.matches(data) or redaction.repeats_removed(entry.tool, data)
+        except ContentDamaged:  # its description can still be read
+            if entry.digest not in matches.unreadable:
+                matches.unreadable.append(entry.digest)
+        except DigestUnknown:
+            continue  # removed since the entries were listed
+        if has_secret:
+            (matches.indexes if entry.kind == "index" else matches.contents).append(entry)
+        elif _has_secret_label(entry, redaction):
+            matches.labels.append(entry.digest)
+
+
+def _has_secret_label(entry: CacheEntry, redaction: Redaction) -> bool:
+    labels = (entry.tool, entry.target, entry.first_line)
+    return any(redaction.redact_text(label) != label for label in labels)
+
+
+def _rewrite_indexes(
+    view: ReadView,
+    contents: ContentStore,
+    redaction: Redaction,
+    indexes: Sequence[CacheEntry],
+    matches: SecretMatches,
+) -> None:
+    """Rewrite index entries, and then those that lead to them, until none leads to an old one."""
+    changed = True
+    while changed:
+        changed = False
+        for entry in indexes:
+            try:
+                previous = matches.rewritten_indexes.get(entry.digest) or contents.read(view, entry.digest)
+            except (ContentDamaged, DigestUnknown):
+                continue
+            current = redaction.redact_data(previous)
+            if current != previous:
+                changed = True
+                matches.rewritten_indexes[entry.digest] = current
+                redaction.move_index(entry.digest, current)
+    known_digests = {entry.digest for entry in matches.indexes}
+    matches.indexes += [
+        entry
+        for entry in indexes
+        if entry.digest in matches.rewritten_indexes and entry.digest not in known_digests
+    ]
+    matches.labels = [digest for digest in matches.labels if digest not in matches.rewritten_indexes]
+
+
+def _find_removed(view: ReadView, redaction: Redaction) -> dict[str, dict[int, OutputCopies]]:
+    """Return the redacted outputs of each session, a branch's with those of its parent.
+
+    Such a branch's log is read as a whole: it can have chosen another form of its parent's output.
+    """
+    rows = groupby(ROWS.event.scan(view, keys.EVENTS), lambda row: keys.session_of_event(row[0]))
+    own = {session_id: redaction.find_removed(recorded for _, recorded in log) for session_id, log in rows}
+    removed = dict(own)
+    for branch in read_branches(view):
+        *shared, last = log_parts(view, branch)
+        if any(part.after < seq <= part.upto for part in shared for seq in own.get(part.session_id, ())):
+            spans = (keys.events_between(part.session_id, part.after, part.upto) for part in (*shared, last))
+            removed[branch] = redaction.find_removed(
+                recorded for span in spans for _, recorded in ROWS.event.scan(view, span)
+            )
+    return removed
+
+
+def _search_logs(view: ReadView, redaction: Redaction, matches: SecretMatches) -> None:
+    for key, recorded in ROWS.event.scan(view, keys.EVENTS):
+        session_id = keys.session_of_event(key)
+        if redaction.redact_event(recorded, matches.removed.get(session_id, {})) is not recorded:
+            matches.events.append(ContentReference(session_id, recorded.seq))
+    for key, summary in ROWS.summary.scan(view, keys.SUMMARIES):
+        if redaction.redact_summary(summary) != summary:
+            matches.titles.append(key[1:].decode())
+    for key, draft in ROWS.draft.scan(view, keys.DRAFTS):
+        if redaction.redact_draft(draft) != draft:
+            matches.drafts.append(key[1:].decode())
+
+
+class Redactor:
+    """Stage the changes of one redaction at the time `at_ms`, in ms since 1970."""
+
+    def __init__(
+        self,
+        batch: WriteBatch,
+        access: StoreAccess,
+        redaction: Redaction,
+        at_ms: int,
+    ) -> None:
+        self._batch, self._access = batch, access
+        self._redaction, self._at_ms = redaction, at_ms
+
+    def stage(self, search_result: SecretMatches) -> None:
+        """Put all changes into the batch."""
+        for digest, data in search_result.rewritten_indexes.items():
+            self._stage_rewritten(digest, data)
+        for reference in search_result.events:
+            self._redact_event(
+                reference.session, reference.seq, search_result.removed.get(reference.session, {})
+            )
+        for digest in search_result.labels:
+            self._clean_labels(digest)
+        for session_id in search_result.titles:
+            self._redact_summary(session_id)
+        for session_id in search_result.drafts:
+            self._redact_draft(session_id)
+        for entry in search_result.contents:
+            self._replace_by_tombstone(entry.digest)
+        for digest in search_result.rewritten_indexes:
+            self._replace_by_tombstone(digest, self._redaction.new_digests[digest])
+
+    def _stage_rewritten(self, digest: str, data: bytes) -> None:
+        record = ROWS.record.get(self._batch, digest)
+        if record is not None:
+            labels = self._with_clean_labels(record)
+            content = Content(
+                digest_of(data),
+                data,
+                labels.tool,
+                labels.target,
+                labels.first_line,
+                record.tokens,
+                record.kind,
+            )
+            self._access.contents.stage(self._batch, content, self._at_ms)
+
+    def _with_clean_labels(self, record: EntryRecord) -> EntryRecord:
+        redact = self._redaction.redact_text
+        return msgspec.structs.replace(
+            record,
+            tool=redact(record.tool),
+            target=redact(record.target),
+            first_line=redact(record.first_line),
+        )
+
+    def _clean_labels(self, digest: str) -> None:
+        record = ROWS.record.get(self._batch, digest)
+        if record is not None:
+            ROWS.record.put(self._batch, self._with_clean_labels(record), digest)
+
+    def _redact_event(self, session_id: str, seq: int, removed: Mapping[int, OutputCopies]) -> None:
+        previous = ROWS.event.get(self._batch, session_id, seq)
+        if previous is not None:
+            redacted = self._redaction.redact_event(previous, removed)
+            ROWS.event.put(self._batch, redacted, session_id, seq)
+            self._update_references(session_id, previous, redacted)
+
+    def _update_references(self, session_id: str, previous: RecordedEvent, redacted: RecordedEvent) -> None:
+        before, after = set(digests_in(previous.event)), set(digests_in(redacted.event))
+        for digest in before - after:
+            remove_reference(self._batch, session_id, redacted.seq, digest)
+        for digest in after - before:
+            add_reference(self._batch, session_id, redacted.seq, digest)
+
+    def _redact_summary(self, session_id: str) -> None:
+        summary = ROWS.summary.get(self._batch, session_id)
+        if summary is not None:
+            ROWS.summary.put(self._batch, self._redaction.redact_summary(summary), session_id)
+
+    def _redact_draft(self, session_id: str) -> None:
+        draft = ROWS.draft.get(self._batch, session_id)
+        if draft is not None:
+            ROWS.draft.put(self._batch, self._redaction.redact_draft(draft), session_id)
+
+    def _replace_by_tombstone(self, digest: str, successor: str = "") -> None:
+        record = ROWS.record.get(self._batch, digest)
+        if record is not None:
+            remove_content(self._batch, self._access.database, digest, record)
+        ROWS.tombstone.put(self._batch, Tombstone(self._at_ms, successor), digest)
+
 
 text = TextContext("Store")
 

@@ -15,12 +15,10 @@ from pathlib import Path
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.store.core import keys
+from helix_desktop.store.core.commit import PendingDeletion, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.tombstone import PendingDeletion
-from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.files.quarantine import Quarantine
-from helix_desktop.store.files.sqlite_files import delete_database
-from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.store.files.store_files import StoreFiles, delete_database
 from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.rows import ROWS
 

@@ -9,33 +9,303 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from helix_desktop.domain.draft import Draft, PartialOutput
-from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.domain.errors import HelixError, StoreClosed, StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
+from helix_desktop.domain.store.repair_report import IntegrityReport
+from helix_desktop.domain.store.retention import (
+    GRACE_MS,
+    CleanupPlan,
+    CleanupResult,
+    ContentReference,
+    PermanentDeletion,
+    RetentionRule,
+    TrashContents,
+)
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
-from helix_desktop.store.core import store_errors
+from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import check_commit
-from helix_desktop.store.core.entry_query import EntryQuery
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
-from helix_desktop.store.remote import rpc_methods
-from helix_desktop.store.remote.client_maintenance import RemoteHealth, RemoteRedaction, RemoteRetention
-from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection
-from helix_desktop.store.remote.frames import MAX_REQUEST_BYTES, Frame, InvalidFrame
-from helix_desktop.store.remote.rpc_errors import from_rpc_error
-from helix_desktop.store.remote.rpc_methods import RpcAnswer, RpcMethod
-from helix_desktop.store.remote.shared_store import SharedStore
-from helix_desktop.store.search.store_search import StoreSearch
-from helix_desktop.store.threads.backpressure import Backpressure
+from helix_desktop.store.core.store_search import EntryQuery, StoreSearch
+from helix_desktop.store.remote import rpc
+from helix_desktop.store.remote.rpc import (
+    HANDSHAKE_ID,
+    HEAD_BYTES,
+    MAX_ANSWER_BYTES,
+    MAX_HANDSHAKE_BYTES,
+    MAX_REQUEST_BYTES,
+    Frame,
+    FrameHead,
+    InvalidFrame,
+    RpcAnswer,
+    RpcMethod,
+    from_rpc_error,
+    read_frame_head,
+)
+from helix_desktop.store.remote.server import SharedStore
+from helix_desktop.store.threads import Backpressure
 from helix_desktop.system.clock import wall_clock_ms
+
+
+class ConnectionClosed(Exception):
+    """The other side has left, or sent an invalid frame."""
+
+
+class OwnerConnection(asyncio.Protocol):
+    """One connection to an owner; its frames resolve the futures that wait for their ids."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+        self._head: FrameHead | None = None
+        self._max_bytes = MAX_HANDSHAKE_BYTES
+        self._last_request_id = HANDSHAKE_ID
+        self._progress_callbacks: dict[int, OnProgress] = {}
+        self._pending_answers: dict[int, asyncio.Future[Frame]] = {HANDSHAKE_ID: loop.create_future()}
+        self._disconnected: asyncio.Future[None] = loop.create_future()
+        self.refusal: InvalidFrame | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Return True if the other side is connected."""
+        return not self._disconnected.done()
+
+    async def receive_handshake(self) -> Frame:
+        """Return the next frame of the handshake. Raise ConnectionClosed, InvalidFrame."""
+        if self.refusal is not None:
+            raise self.refusal
+        pending = self._pending_answers.get(HANDSHAKE_ID)
+        if pending is None or not self.is_alive:
+            raise ConnectionClosed
+        frame = await pending
+        self._pending_answers[HANDSHAKE_ID] = asyncio.get_running_loop().create_future()
+        return frame
+
+    def mark_authenticated(self) -> None:
+        """Accept long frames: the other side has proved its identity."""
+        self._max_bytes = MAX_ANSWER_BYTES
+
+    def send_handshake(self, frame: Frame) -> None:
+        """Send a frame of the handshake."""
+        self._write(frame, HANDSHAKE_ID)
+
+    def request(self, frame: Frame, on_progress: OnProgress | None = None) -> asyncio.Future[Frame]:
+        """Send a request, in the order of the calls; return its answer's future. Report progress until then.
+
+        Raise ConnectionClosed.
+        """
+        if not self.is_alive:
+            raise ConnectionClosed
+        self._last_request_id += 1
+        request_id = self._last_request_id
+        answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(lambda _: self._remove_request(request_id))
+        self._pending_answers[request_id] = answer
+        if on_progress is not None:
+            self._progress_callbacks[request_id] = on_progress
+        self._write(frame, request_id)
+        return answer
+
+    async def close(self) -> None:
+        """Close the socket."""
+        if self._transport is not None:
+            self._transport.close()
+            await asyncio.shield(self._disconnected)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Store the transport."""
+        assert isinstance(transport, asyncio.Transport)  # what a stream socket has
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Handle received bytes."""
+        self._buffer += data
+        try:
+            while self._read_frame():
+                pass
+        except InvalidFrame as error:
+            self.refusal = error
+            if self._transport is not None:
+                self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Fail all pending answers: the other side has left."""
+        if not self._disconnected.done():
+            self._disconnected.set_result(None)
+        for answer in tuple(self._pending_answers.values()):
+            if not answer.done():
+                answer.set_exception(self.refusal or ConnectionClosed())
+                answer.exception()  # retrieved here: usually nobody waits for the rest of a handshake
+
+    def _read_frame(self) -> bool:
+        """Take one complete frame out of the buffer; return False if there is none."""
+        if self._head is None and len(self._buffer) >= HEAD_BYTES:
+            self._head = read_frame_head(bytes(self._buffer[:HEAD_BYTES]), self._max_bytes)
+        if self._head is None or len(self._buffer) < HEAD_BYTES + self._head.length:
+            return False
+        head, self._head = self._head, None
+        end = HEAD_BYTES + head.length
+        with memoryview(self._buffer) as received:
+            frame = Frame(bytes(received[HEAD_BYTES:end]), head.is_json, head.is_progress)
+        del self._buffer[:end]
+        if head.is_progress:
+            self._report_progress(head.id, frame)
+            return True
+        pending = self._pending_answers.get(head.id)
+        if pending is not None and not pending.done():  # nobody waits for a call that was canceled
+            pending.set_result(frame)
+        return True
+
+    def _report_progress(self, request_id: int, frame: Frame) -> None:
+        on_progress = self._progress_callbacks.get(request_id)
+        if on_progress is not None:
+            on_progress(*frame.decode(tuple[int, int]))
+
+    def _remove_request(self, request_id: int) -> None:
+        self._pending_answers.pop(request_id, None)
+        self._progress_callbacks.pop(request_id, None)
+
+    def _write(self, frame: Frame, request_id: int) -> None:
+        assert self._transport is not None  # given with the connection
+        self._transport.write(frame.encode_head(request_id) + frame.payload)
+
+
+T = TypeVar("T")
+
+
+class CallOwner(Protocol):
+    """Call a method of the owner."""
+
+    async def __call__(
+        self, method: RpcMethod[T], /, *args: object, on_progress: OnProgress | None = None
+    ) -> T:
+        """Return the method's result. Raise what it raises, StoreClosed if the owner is gone.
+
+        `on_progress` is called with the progress of the answer.
+        """
+        ...
+
+
+class RemoteRetention:
+    """Retention, carried out by the owner."""
+
+    def __init__(self, call: CallOwner) -> None:
+        self._call = call
+
+    async def references(self, digest: str) -> list[ContentReference]:
+        """Return the events that name a content. Raise ValueError if `digest` is not a digest."""
+        return await self._call(rpc.REFERENCES, digest)
+
+    async def session_digests(self, session_id: str) -> list[str]:
+        """Return the contents that a session names, each once, in the order of their first event."""
+        return await self._call(rpc.SESSION_DIGESTS, session_id)
+
+    async def pin(self, digest: str, pinned: bool) -> None:
+        """Exempt a content from every clean-up, or end that. Raise DigestUnknown."""
+        await self._call(rpc.PIN, digest, pinned)
+
+    async def plan(self, rule: RetentionRule) -> CleanupPlan:
+        """Return what a clean-up would do now; change nothing."""
+        return await self._call(rpc.PLAN, rule)
+
+    async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
+        """Move contents of a plan to the trash, if they are still collectable. Raise StoreWriteFailed."""
+        return await self._call(rpc.COLLECT, digests, grace_ms)
+
+    async def trash(self) -> TrashContents:
+        """Return the contents of the trash."""
+        return await self._call(rpc.TRASH)
+
+    async def restore(self, digests: Sequence[str]) -> CleanupResult:
+        """Restore contents from the trash. Raise StoreWriteFailed."""
+        return await self._call(rpc.RESTORE, digests)
+
+    async def trash_session(self, session_id: str) -> tuple[str, ...]:
+        """Move a session and its subagents' to the trash. Raise StoreLocked if it is open in the owner."""
+        return await self._call(rpc.TRASH_SESSION, session_id)
+
+    async def restore_session(self, session_id: str) -> tuple[str, ...]:
+        """Restore a session and its subagents' sessions from the trash."""
+        return await self._call(rpc.RESTORE_SESSION, session_id)
+
+    async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
+        """Delete what was trashed before `before_ms`, in ms since 1970; 0: everything."""
+        return await self._call(rpc.EMPTY_TRASH, before_ms)
+
+    async def delete_permanently(
+        self, digests: Sequence[str], sessions: Sequence[str], dry_run: bool = False
+    ) -> PermanentDeletion:
+        """Delete these items of the trash, all at once or not at all; with `dry_run` only say what would."""
+        return await self._call(rpc.DELETE_PERMANENTLY, digests, sessions, dry_run)
+
+
+class RemoteRedaction:
+    """Redaction, as far as another process may: only the owner may carry it out.
+
+    The owner's conversations are open, and hold the data to be redacted.
+    """
+
+    def __init__(self, call: CallOwner) -> None:
+        self._call = call
+
+    async def preview(
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
+    ) -> RedactionMatches:
+        """Return where the request matches; change nothing. Raise InvalidInput."""
+        return await self._call(rpc.PREVIEW, request, on_progress=on_progress)
+
+    async def redact(
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
+    ) -> RedactionMatches:
+        """Raise StoreLocked: the owner's open conversations would still hold the data."""
+        return await self._call(rpc.REDACT, request)
+
+    async def redacted_at(self, digest: str) -> int:
+        """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
+        keys.digest_bytes(digest)
+        return await self._call(rpc.REDACTED_AT, digest)
+
+    async def lift(self, digest: str) -> bool:
+        """Allow a redacted content to be stored again; return True if it was redacted."""
+        keys.digest_bytes(digest)
+        return await self._call(rpc.LIFT, digest)
+
+
+class RemoteHealth:
+    """The health of a store, as its owner sees it; damage and repairs are reported in the owner."""
+
+    report = None
+
+    def __init__(self, call: CallOwner, check_open: Callable[[], None]) -> None:
+        self._call, self._check_open = call, check_open
+
+    async def acknowledge(self) -> None:
+        """Do nothing: there is no report here to acknowledge. Raise StoreClosed."""
+        self._check_open()
+
+    def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
+        """Return a no-op: damage met here is raised here, and reported where the store is open."""
+        return lambda: None
+
+    async def missing_files(self) -> StoreWriteFailed | None:
+        """Return None: the owner says so when it quits, and when it refuses a write."""
+        return None
+
+    async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
+        """Let the owner check every content and every row."""
+        return await self._call(rpc.CHECK, on_progress=on_progress)
+
 
 _text = TextContext("Store")
 
@@ -46,21 +316,19 @@ _MAX_OWNERS = 8  # that may end one after the other while one request waits: com
 # Their results would differ the second time, and it is not known if the first one was carried out.
 _NOT_IDEMPOTENT = frozenset(
     (
-        rpc_methods.COLLECT,
-        rpc_methods.RESTORE,
-        rpc_methods.TRASH_SESSION,
-        rpc_methods.RESTORE_SESSION,
-        rpc_methods.EMPTY_TRASH,
-        rpc_methods.DELETE_PERMANENTLY,
-        rpc_methods.LIFT,
+        rpc.COLLECT,
+        rpc.RESTORE,
+        rpc.TRASH_SESSION,
+        rpc.RESTORE_SESSION,
+        rpc.EMPTY_TRASH,
+        rpc.DELETE_PERMANENTLY,
+        rpc.LIFT,
     )
 )
 
 Backend = OwnerConnection | SharedStore
 Reopen = Callable[[], Awaitable[Backend]]
 """Open the store again: as its owner, or through the process that owns it by now."""
-
-T = TypeVar("T")
 
 
 class RemoteStore(StoreSearch):
@@ -88,13 +356,13 @@ class RemoteStore(StoreSearch):
         check_commit(commit)
         if commit.size > MAX_CONTENT_BYTES and len(commit.contents) > 1:
             for content in commit.contents:
-                await self._call(rpc_methods.COMMIT, Commit(commit.session_id, contents=(content,)))
+                await self._call(rpc.COMMIT, Commit(commit.session_id, contents=(content,)))
             commit = msgspec.structs.replace(commit, contents=())
         if commit.is_empty:
             return
         backend = self.backend
         try:
-            await self._call(rpc_methods.COMMIT, commit)
+            await self._call(rpc.COMMIT, commit)
         except ValueError:
             # Sent again: the owner that ended may have stored it, and the log has gone on with it.
             if self.backend is backend or not await self._is_stored(commit):
@@ -102,89 +370,87 @@ class RemoteStore(StoreSearch):
 
     async def events(self, session_id: str) -> list[RecordedEvent]:
         """Return a session's full log, in order. Raise StoreUnreadable if a part of it is damaged."""
-        return await self._call(rpc_methods.EVENTS, session_id)
+        return await self._call(rpc.EVENTS, session_id)
 
     async def sessions(self) -> list[SessionSummary]:
         """Return all sessions, last updated first."""
-        return await self._call(rpc_methods.SESSIONS)
+        return await self._call(rpc.SESSIONS)
 
     async def get(self, digest: str) -> bytes:
         """Return the verified bytes of a full digest. Raise DigestUnknown (near matches), ContentDamaged."""
-        return await self._call(rpc_methods.GET, digest)
+        return await self._call(rpc.GET, digest)
 
     async def entry(self, digest: str) -> CacheEntry:
         """Return the metadata of a content. Raise DigestUnknown, ContentDamaged."""
-        return await self._call(rpc_methods.ENTRY, digest)
+        return await self._call(rpc.ENTRY, digest)
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
         """Return the digests that begin with `prefix` (1 to 64 hex digits), sorted. Raise ValueError."""
-        return await self._call(rpc_methods.FIND, prefix, limit)
+        return await self._call(rpc.FIND, prefix, limit)
 
     async def totals(self) -> StoreTotals:
         """Return counts and sizes of the store."""
-        return await self._call(rpc_methods.TOTALS)
+        return await self._call(rpc.TOTALS)
 
     async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached but not sent; if both are empty, delete the draft.
 
         Raise StoreWriteFailed.
         """
-        await self._call(rpc_methods.SAVE_DRAFT, session_id, text, attachments)
+        await self._call(rpc.SAVE_DRAFT, session_id, text, attachments)
 
     async def save_partial_answer(self, session_id: str, answer: RecordedEvent | None) -> None:
         """Save what came so far of an answer, until it is recorded; None: delete it.
 
         Raise StoreWriteFailed.
         """
-        await self._call(rpc_methods.SAVE_PARTIAL_ANSWER, session_id, answer)
+        await self._call(rpc.SAVE_PARTIAL_ANSWER, session_id, answer)
 
     async def save_partial_outputs(self, session_id: str, outputs: Sequence[PartialOutput]) -> None:
         """Save what running calls printed so far, until their answers are recorded; empty: delete it.
 
         Raise StoreWriteFailed.
         """
-        await self._call(rpc_methods.SAVE_PARTIAL_OUTPUTS, session_id, outputs)
+        await self._call(rpc.SAVE_PARTIAL_OUTPUTS, session_id, outputs)
 
     async def draft(self, session_id: str) -> Draft:
         """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""
-        return await self._call(rpc_methods.DRAFT, session_id)
+        return await self._call(rpc.DRAFT, session_id)
 
     async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
-        return await self._call(rpc_methods.LIST_PAGE, entry_query, terms)
+        return await self._call(rpc.LIST_PAGE, entry_query, terms)
 
     async def list_digests(self, entry_query: EntryQuery) -> bytes:
         """Return all digests of a listing, joined."""
-        return await self._call(rpc_methods.LIST_DIGESTS, entry_query)
+        return await self._call(rpc.LIST_DIGESTS, entry_query)
 
     async def tools(self) -> tuple[str, ...]:
         """Return the names of the tools that stored something, sorted."""
-        return await self._call(rpc_methods.TOOLS)
+        return await self._call(rpc.TOOLS)
 
     async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
         """Return every handover, and checkpoint if asked, with its session, in any order."""
-        return await self._call(rpc_methods.HANDOVERS, with_checkpoints)
+        return await self._call(rpc.HANDOVERS, with_checkpoints)
 
     async def wait_until_indexed(self) -> None:
         """Wait until the owner's search index is complete."""
-        await self._call(rpc_methods.WAIT_UNTIL_INDEXED)
+        await self._call(rpc.WAIT_UNTIL_INDEXED)
 
     async def export_to(self, path: Path, name: str, on_progress: OnProgress = no_progress) -> ExportResult:
         """Let the owner write its store to an absolute path. Raises as `export_store`."""
-        return await self._call_long(
-            rpc_methods.EXPORT, str(path), name, wall_clock_ms(), on_progress=on_progress
-        )
+        return await self._call_long(rpc.EXPORT, str(path), name, wall_clock_ms(), on_progress=on_progress)
 
     async def export_session_to(
         self, path: Path, name: str, session_id: str, on_progress: OnProgress = no_progress
     ) -> ExportResult:
         """Let the owner write one session to an absolute path. Raises as `export_store`."""
         args = (str(path), name, wall_clock_ms(), session_id)
-        return await self._call_long(rpc_methods.EXPORT_SESSION, *args, on_progress=on_progress)
+        return await self._call_long(rpc.EXPORT_SESSION, *args, on_progress=on_progress)
 
     async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
         """Let the owner merge the file at an absolute path. Raises as `import_store`."""
-        return await self._call_long(rpc_methods.IMPORT, str(path), on_progress=on_progress)
+        return await self._call_long(rpc.IMPORT, str(path), on_progress=on_progress)
 
     async def close(self) -> None:
         """Wait for pending requests, then disconnect from the owner, or close the files. Idempotent."""

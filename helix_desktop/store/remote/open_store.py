@@ -10,12 +10,17 @@ from pathlib import Path
 from helix_desktop.domain.errors import StoreLocked, StoreUnreadable
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.store.remote.client import Backend, RemoteStore, Reopen
-from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection
-from helix_desktop.store.remote.endpoint_file import OwnerEndpoint, read_endpoint
-from helix_desktop.store.remote.frames import InvalidFrame, UnsupportedVersion, encode_frame
-from helix_desktop.store.remote.handshake import Challenge, OwnerProof, check_owner, prove_client
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.client import Backend, ConnectionClosed, OwnerConnection, RemoteStore, Reopen
+from helix_desktop.store.remote.handshake import (
+    Challenge,
+    OwnerEndpoint,
+    OwnerProof,
+    check_owner,
+    prove_client,
+    read_endpoint,
+)
+from helix_desktop.store.remote.rpc import InvalidFrame, UnsupportedVersion, encode_frame
+from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 text = TextContext("Store")

@@ -1,4 +1,4 @@
-"""Build a new database of everything that can still be read in the files of a damaged one.
+"""What a damaged database's files still hold: visible damage, every version of a row, a new database of them.
 
 LevelDB's own repair is not used: it reads logs without their checksums, puts all tables on one level, where
 an old row can hide a newer one, and drops a block with one flipped bit. Here each row is checked by its own
@@ -7,12 +7,16 @@ checksum, and derived rows are rebuilt.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import merge
+from itertools import dropwhile, groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from helix_desktop.domain.errors import StoreUnreadable
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.repair_report import LostContent, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext
@@ -23,11 +27,106 @@ from helix_desktop.store.files.store_files import CleanState, StoreFormat
 from helix_desktop.store.leveldb.contents import ContentStore, holds_content
 from helix_desktop.store.leveldb.database import Database, store_unreadable
 from helix_desktop.store.leveldb.rows import ROWS, RowKind
-from helix_desktop.store.repair.bulk_writer import BulkWriter
-from helix_desktop.store.repair.progress import StagedProgress
-from helix_desktop.store.repair.rebuild_contents import ContentRebuilder
-from helix_desktop.store.repair.rebuild_event_logs import LogRebuilder
-from helix_desktop.store.repair.row_versions import RowVersion, read_versions
+from helix_desktop.store.repair.leveldb_files import (
+    LevelDbManifest,
+    TableBlock,
+    find_gap,
+    has_index,
+    read_batch,
+    read_current,
+    read_log,
+    read_newest,
+    read_table,
+)
+from helix_desktop.store.repair.rebuild import BulkWriter, ContentRebuilder, LogRebuilder
+
+_STEPS_PER_STAGE = 1_000  # of one stage
+
+
+class StagedProgress:
+    """Report combined progress of a job whose stages take about the same time; only when it increases."""
+
+    def __init__(self, on_progress: OnProgress, stage_count: int) -> None:
+        self._on_progress, self._total_steps = on_progress, stage_count * _STEPS_PER_STAGE
+        self._reported = 0
+
+    def report(self, stage: int, done: int, size: int) -> None:
+        """Report `done` of `size` in a stage, counted from 0."""
+        done_steps = stage * _STEPS_PER_STAGE + min(_STEPS_PER_STAGE, done * _STEPS_PER_STAGE // max(1, size))
+        if done_steps > self._reported:
+            self._reported = done_steps
+            self._on_progress(done_steps, self._total_steps)
+
+
+class RowVersion(NamedTuple):
+    """A row as it was once written; `age` is smaller for newer ones, `is_intact` verifies its checksum."""
+
+    key: bytes
+    age: int
+    row: bytes | None
+    is_intact: Callable[[], bool]
+
+
+def read_versions(
+    db: Path, on_unreadable: Callable[[str, OSError], None]
+) -> Iterator[tuple[bytes, list[RowVersion]]]:
+    """Yield each key in order with its versions, best first: those with a valid checksum, then newer ones.
+
+    A deletion has no row; an untrusted one is left out. `on_unreadable` is called for files that the disk
+    cannot read.
+    """
+    tables = [path for pattern in ("*.ldb", "*.sst") for path in sorted(db.glob(pattern))]
+    sources = [_reporting_errors(path, _table_versions, on_unreadable) for path in tables]
+    sources += [_reporting_errors(path, _log_versions, on_unreadable) for path in sorted(db.glob("*.log"))]
+    for key, versions in groupby(merge(*sources, key=itemgetter(0, 1)), key=itemgetter(0)):
+        yield key, _best_first(list(versions))
+
+
+def _best_first(versions: list[RowVersion]) -> list[RowVersion]:
+    if len(versions) == 1 and versions[0].row is not None:
+        return versions  # only one version: its checksum need not be verified
+    ranked = sorted(versions, key=lambda version: (not version.is_intact(), version.age))
+    return [version for version in ranked if version.row is not None or version.is_intact()]
+
+
+def _reporting_errors(
+    path: Path, read: Callable[[Path], Iterator[RowVersion]], on_unreadable: Callable[[str, OSError], None]
+) -> Iterator[RowVersion]:
+    try:
+        yield from read(path)
+    except OSError as error:
+        on_unreadable(path.name, error)
+
+
+def _table_versions(path: Path) -> Iterator[RowVersion]:
+    versions = (version for block in read_table(path) for version in _block_versions(block))
+    yield from versions if has_index(path) else sorted(versions, key=itemgetter(0, 1))
+
+
+def _block_versions(block: TableBlock) -> Iterator[RowVersion]:
+    def is_intact() -> bool:
+        return block.is_intact
+
+    return (RowVersion(key, -number, row, is_intact) for key, row, number in block.changes)
+
+
+def _log_versions(path: Path) -> Iterator[RowVersion]:
+    versions: list[RowVersion] = []
+    for record in read_log(path.read_bytes()):
+        is_intact = _always_intact if record.is_intact else _never_intact
+        versions += [
+            RowVersion(key, -number, row, is_intact) for key, row, number in read_batch(record.payload)
+        ]
+    yield from sorted(versions, key=itemgetter(0, 1))
+
+
+def _always_intact() -> bool:
+    return True
+
+
+def _never_intact() -> bool:
+    return False
+
 
 text = TextContext("Store")
 
@@ -223,3 +322,105 @@ def is_intact(key: bytes, row: bytes | None) -> bool:
         return key[:1] == b"b" and holds_content(key, row)
     except RowDamaged:
         return False
+
+
+class PreflightReport(NamedTuple):
+    """The problems, each as a sentence without its full stop; empty for a database that looks intact.
+
+    `has_unknown_losses`: a file, or a part of one, is gone and its content is not known.
+    """
+
+    problems: list[str]
+    has_unknown_losses: bool = False
+
+
+def inspect_files(db: Path, clean_state: CleanState | None) -> PreflightReport:
+    """Return the problems that are visible from outside.
+
+    LevelDB itself misses a lost log, and a range of zeros in one; it takes a truncated table for a failing
+    disk. The manifest names the current log and the size of each table, `clean_state` names every file, and
+    the changes in a log are numbered.
+    """
+    problems: list[str] = []
+    if not (db / "CURRENT").exists():
+        problems.append(text("CURRENT, the file that names all others, is missing"))
+    listed = read_current(db) or read_newest(db)
+    missing = listed.missing_files(db) if listed is not None else []
+    short = listed.truncated_tables(db) if listed is not None else []
+    problems += [*(text("{file} is missing", file=name) for name in missing), *short]
+    counted = (
+        clean_state is not None and bool(clean_state.files) and read_current_name(db) == clean_state.current
+    )
+    if counted and clean_state is not None:
+        problems += [
+            _truncation_text(db / name, size)
+            for name, size in clean_state.files.items()
+            if _size(db / name) < size
+        ]
+    gaps = _log_gaps(db, listed) if listed is not None and not problems else []
+    unknown = bool(gaps) or (bool(missing or short) and not counted)
+    return PreflightReport(list(dict.fromkeys([*problems, *gaps])), unknown)
+
+
+def _log_gaps(db: Path, manifest: LevelDbManifest) -> list[str]:
+    """Return the logs that LevelDB would read and that lack changes before or between those they have."""
+    last_sequence = manifest.last_sequence
+    problems: list[str] = []
+    for path in sorted(db.glob("*.log")):
+        if path.stem.isdigit() and int(path.stem) >= manifest.log_number:
+            missing, last_sequence = find_gap(path.read_bytes(), last_sequence)
+            if missing:
+                problems.append(
+                    text.plural(
+                        missing, "{file} is missing %n change", "{file} is missing %n changes", file=path.name
+                    )
+                )
+    return problems
+
+
+def read_current_name(db: Path) -> str:
+    """Return the content of CURRENT."""
+    try:
+        return (db / "CURRENT").read_bytes().decode("ascii", "replace")
+    except OSError:
+        return ""
+
+
+def file_sizes(db: Path) -> dict[str, int]:
+    """Return the size in bytes of each file with data of the database."""
+    suffixes = {".log", ".ldb", ".sst"}
+    return {
+        path.name: path.stat().st_size
+        for path in db.iterdir()
+        if path.suffix in suffixes or path.name.startswith("MANIFEST-")
+    }
+
+
+def find_torn_log(db: Path) -> Path | None:
+    """Return the log of which only the end is damaged, with nothing readable in or after it; else None.
+
+    That is what a power cut leaves of a write that was never acknowledged.
+    """
+    listed = read_current(db)
+    if listed is None or not listed.is_intact or listed.missing_files(db) or listed.truncated_tables(db):
+        return None
+    *before, last = sorted(db.glob("*.log"))
+    if any(not record.is_intact for path in before for record in read_log(path.read_bytes())):
+        return None
+    damaged_on = dropwhile(lambda record: record.is_intact, read_log(last.read_bytes()))
+    rows = (row for record in damaged_on for row in read_batch(record.payload))
+    return None if any(is_intact(key, row) for key, row, _ in rows) else last
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _truncation_text(path: Path, size: int) -> str:
+    actual = _size(path)
+    if actual < 0:
+        return text("{file} is missing", file=path.name)
+    return text("{file} has {actual} of {size} bytes", file=path.name, actual=actual, size=size)

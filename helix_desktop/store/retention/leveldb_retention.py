@@ -17,13 +17,13 @@ from helix_desktop.domain.store.retention import (
     TrashContents,
 )
 from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.contents import find_digests
 from helix_desktop.store.leveldb.event_log import read_references, read_session_digests
 from helix_desktop.store.leveldb.rows import ROWS
-from helix_desktop.store.retention import garbage_collection, session_trash
-from helix_desktop.store.retention.permanent_deletion import stage_permanent_deletion
+from helix_desktop.store.retention import trash
+from helix_desktop.store.retention.trash import stage_permanent_deletion
 
 CONTENTS_PER_BATCH = 200  # contents per batch
 
@@ -64,7 +64,7 @@ class LevelDbRetention:
         """Return what a clean-up would do now; change nothing."""
         at_ms = self._access.clock()
         return await self._access.run_query(
-            lambda view: garbage_collection.read_plan(view, self._access.contents, rule, at_ms)
+            lambda view: trash.read_plan(view, self._access.contents, rule, at_ms)
         )
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
@@ -72,30 +72,24 @@ class LevelDbRetention:
         at_ms, trashed_ms = self._access.clock(), await self._trash_time_ms()
         contents = self._access.contents
         collected = await self._access.run_query(
-            lambda view: garbage_collection.read_collectable(view, contents, digests, grace_ms, at_ms)
+            lambda view: trash.read_collectable(view, contents, digests, grace_ms, at_ms)
         )
 
         def stage(batch: WriteBatch, part: Sequence[str]) -> CleanupResult:
-            return garbage_collection.stage_trash(
-                batch, self._access.database, part, grace_ms, at_ms, trashed_ms
-            )
+            return trash.stage_trash(batch, self._access.database, part, grace_ms, at_ms, trashed_ms)
 
         return await self._in_batches(stage, collected)
 
     async def trash(self) -> TrashContents:
         """Return the contents of the trash."""
         return await self._access.run_query(
-            lambda view: TrashContents(
-                tuple(garbage_collection.read_trash(view)), tuple(session_trash.read_trashed(view))
-            )
+            lambda view: TrashContents(tuple(trash.read_trash(view)), tuple(trash.read_trashed(view)))
         )
 
     async def restore(self, digests: Sequence[str]) -> CleanupResult:
         """Restore contents from the trash."""
         at_ms = await self._trash_time_ms()
-        return await self._in_batches(
-            lambda batch, part: garbage_collection.stage_restore(batch, part, at_ms), digests
-        )
+        return await self._in_batches(lambda batch, part: trash.stage_restore(batch, part, at_ms), digests)
 
     async def trash_session(self, session_id: str) -> tuple[str, ...]:
         """Move a session and its subagents' sessions to the trash; return the ids that were moved."""
@@ -108,15 +102,13 @@ class LevelDbRetention:
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
         """Delete what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
         limit = before_ms or MAX_TIME_MS
-        sessions = await self._access.run_query(session_trash.read_trashed)
+        sessions = await self._access.run_query(trash.read_trashed)
         removed = [summary.id for summary in sessions if await self._remove_session(summary.id, limit)]
         contents = self._access.contents
-        purgeable = await self._access.run_query(
-            lambda view: garbage_collection.read_purgeable(view, contents, limit)
-        )
+        purgeable = await self._access.run_query(lambda view: trash.read_purgeable(view, contents, limit))
 
         def stage(batch: WriteBatch, part: Sequence[str]) -> CleanupResult:
-            return garbage_collection.stage_purge(batch, self._access.database, part, limit)
+            return trash.stage_purge(batch, self._access.database, part, limit)
 
         result = await self._in_batches(stage, purgeable)
         await self._access.run_query(lambda _: self._clear_quarantine(result.digests))
@@ -139,14 +131,14 @@ class LevelDbRetention:
 
     async def _trash_time_ms(self) -> int:
         """Return the time, but not before the newest content: a clock set back must not age the trash."""
-        return max(self._access.clock(), await self._access.run_query(garbage_collection.newest_created))
+        return max(self._access.clock(), await self._access.run_query(trash.newest_created))
 
     async def _set_trashed(self, session_id: str, trashed_ms: int) -> tuple[str, ...]:
         keys.session_bytes(session_id)
         changed: list[str] = []
 
         def stage(batch: WriteBatch) -> None:
-            changed[:] = session_trash.stage_trashed(batch, self._access.database, session_id, trashed_ms)
+            changed[:] = trash.stage_trashed(batch, self._access.database, session_id, trashed_ms)
 
         await self._access.write(stage)
         return tuple(changed)
@@ -155,9 +147,7 @@ class LevelDbRetention:
         done: list[bool] = []
 
         def stage(batch: WriteBatch) -> None:
-            done.append(
-                session_trash.stage_session_removal(batch, self._access.database, session_id, before_ms)
-            )
+            done.append(trash.stage_session_removal(batch, self._access.database, session_id, before_ms))
 
         await self._access.write(stage)
         return done[0]

@@ -18,7 +18,7 @@ from helix_desktop.domain.store.entries import Content
 from helix_desktop.mcp.server.cache_server import SERVER_NAME, cache_server
 from helix_desktop.services.cache_server.tools import CACHE_SERVER_SESSION, CacheServerTools
 from helix_desktop.services.lazy_store import LazyStore
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.tools.workspace_tools import create_cache_tools
 from tests.support.image_bytes import png
 from tests.support.mcp.results import result_text

@@ -37,12 +37,16 @@ from helix_desktop.domain.store.archive_report import ArchiveTotals
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.store.archive.archive_format import ArchiveManifest, SessionHeader
-from helix_desktop.store.archive.reader import Stopped, check_archive
-from helix_desktop.store.archive.tar_stream import TarStreamWriter
+from helix_desktop.store.archive.archive_file import (
+    ArchiveManifest,
+    SessionHeader,
+    Stopped,
+    TarStreamWriter,
+    check_archive,
+)
 from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.leveldb.access import StageRows
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.threads.bulk_access import StageRows
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     START_MS,

@@ -15,7 +15,7 @@ from helix_desktop.store.archive.transfer import export_session, export_store, i
 from helix_desktop.store.core import keys
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.open_store import connect
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     START_MS,

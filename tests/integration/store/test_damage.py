@@ -17,10 +17,10 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.leveldb.database import Database
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.repair.leveldb_log import BLOCK_BYTES
+from helix_desktop.store.repair.leveldb_files import BLOCK_BYTES
 from helix_desktop.words.store_reports import repair_notice
 from tests.support.store.builders import (
     OTHER_WORKSPACE,

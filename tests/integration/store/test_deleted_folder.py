@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     WORKSPACE,

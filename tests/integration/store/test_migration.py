@@ -15,10 +15,8 @@ from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.open.migration import MigrationStep, Row
-from helix_desktop.store.open.open_files import open_files
-from helix_desktop.store.threads.loop_bridge import LoopBridge
-from helix_desktop.store.threads.reader_threads import ReaderThreads
+from helix_desktop.store.opening import MigrationStep, Row, open_files
+from helix_desktop.store.threads import LoopBridge, ReaderThreads
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.store.builders import WORKSPACE
 from tests.support.store.damage import compact_tables, database_files, flip_bit_near

@@ -16,8 +16,7 @@ import pytest
 from helix_desktop.domain.errors import DataDirUnavailable, StoreLocked
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.remote.server import StoreServer
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore, StoreServer
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, user_message_event
 from tests.support.store.crash_checks import kill_writer
 

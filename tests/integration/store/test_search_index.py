@@ -22,11 +22,10 @@ from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
-from helix_desktop.store.open.open_files import open_files
-from helix_desktop.store.search import index_db, index_rows, index_texts, index_thread, indexer
+from helix_desktop.store.opening import open_files
+from helix_desktop.store.search import index_db, indexer
 from helix_desktop.store.search.index_db import SearchIndex
-from helix_desktop.store.search.index_thread import SearchThread
-from helix_desktop.store.search.indexer import Indexer
+from helix_desktop.store.search.indexer import Indexer, SearchThread
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock
 from tests.support.store.search_samples import (
     collect_entries,
@@ -398,7 +397,7 @@ async def test_many_texts_that_are_not_indexed_are_searched_in_order(
 ) -> None:
     """Above a number, candidates are looked up in the order of the listing instead of being sorted."""
     expected = filled(tmp_path)
-    monkeypatch.setattr(index_rows, "_MAX_SORTED_MATCHES", 2)
+    monkeypatch.setattr(index_db, "_MAX_SORTED_MATCHES", 2)
     store = await open_store(tmp_path)
     try:
         assert await answers(store) == expected
@@ -441,12 +440,12 @@ async def test_a_wait_for_the_index_ends_with_its_thread(tmp_path: Path, filled:
 
 
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_texts, "_MAX_BATCH_BYTES", 1)
+    monkeypatch.setattr(index_db, "_MAX_BATCH_BYTES", 1)
     store = await open_store(tmp_path, index_after=0.0)
     await asyncio.wrap_future(store._index.when_synced())
     is_free = threading.Event()
     busy = store._index.submit(lambda _: is_free.wait())
-    await fill_store(store, DATAS[: index_thread._AT_ONCE // 2])
+    await fill_store(store, DATAS[: indexer._AT_ONCE // 2])
     indexed = store._index.when_indexed()
     async with asyncio.TaskGroup() as group:
         group.create_task(store.close())
@@ -463,7 +462,7 @@ async def test_closing_does_not_wait_for_very_many_changes(
     tmp_path: Path, filled: Fill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A million entries that were just moved to the trash: the next start finds them by comparing."""
-    monkeypatch.setattr(index_thread, "_AT_ONCE", 3)
+    monkeypatch.setattr(indexer, "_AT_ONCE", 3)
     filled(tmp_path)
     store = await open_store(tmp_path)
     is_free = threading.Event()

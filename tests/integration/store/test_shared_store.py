@@ -34,19 +34,28 @@ from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.remote import client
-from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection
-from helix_desktop.store.remote.endpoint_file import (
+from helix_desktop.store.remote.client import ConnectionClosed, OwnerConnection, RemoteStore
+from helix_desktop.store.remote.handshake import (
     ENDPOINT_FILE,
+    Challenge,
+    ClientProof,
     OwnerEndpoint,
+    prove_client,
     read_endpoint,
     write_endpoint,
 )
-from helix_desktop.store.remote.frames import HEAD_BYTES, Frame, InvalidFrame, encode_frame, read_frame_head
-from helix_desktop.store.remote.handshake import Challenge, ClientProof, prove_client
 from helix_desktop.store.remote.open_store import connect, open_store
-from helix_desktop.store.remote.rpc_methods import COMMIT, METHODS, RpcRequest
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.rpc import (
+    COMMIT,
+    HEAD_BYTES,
+    METHODS,
+    Frame,
+    InvalidFrame,
+    RpcRequest,
+    encode_frame,
+    read_frame_head,
+)
+from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     WORKSPACE,

@@ -25,7 +25,7 @@ from helix_desktop.mcp.server.cache_server import cache_server
 from helix_desktop.mcp.server.http_server import guarded_app
 from helix_desktop.services.cache_server.tools import CacheServerTools
 from helix_desktop.services.lazy_store import LazyStore
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.peer_processes import PEERS

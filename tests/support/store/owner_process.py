@@ -16,7 +16,7 @@ REPO_ROOT = Path(__file__).resolve().parents[3]
 OWNER_SCRIPT = """
 import asyncio, sys
 from pathlib import Path
-from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.remote.server import SharedStore
 
 async def own():
     store = await SharedStore.open(Path(sys.argv[1]), sys.argv[2])

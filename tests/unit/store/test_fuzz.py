@@ -19,12 +19,12 @@ from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.core import keys, row_codec
+from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, RowDamaged, RowType, with_checksum
-from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.leveldb.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
 from helix_desktop.store.leveldb.database import Database, ReadView
-from helix_desktop.store.leveldb.entry_record import EntryRecord
+from helix_desktop.store.leveldb.rows import EntryRecord
 from tests.support.store.builders import make_content, tool_answer_event
 
 KEY = b"a key"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.core.commit import WriteBatch
 
 
 def nothing(key: bytes) -> None:

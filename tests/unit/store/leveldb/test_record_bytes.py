@@ -8,8 +8,7 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store.entries import ContentKind
 from helix_desktop.store.core import keys, row_codec
-from helix_desktop.store.leveldb.entry_record import EntryRecord
-from helix_desktop.store.leveldb.record_bytes import may_be_index, may_be_trashed
+from helix_desktop.store.leveldb.rows import EntryRecord, may_be_index, may_be_trashed
 
 KEY = keys.record(digest_of(b"a content"))
 TIMES = [

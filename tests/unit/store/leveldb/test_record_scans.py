@@ -12,12 +12,12 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content, EntryFilter, EntrySort
-from helix_desktop.store.core.entry_query import build_query
 from helix_desktop.store.core.keys import Span
+from helix_desktop.store.core.store_search import build_query
 from helix_desktop.store.leveldb import listings
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.retention import garbage_collection
+from helix_desktop.store.retention import trash
 from tests.support.store.builders import START_MS, WORKSPACE
 
 
@@ -94,7 +94,7 @@ async def test_moving_one_to_the_trash_looks_into_no_logs_for_the_others(tmp_pat
 
     def choose(view: ReadView) -> tuple[int, list[str]]:
         counted: Any = CountedView(view)
-        chosen = garbage_collection.read_collectable(
+        chosen = trash.read_collectable(
             counted, store_contents, [contents[7].digest, digest_of(b"never stored")], 0, START_MS
         )
         return counted.scans, chosen
@@ -114,8 +114,8 @@ async def test_what_is_not_in_the_trash_is_not_looked_for_in_logs(tmp_path: Path
 
     def scans_of_both(view: ReadView) -> tuple[int, list[str], list[str]]:
         counted: Any = CountedView(view)
-        trashed = [entry.digest for entry in garbage_collection.read_trash(counted)]
-        purgeable = garbage_collection.read_purgeable(counted, store_contents, START_MS + 1)
+        trashed = [entry.digest for entry in trash.read_trash(counted)]
+        purgeable = trash.read_purgeable(counted, store_contents, START_MS + 1)
         return counted.scans, trashed, purgeable
 
     store_contents: Any = None  # there is no index entry whose content would be read

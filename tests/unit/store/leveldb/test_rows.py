@@ -9,10 +9,9 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.store.core import keys, row_codec
+from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import RowType
-from helix_desktop.store.core.write_batch import WriteBatch
-from helix_desktop.store.leveldb.entry_record import new_record
-from helix_desktop.store.leveldb.rows import ROWS
+from helix_desktop.store.leveldb.rows import ROWS, new_record
 from tests.support.store.builders import make_content, make_summary, user_message_event
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from helix_desktop.store.leveldb.rw_lock import ReadWriteLock
+from helix_desktop.store.leveldb.database import ReadWriteLock
 
 
 def test_readers_share_and_the_writer_waits_for_them() -> None:

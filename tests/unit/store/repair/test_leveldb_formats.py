@@ -10,11 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.store.repair.crc32c import crc32c, masked_crc
-from helix_desktop.store.repair.leveldb_encoding import ByteReader, Malformed
-from helix_desktop.store.repair.leveldb_log import BLOCK_BYTES, find_gap, read_batch, read_log
-from helix_desktop.store.repair.leveldb_manifest import read_current
-from helix_desktop.store.repair.row_versions import read_versions
+from helix_desktop.store.repair.leveldb_files import (
+    BLOCK_BYTES,
+    ByteReader,
+    Malformed,
+    crc32c,
+    find_gap,
+    masked_crc,
+    read_batch,
+    read_current,
+    read_log,
+)
+from helix_desktop.store.repair.salvage import read_versions
 
 Rows = dict[bytes, bytes]
 

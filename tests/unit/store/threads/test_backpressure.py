@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.store.threads.backpressure import Backpressure
+from helix_desktop.store.threads import Backpressure
 
 MB = 1024 * 1024
 

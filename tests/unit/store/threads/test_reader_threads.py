@@ -8,8 +8,7 @@ from functools import partial
 
 import pytest
 
-from helix_desktop.store.threads.loop_bridge import LoopBridge
-from helix_desktop.store.threads.reader_threads import ReaderThreads
+from helix_desktop.store.threads import LoopBridge, ReaderThreads
 
 
 async def test_answers_and_errors_reach_their_caller() -> None:

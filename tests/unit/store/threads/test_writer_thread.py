@@ -8,8 +8,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from helix_desktop.store.core.write_batch import WriteBatch
-from helix_desktop.store.threads.writer_thread import MAX_GROUP_BYTES, MAX_GROUP_ITEMS, WriteJob, WriterThread
+from helix_desktop.store.core.commit import WriteBatch
+from helix_desktop.store.threads import MAX_GROUP_BYTES, MAX_GROUP_ITEMS, WriteJob, WriterThread
 
 
 class Disk:

@@ -1,1 +1,0 @@
-"""Opening a store: migration, and the steps of a repair."""

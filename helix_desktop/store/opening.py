@@ -1,0 +1,533 @@
+"""Opening and closing of a store: its lock, migration, the steps of a repair, and its health when open.
+
+A migration copies row by row into a new database; the old one is kept until the store was closed cleanly.
+After an interruption at any point, the next opening starts again or continues with what was complete.
+
+Nothing damaged is changed or deleted: a database that had to be rebuilt is kept as it was found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.errors import (
+    ContentDamaged,
+    DataDirUnavailable,
+    HelixError,
+    StoreDamaged,
+    StoreUnreadable,
+    StoreWriteFailed,
+)
+from helix_desktop.domain.listeners import Listeners
+from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport, TruncatedSession
+from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.store_errors import write_failure_reason
+from helix_desktop.store.files.owner_lock import OwnerLock
+from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.files.store_files import CURRENT_SCHEMA, CleanState, StoreFiles, StoreFormat
+from helix_desktop.store.leveldb.access import StoreAccess
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb.database import Database, create_db, store_damaged, store_unreadable
+from helix_desktop.store.leveldb.identity import (
+    check_format,
+    check_identity,
+    identity_rows,
+    read_clean_state,
+    read_format_from_db,
+    read_last_seqs,
+    read_stored_format,
+)
+from helix_desktop.store.repair.integrity_check import IntegrityChecker
+from helix_desktop.store.repair.rebuild import BulkWriter
+from helix_desktop.store.repair.salvage import (
+    Salvage,
+    SalvageResult,
+    StagedProgress,
+    file_sizes,
+    find_torn_log,
+    inspect_files,
+    read_current_name,
+)
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
+
+text = TextContext("Store")
+
+Row = tuple[bytes, bytes]
+MigrationStep = Callable[[Iterable[Row]], Iterator[Row]]
+"""Convert the rows of one schema into those of the next; the schema's own number is written for it."""
+
+MIGRATION_STEPS: Mapping[int, MigrationStep] = {}
+"""The step from each older schema to the next."""
+
+Repair = Callable[[StoreFormat], None]
+"""Open and close a store of an older format, which repairs it if it is damaged. Raise StoreUnreadable."""
+
+
+def needs_migration(
+    current_format: StoreFormat, target_format: StoreFormat, steps: Mapping[int, MigrationStep]
+) -> bool:
+    """Return True if a store has an older schema and steps lead to the target."""
+    schemas = range(current_format.schema, target_format.schema)
+    return (
+        current_format.workspace_id == target_format.workspace_id
+        and bool(schemas)
+        and all(schema in steps for schema in schemas)
+    )
+
+
+def migrate(
+    store_files: StoreFiles,
+    current_format: StoreFormat,
+    target_format: StoreFormat,
+    steps: Mapping[int, MigrationStep],
+    repair: Repair,
+) -> None:
+    """Bring a store to the target schema; repair it first if it is damaged.
+
+    Raise StoreUnreadable; then nothing of the old store was changed, or a copy of it was kept.
+    """
+    try:
+        if not _is_swapped_in(store_files, target_format):
+            repair(current_format)
+            try:
+                _copy_migrated(store_files, current_format, target_format, steps)
+            except RowDamaged as error:
+                store_files.repair_notes.mark_suspect(
+                    f"{error}"
+                )  # no opening has met it, but a repair reads every row
+                repair(current_format)
+                _copy_migrated(store_files, current_format, target_format, steps)
+            shutil.rmtree(store_files.before_migration, ignore_errors=True)
+            store_files.swap_in_repair_db(store_files.before_migration)
+        store_files.write_format(target_format)
+    except (OSError, RowDamaged, StoreWriteFailed) as error:
+        raise StoreUnreadable(
+            text(
+                "The workspace data couldn't be upgraded from schema {old} to {new}.",
+                old=current_format.schema,
+                new=target_format.schema,
+            ),
+            write_failure_reason(error),
+            text("Nothing was changed. Free up disk space, or open it with the version that wrote it."),
+        ) from error
+
+
+def _is_swapped_in(store_files: StoreFiles, target_format: StoreFormat) -> bool:
+    """Return True if a migration was interrupted after its database was in place."""
+    if not store_files.db.exists():
+        store_files.adopt_new_db()
+    try:
+        handle = Database(store_files.db)
+    except StoreDamaged:
+        return False
+    try:
+        return read_stored_format(handle) == target_format
+    except (RowDamaged, StoreUnreadable):  # the repair reports what is wrong with it
+        return False
+    finally:
+        handle.close()
+
+
+def _copy_migrated(
+    store_files: StoreFiles,
+    current_format: StoreFormat,
+    target_format: StoreFormat,
+    steps: Mapping[int, MigrationStep],
+) -> None:
+    shutil.rmtree(store_files.repair_db, ignore_errors=True)
+    source = Database(store_files.db)
+    try:
+        target = Database(store_files.repair_db, create=True)
+        try:
+            writer = BulkWriter(target)
+
+            def fill(rows: Iterable[Row]) -> None:
+                for schema in range(current_format.schema, target_format.schema):
+                    rows = steps[schema](rows)
+                for key, row in rows:
+                    writer.put(key, row)
+
+            source.read(lambda view: fill(view.scan(keys.ALL_ROWS)))
+            for key, row in identity_rows(target_format).items():
+                writer.put(key, row)
+            writer.flush()
+            _check_copy(target, store_files)
+        finally:
+            target.close()
+    finally:
+        source.close()
+
+
+def _check_copy(database: Database, store_files: StoreFiles) -> None:
+    """Raise StoreUnreadable if the copy is inconsistent."""
+    checker = IntegrityChecker(ContentStore(database, Quarantine(store_files.quarantine)))
+    while database.read(checker.check_next_slice):
+        pass
+    if checker.result.problems:
+        raise store_unreadable(
+            text("The copied data is inconsistent: {problem}.", problem=checker.result.problems[0])
+        )
+
+
+_log = logging.getLogger(__name__)
+
+_STAGES = 3  # of a repair: reading the files, verifying what was in them, checking the result
+
+
+class RepairLadder:
+    """One opening of a store whose files exist."""
+
+    def __init__(
+        self,
+        store_files: StoreFiles,
+        store_format: StoreFormat,
+        clock: ClockMs,
+        on_progress: OnProgress = no_progress,
+    ) -> None:
+        """`on_progress` reports the progress of a repair."""
+        self._progress = StagedProgress(on_progress, _STAGES)
+        self._store_files, self._store_format, self._clock = store_files, store_format, clock
+        self._clean_state = store_files.read_clean()
+
+    def open_database(self) -> Database:
+        """Return the open database; a report of a repair stays in the files until the user has seen it.
+
+        Raise StoreUnreadable if nothing can be read, or if the disk, not its content, is the problem.
+        """
+        files = self._store_files
+        suspicion = files.repair_notes.suspicion
+        preflight = inspect_files(files.db, self._clean_state)
+        problems = [*([suspicion] if suspicion else []), *preflight.problems]
+        if not problems:
+            try:
+                return self._open_verified()
+            except StoreDamaged as error:
+                problems = [error.why.rstrip(".")]
+            try:
+                if self._drop_torn_tail():
+                    return self._open_verified(
+                        f"The end of the log is torn, as a power cut leaves it ({problems[0]})"
+                    )
+            except StoreDamaged as error:
+                problems.append(error.why.rstrip("."))
+        self._salvage(problems, preflight.has_unknown_losses)
+        return self._open_verified()
+
+    def _open_verified(self, torn_reason: str = "") -> Database:
+        handle = Database(self._store_files.db)
+        try:
+            check_identity(handle, self._store_format)
+            state = read_clean_state(handle)
+        except RowDamaged as error:
+            handle.close()
+            raise store_damaged(
+                text("Its identity or its counters are damaged ({detail}).", detail=str(error))
+            ) from error
+        except BaseException:
+            handle.close()
+            raise
+        lost = max(0, self._clean_state.sequence - state.sequence) if self._clean_state else 0
+        if lost:
+            self._report_lost_writes(lost, state, read_last_seqs(handle))
+        elif torn_reason:
+            _log.warning("%s. It was dropped.", torn_reason)
+        return handle
+
+    def _report_lost_writes(self, lost: int, state: CleanState, last_seqs: dict[str, int]) -> None:
+        """Report writes that are missing; the file `clean` stays valid as a lower bound after a crash."""
+        _log.warning("The store has lost its last %d writes: a file of it is missing or was cut.", lost)
+        known_ends = self._clean_state.ends if self._clean_state else {}
+        pairs = ((name, last_seqs.get(name, 0), last) for name, last in known_ends.items())
+        cut = [TruncatedSession(name, "", end, lost=last - end) for name, end, last in pairs if end < last]
+        report = RepairReport(
+            self._clock(),
+            (text("A file of its database is missing or truncated"),),
+            state.entries,
+            state.sessions,
+            sum(last_seqs.values()),
+            cut=tuple(cut),
+            writes=lost,
+            vanished=max(0, self._clean_state.entries - state.entries) if self._clean_state else 0,
+        )
+        self._store_files.repair_notes.write_unreported(report)
+
+    def _drop_torn_tail(self) -> bool:
+        """Drop a torn end of the log, if nothing else is wrong, and keep a copy; return True then."""
+        log = find_torn_log(self._store_files.db)
+        if log is None:
+            return False
+        self._store_files.repair_notes.back_up_torn_log(log)
+        Database(self._store_files.db, strict=False).close()
+        return True
+
+    def _salvage(self, problems: list[str], uncounted: bool) -> None:
+        """Build a new database of what is left, and put it in the place of the damaged one."""
+        files = self._store_files
+        _log.warning("The store is damaged and is being mended: %s.", "; ".join(problems))
+        shutil.rmtree(files.repair_db, ignore_errors=True)
+        backup_folder = files.repair_notes.create_backup_folder()
+        try:
+            report = self._rebuild(problems, uncounted, backup_folder)
+            files.repair_notes.write_unreported(report)
+            files.swap_in_repair_db(backup_folder)
+            files.repair_notes.clear_suspect()
+        except (OSError, StoreWriteFailed) as error:
+            shutil.rmtree(files.repair_db, ignore_errors=True)
+            raise StoreUnreadable(
+                text("The workspace data is damaged and couldn't be repaired."),
+                join_sentences(
+                    *(text("{problem}.", problem=problem) for problem in problems),
+                    write_failure_reason(error),
+                ),
+                text("Nothing was changed. Make its folder writable or free up space, then try again."),
+            ) from error
+        _log.warning(
+            "The store was mended; gone: %d contents, %d rows, %d writes.",
+            len(report.contents),
+            report.rows,
+            report.writes,
+        )
+
+    def _rebuild(self, problems: list[str], uncounted: bool, backup_folder: Path) -> RepairReport:
+        files = self._store_files
+        target = Database(files.repair_db, create=True)
+        try:
+            salvage = Salvage(files.db, target, files.quarantine, backup_folder, self._progress)
+            result = salvage.run(self._store_format, self._clean_state)
+            self._check_rebuilt(target)
+        finally:
+            target.close()
+        report = self._build_report(problems, result, backup_folder)
+        return msgspec.structs.replace(report, uncounted=uncounted)
+
+    def _check_rebuilt(self, target: Database) -> None:
+        """Check all of the new database before it replaces the old one. Raise StoreUnreadable."""
+        checker = IntegrityChecker(ContentStore(target, Quarantine(self._store_files.quarantine)))
+        entries = target.read(checker.count_entries)
+        while target.read(checker.check_next_slice):
+            self._progress.report(_STAGES - 1, checker.result.contents, entries)
+        if checker.result.problems:
+            raise store_unreadable(
+                text("The recovered data is inconsistent: {problem}.", problem=checker.result.problems[0])
+            )
+
+    def _build_report(
+        self, problems: list[str], salvaged: SalvageResult, backup_folder: Path
+    ) -> RepairReport:
+        return RepairReport(
+            self._clock(),
+            tuple(dict.fromkeys([*problems, *salvaged.problems])),
+            salvaged.totals.entries,
+            salvaged.totals.sessions,
+            salvaged.events,
+            tuple(salvaged.lost_contents),
+            tuple(salvaged.truncated_sessions),
+            writes=salvaged.lost_writes,
+            rows=salvaged.lost_rows,
+            vanished=salvaged.lost_entries,
+            copy=str(backup_folder / "db"),
+            aside=str(backup_folder),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFiles:
+    """A store's open files, and the repair report if the user has not seen it yet."""
+
+    store_files: StoreFiles
+    lock: OwnerLock
+    database: Database
+    report: RepairReport | None
+
+    def close(self) -> None:
+        """Write the store's state, then close everything; call when there are no more readers."""
+        try:
+            if (missing := self.database.missing_files()) is not None:
+                raise missing
+            state, ends = read_clean_state(self.database), read_last_seqs(self.database)
+            self.database.close()
+            db = self.store_files.db
+            files, current = file_sizes(db), read_current_name(db)
+            clean_state = msgspec.structs.replace(state, ends=ends, files=files, current=current)
+            self.store_files.write_clean(clean_state)
+            shutil.rmtree(self.store_files.before_migration, ignore_errors=True)
+        except RowDamaged as error:
+            self.mark_suspect(error)
+        except (OSError, StoreUnreadable, StoreWriteFailed) as error:
+            # Everything acknowledged is durable already; only the note of a clean end is missing.
+            _log.warning("The store was closed without a note of its state: %s", error)
+        finally:
+            self.database.close()
+            self.lock.release()
+
+    def mark_suspect(self, error: RowDamaged) -> StoreDamaged:
+        """Have the store repaired at its next opening; return the error to show until then."""
+        why = str(error)[:1].upper() + str(error)[1:]
+        try:
+            self.store_files.repair_notes.mark_suspect(why)
+        except OSError as refused:
+            _log.warning("It could not be noted that the store is damaged: %s", refused)
+        return StoreDamaged(
+            text("Part of the workspace data is damaged."),
+            verbatim(f"{why}."),
+            text("Close and reopen the workspace to repair it. The damaged files are kept."),
+        )
+
+
+def open_files(
+    folder: Path,
+    workspace_id: str,
+    clock: ClockMs = wall_clock_ms,
+    steps: Mapping[int, MigrationStep] = MIGRATION_STEPS,
+    on_progress: OnProgress = no_progress,
+) -> OpenFiles:
+    """Open the store of the workspace with this UUID; create it if nothing is there.
+
+    A store of an older schema is migrated to the current one by `steps`, a damaged one is repaired as far as
+    possible; `on_progress` reports the progress of that.
+    Raise StoreLocked, StoreUnreadable, DataDirUnavailable; ValueError if `workspace_id` is not a UUID.
+    """
+    store_format = StoreFormat(CURRENT_SCHEMA, str(uuid.UUID(workspace_id)))
+    layout = StoreFiles(folder)
+    layout.create_folders()
+    lock = OwnerLock.acquire(layout.owner_lock)
+    try:
+
+        def open_repaired(expected_format: StoreFormat) -> Database:
+            return RepairLadder(layout, expected_format, clock, on_progress).open_database()
+
+        _create_or_migrate(
+            layout, store_format, steps, lambda current_format: open_repaired(current_format).close()
+        )
+        handle = open_repaired(store_format)
+        return OpenFiles(layout, lock, handle, layout.repair_notes.read_unreported())
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _read_or_restore_format(store_files: StoreFiles) -> StoreFormat | None:
+    """Return the store's format; a lost or damaged `format` is rewritten from the rows that state it."""
+    try:
+        store_format = store_files.read_format()
+    except StoreUnreadable:
+        store_format = read_format_from_db(store_files.db)
+        if store_format is None:
+            raise
+    else:
+        if store_format is not None or not store_files.db.exists():
+            return store_format
+        store_format = read_format_from_db(store_files.db)
+    if store_format is not None:
+        _log.warning("The store's file `format` was lost or damaged, and was written again.")
+        store_files.write_format(store_format)
+    return store_format
+
+
+def _create_or_migrate(
+    store_files: StoreFiles, store_format: StoreFormat, steps: Mapping[int, MigrationStep], repair: Repair
+) -> None:
+    """Create what is missing. Each step can be interrupted and is then continued, or done again."""
+    try:
+        current_format = _read_or_restore_format(store_files)
+        if current_format is None:
+            if store_files.db.exists() and any(store_files.db.iterdir()):
+                raise store_unreadable(
+                    text("Its format file is missing, and the data next to it must not be overwritten.")
+                )
+            shutil.rmtree(store_files.new_db, ignore_errors=True)
+            create_db(store_files.new_db, identity_rows(store_format))
+            store_files.write_format(store_format)
+        elif needs_migration(current_format, store_format, steps):
+            migrate(store_files, current_format, store_format, steps, repair)
+        else:
+            check_format(current_format, store_format)
+        if store_files.new_db.exists() and not store_files.db.exists():
+            store_files.adopt_new_db()
+    except OSError as error:
+        raise DataDirUnavailable(
+            text("The workspace data can't be written: {folder}.", folder=store_files.folder),
+            system_reason(error),
+            text("Make the folder writable, or free up disk space."),
+        ) from error
+
+
+Listener = Callable[[HelixError], None]
+
+
+class DamageNotifier:
+    """Notify listeners of damaged contents, once for each."""
+
+    def __init__(self) -> None:
+        self._listeners: Listeners[[HelixError], None] = Listeners()
+        self._notified: set[str] = set()
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Subscribe to damage. Call the returned function to unsubscribe."""
+        return self._listeners.listen(listener)
+
+    def notify(self, digest: str, error: ContentDamaged) -> None:
+        """Notify the listeners that damaged bytes were met."""
+        if digest not in self._notified:
+            self._notified.add(digest)
+            _log.warning("%s", error)
+            self._listeners.notify(error)
+
+    def forget_digests(self, digests: Iterable[str]) -> None:
+        """Forget earlier notifications of contents that were stored again: later damage is news."""
+        self._notified.difference_update(digests)
+
+
+class LevelDbHealth:
+    """The health of a store on disk."""
+
+    def __init__(self, files: OpenFiles, access: StoreAccess) -> None:
+        self._files, self._access = files, access
+        self._report = files.report
+        self.damage_notifier = DamageNotifier()
+
+    @property
+    def report(self) -> RepairReport | None:
+        """Return the report of a repair at this opening or an earlier one, until acknowledged; else None."""
+        return self._report
+
+    async def acknowledge(self) -> None:
+        """Mark the report as seen by the user."""
+        self._report = None
+        await self._access.run_query(lambda _: self._files.store_files.repair_notes.mark_reported())
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Subscribe to damaged contents, once for each, with what to do. Call the result to unsubscribe."""
+        return self.damage_notifier.listen(listener)
+
+    async def missing_files(self) -> StoreWriteFailed | None:
+        """Return why nothing can be saved while the files are not in their place; None: they are."""
+        return await asyncio.to_thread(self._files.database.missing_files)
+
+    async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
+        """Check everything, in slices between which others are served; if canceled, end after a slice.
+
+        Damage to rows other than contents is repaired at the next opening.
+        """
+        checker = IntegrityChecker(self._access.contents)
+        total = await self._access.run_query(checker.count_entries)
+        while await self._access.run_query(checker.check_next_slice):
+            if on_progress is not None:
+                on_progress(checker.result.contents, total)
+        result = checker.result
+        if on_progress is not None:
+            on_progress(result.contents, max(total, result.contents))
+        if result.problems:
+            self._files.mark_suspect(RowDamaged(result.problems[0]))
+        return result

@@ -1,0 +1,333 @@
+"""Calls to a store between processes: frames, the methods with their types, and errors on the wire.
+
+An id matches an answer to its request; id 0 belongs to the handshake. A value that msgpack cannot hold (an
+integer beyond 64 bits in a provider's verbatim answer) is sent as JSON, and the head says so. If the request
+wants progress, progress frames come before the answer, under its id.
+
+The types are those of the methods themselves: a new parameter with a default needs no change here, and a
+caller that does not know it yet leaves it out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import struct
+from collections.abc import Callable, Container, Coroutine
+from typing import Any, Generic, TypeVar, get_type_hints
+
+import msgspec
+
+from helix_desktop.domain import errors
+from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, HelixError, StoreError, StoreLocked
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.translatable_text import plain_text, verbatim
+from helix_desktop.store.archive.transfer import export_session, export_store, import_store
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.opening import LevelDbHealth
+from helix_desktop.store.redaction.leveldb_redaction import LevelDbRedaction
+from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
+
+PROTOCOL_VERSION = 1
+HANDSHAKE_ID = 0
+MAX_HANDSHAKE_BYTES = 1024  # bytes of a frame from a peer who has not proved to be the same user
+MAX_REQUEST_BYTES = (
+    MAX_CONTENT_BYTES + 4 * 1024 * 1024
+)  # bytes: one content of the largest size, and the rest of the message
+MAX_ANSWER_BYTES = 1024 * 1024 * 1024  # bytes: the longest log of a session
+_MSGPACK, _JSON, _PROGRESS = range(3)
+_HEAD = struct.Struct(">IBBI")
+HEAD_BYTES = _HEAD.size
+
+T = TypeVar("T")
+
+
+class InvalidFrame(Exception):
+    """What was received is not a frame of this protocol; the connection cannot continue."""
+
+
+class UnsupportedVersion(InvalidFrame):
+    """The other process uses another version of the protocol."""
+
+
+class FrameHead(msgspec.Struct, frozen=True):
+    """The header of a payload of `length` bytes."""
+
+    length: int
+    id: int
+    is_json: bool
+    is_progress: bool = False  # reports the progress of an answer
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """An encoded value for the wire."""
+
+    payload: bytes
+    is_json: bool = False
+    is_progress: bool = False
+
+    def encode_head(self, request_id: int) -> bytes:
+        """Return the bytes before the payload."""
+        form = _PROGRESS if self.is_progress else _JSON if self.is_json else _MSGPACK
+        return _HEAD.pack(len(self.payload), PROTOCOL_VERSION, form, request_id)
+
+    def decode(self, value_type: type[T]) -> T:
+        """Return the value as `value_type`. Raise InvalidFrame."""
+        try:
+            if self.is_json:
+                return msgspec.json.decode(self.payload, type=value_type)
+            return msgspec.msgpack.decode(self.payload, type=value_type)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise InvalidFrame(f"a value is not understood ({error})") from error
+
+
+def encode_frame(value: Any) -> Frame:
+    """Return a value encoded for the wire. Raise ValueError for text that is not Unicode."""
+    try:
+        return Frame(msgspec.msgpack.encode(value, enc_hook=plain_text))
+    except OverflowError:
+        return Frame(msgspec.json.encode(value, enc_hook=plain_text), is_json=True)
+
+
+def encode_progress(done: int, size: int) -> Frame:
+    """Return a frame that reports the progress of an answer."""
+    return Frame(msgspec.msgpack.encode((done, size)), is_progress=True)
+
+
+def read_frame_head(data: bytes, max_bytes: int) -> FrameHead:
+    """Parse the head of a payload that has at most `max_bytes` bytes. Raise InvalidFrame."""
+    length, version, form, request_id = _HEAD.unpack(data)
+    if version != PROTOCOL_VERSION:
+        raise UnsupportedVersion(f"a frame of version {version} came, not of {PROTOCOL_VERSION}")
+    if form not in (_MSGPACK, _JSON, _PROGRESS):
+        raise InvalidFrame(f"a frame of the unknown form {form} came")
+    if length > max_bytes:
+        raise InvalidFrame(f"a frame claims {length} bytes, of at most {max_bytes}")
+    return FrameHead(length, request_id, form == _JSON, form == _PROGRESS)
+
+
+_VALUE_ERROR = "ValueError"
+# By the names they had when they first crossed the wire: programs of two releases interoperate.
+_ERROR_CLASSES: dict[str, type[HelixError]] = {
+    "HelixError": errors.HelixError,
+    "InputUnusable": errors.InvalidInput,
+    "DataDirUnusable": errors.DataDirUnavailable,
+    "SettingsDamaged": errors.SettingsDamaged,
+    "SettingsUnreadable": errors.SettingsUnreadable,
+    "WorkspaceMissing": errors.WorkspaceMissing,
+    "WorkspaceUntrusted": errors.WorkspaceUntrusted,
+    "WindowSilent": errors.InstanceNotResponding,
+    "RecordingUnusable": errors.InvalidRecording,
+    "ArchiveUnusable": errors.InvalidArchive,
+    "ArchiveNotWritten": errors.ArchiveWriteFailed,
+    "StoreError": errors.StoreError,
+    "StoreLocked": errors.StoreLocked,
+    "StoreClosed": errors.StoreClosed,
+    "StoreUnreadable": errors.StoreUnreadable,
+    "StoreDamaged": errors.StoreDamaged,
+    "StoreMended": errors.StoreRepaired,
+    "StoreWriteFailed": errors.StoreWriteFailed,
+    "DigestUnknown": errors.DigestUnknown,
+    "ContentForgotten": errors.ContentRedacted,
+    "DigestAmbiguous": errors.DigestAmbiguous,
+    "ContentDamaged": errors.ContentDamaged,
+    "ContentTooLarge": errors.ContentTooLarge,
+    "ModelError": errors.ModelError,
+    "ModelUnreachable": errors.ModelUnreachable,
+    "ModelRefused": errors.ModelRequestRejected,
+    "KeyRefused": errors.AuthenticationFailed,
+    "ImagesRefused": errors.ImagesRejected,
+    "ModelOverflow": errors.ContextWindowExceeded,
+    "ModelNonsense": errors.InvalidModelResponse,
+    "ToolError": errors.ToolError,
+    "SubagentFailed": errors.SubagentFailed,
+    "ModelUnchosen": errors.ModelNotChosen,
+    "BudgetSpent": errors.BudgetExhausted,
+    "RequestInvalid": errors.RequestInvalid,
+    "RequestTooLarge": errors.RequestTooLarge,
+    "CompactionRefused": errors.CompactionRefused,
+    "SummaryRefused": errors.SummaryRefused,
+    "FormRefused": errors.OutputFormUnavailable,
+}
+_NAMES = {kind: name for name, kind in _ERROR_CLASSES.items()}
+
+
+class RpcError(msgspec.Struct, frozen=True):
+    """An error without its class: its name, its texts, and its other fields."""
+
+    kind: str
+    what: str
+    why: str = ""
+    fix: str = ""
+    near: tuple[str, ...] = ()
+    owner_pid: int | None = None
+
+
+def to_rpc_error(error: HelixError | ValueError) -> RpcError:
+    """Return an error in the form that is sent."""
+    if isinstance(error, ValueError):
+        return RpcError(_VALUE_ERROR, str(error))
+    return RpcError(
+        _NAMES.get(type(error), type(error).__name__),
+        str(error.what),
+        str(error.why),
+        str(error.fix),
+        error.near if isinstance(error, DigestUnknown | DigestAmbiguous) else (),
+        error.owner_pid if isinstance(error, StoreLocked) else None,
+    )
+
+
+def from_rpc_error(rpc_error: RpcError) -> HelixError | ValueError:
+    """Return the error that was sent; for an unknown class, a StoreError with its texts."""
+    if rpc_error.kind == _VALUE_ERROR:
+        return ValueError(rpc_error.what)
+    kind = _ERROR_CLASSES.get(rpc_error.kind, StoreError)
+    what, why, fix = map(verbatim, (rpc_error.what, rpc_error.why, rpc_error.fix))
+    if issubclass(kind, DigestUnknown | DigestAmbiguous):
+        return kind(what, why, fix, rpc_error.near)
+    if issubclass(kind, StoreLocked):
+        return kind(what, rpc_error.owner_pid, why, fix)
+    if kind.__init__ not in {HelixError.__init__, errors.ToolError.__init__}:
+        kind = StoreError  # it has fields that are not sent
+    return kind(what, why, fix)
+
+
+_RETENTION, _REDACTION, _HEALTH = "retention", "redaction", "health"
+
+
+class RpcRequest(msgspec.Struct, frozen=True, array_like=True):
+    """A method's name, its arguments in order, still encoded, and a flag to report progress."""
+
+    method: str
+    args: msgspec.Raw
+    wants_progress: bool = False
+
+
+class RpcAnswer(msgspec.Struct, frozen=True, array_like=True):
+    """An error, or the method's result, still encoded."""
+
+    fault: RpcError | None
+    value: msgspec.Raw
+
+
+class RpcMethod(Generic[T]):
+    """One method as a client calls it and the owner decodes it.
+
+    `name` is what crosses the wire, whatever the method's name is here: two releases interoperate.
+    `part` names the part of the store that has it; `local_params` are not sent, nor is
+    `progress_param`, the callback for progress.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        method: Callable[..., Coroutine[Any, Any, T]],
+        part: str = "",
+        local_params: Container[str] = (),
+        progress_param: str = "",
+    ) -> None:
+        self.name = name
+        self.path = f"{part}.{method.__name__}" if part else method.__name__
+        self.progress_param = progress_param
+        hints = get_type_hints(method)
+        params = [
+            param
+            for param in list(inspect.signature(method).parameters.values())[1:]
+            if param.name not in local_params and param.name != progress_param
+        ]
+        fields: list[Any] = [
+            (param.name, hints[param.name])
+            if param.default is inspect.Parameter.empty
+            else (param.name, hints[param.name], param.default)
+            for param in params
+        ]
+        self._args_type = msgspec.defstruct(f"Args_{method.__name__}", fields, array_like=True, frozen=True)
+        self._result_type: Any = hints["return"]
+
+    def request(self, *args: object, wants_progress: bool = False) -> Frame:
+        """Return the request that a client sends. Raise ValueError for text that is not Unicode."""
+        return encode_frame((self.name, args, True) if wants_progress else (self.name, args))
+
+    def decode_args(self, request: RpcRequest, is_json: bool) -> tuple[Any, ...]:
+        """Return the arguments of a request, for the owner. Raise InvalidFrame."""
+        return msgspec.structs.astuple(Frame(bytes(request.args), is_json).decode(self._args_type))
+
+    def decode_result(self, value: bytes, is_json: bool) -> T:
+        """Return the result in an answer, for the client. Raise InvalidFrame."""
+        result: T = Frame(value, is_json).decode(self._result_type)
+        return result
+
+
+class _CommitMethod(RpcMethod[None]):
+    """The call that commits: the fields of the commit cross the wire as its arguments."""
+
+    def __init__(self) -> None:
+        super().__init__("commit", LevelDbStore.commit)
+        self._args_type = Commit
+
+    def request(self, *args: object, wants_progress: bool = False) -> Frame:
+        (commit,) = args
+        return encode_frame((self.name, commit))
+
+    def decode_args(self, request: RpcRequest, is_json: bool) -> tuple[Any, ...]:
+        return (Frame(bytes(request.args), is_json).decode(Commit),)
+
+
+COMMIT = _CommitMethod()
+EVENTS = RpcMethod("events", LevelDbStore.events)
+SESSIONS = RpcMethod("sessions", LevelDbStore.sessions)
+GET = RpcMethod("get", LevelDbStore.get)
+ENTRY = RpcMethod("entry", LevelDbStore.entry)
+FIND = RpcMethod("find", LevelDbStore.find)
+LIST_PAGE = RpcMethod("listed", LevelDbStore.list_page)
+LIST_DIGESTS = RpcMethod("listed_digests", LevelDbStore.list_digests)
+TOOLS = RpcMethod("tools", LevelDbStore.tools)
+HANDOVERS = RpcMethod("handovers", LevelDbStore.handovers)
+WAIT_UNTIL_INDEXED = RpcMethod("indexed", LevelDbStore.wait_until_indexed)
+TOTALS = RpcMethod("totals", LevelDbStore.totals)
+SAVE_DRAFT = RpcMethod("save_draft", LevelDbStore.save_draft)
+SAVE_PARTIAL_ANSWER = RpcMethod("save_partial_answer", LevelDbStore.save_partial_answer)
+SAVE_PARTIAL_OUTPUTS = RpcMethod("save_partial_outputs", LevelDbStore.save_partial_outputs)
+DRAFT = RpcMethod("draft", LevelDbStore.draft)
+EXPORT = RpcMethod("export_store", export_store, progress_param="on_progress")
+EXPORT_SESSION = RpcMethod("export_session", export_session, progress_param="on_progress")
+IMPORT = RpcMethod("import_store", import_store, local_params=("is_writable",), progress_param="on_progress")
+
+REFERENCES = RpcMethod("keep.references", LevelDbRetention.references, _RETENTION)
+SESSION_DIGESTS = RpcMethod("keep.named", LevelDbRetention.session_digests, _RETENTION)
+PIN = RpcMethod("keep.pin", LevelDbRetention.pin, _RETENTION)
+PLAN = RpcMethod("keep.plan", LevelDbRetention.plan, _RETENTION)
+COLLECT = RpcMethod("keep.collect", LevelDbRetention.collect, _RETENTION)
+TRASH = RpcMethod("keep.trash", LevelDbRetention.trash, _RETENTION)
+RESTORE = RpcMethod("keep.restore", LevelDbRetention.restore, _RETENTION)
+TRASH_SESSION = RpcMethod("keep.trash_session", LevelDbRetention.trash_session, _RETENTION)
+RESTORE_SESSION = RpcMethod("keep.restore_session", LevelDbRetention.restore_session, _RETENTION)
+EMPTY_TRASH = RpcMethod("keep.empty_trash", LevelDbRetention.empty_trash, _RETENTION)
+DELETE_PERMANENTLY = RpcMethod("keep.delete_permanently", LevelDbRetention.delete_permanently, _RETENTION)
+
+PREVIEW = RpcMethod("forgetting.preview", LevelDbRedaction.preview, _REDACTION, progress_param="on_progress")
+REDACT = RpcMethod("forgetting.carry_out", LevelDbRedaction.redact, _REDACTION, progress_param="on_progress")
+REDACTED_AT = RpcMethod("forgetting.when", LevelDbRedaction.redacted_at, _REDACTION)
+LIFT = RpcMethod("forgetting.lift", LevelDbRedaction.lift, _REDACTION)
+
+CHECK = RpcMethod("health.check", LevelDbHealth.check, _HEALTH, progress_param="on_progress")
+
+METHODS: dict[str, RpcMethod[Any]] = {
+    method.name: method
+    for method in (
+        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LIST_PAGE, TOTALS, EXPORT, EXPORT_SESSION, IMPORT),
+        *(SAVE_DRAFT, SAVE_PARTIAL_ANSWER, SAVE_PARTIAL_OUTPUTS, DRAFT),
+        *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
+        *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH, DELETE_PERMANENTLY),
+        *(LIST_DIGESTS, TOOLS, HANDOVERS, WAIT_UNTIL_INDEXED),
+        *(PREVIEW, REDACT, REDACTED_AT, LIFT, CHECK),
+    )
+}
+
+
+def method_of(request: RpcRequest) -> RpcMethod[Any]:
+    """Return the method that a request names. Raise InvalidFrame."""
+    try:
+        return METHODS[request.method]
+    except KeyError:
+        raise InvalidFrame(f"the method {request.method[:40]!r} is not known") from None
