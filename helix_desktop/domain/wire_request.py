@@ -19,7 +19,7 @@ class WireHeader(msgspec.Struct, frozen=True):
 class WireRequest(msgspec.Struct, frozen=True):
     """Address, headers and JSON body; without key, secret headers, and the name and password of an address.
 
-    In place of an image's bytes stands the SHA-256 of these.
+    In place of an image's bytes stands the SHA-256 of these, which is valid Base64.
     """
 
     provider: str

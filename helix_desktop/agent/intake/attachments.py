@@ -82,6 +82,7 @@ class AttachmentIntake:
             return await self.with_image(session_id, attachment, replace(image, digest=digest_of(data)), data)
         if kind_by_signature(data) == PDF:
             text, pages = await self._pdf_text(name, data)
+            # Its text is what the model reads, and recalls by lines; of other files the bytes are stored.
             attachment, data = replace(attachment, kind="pdf", pages=pages), text.encode()
         else:
             text, data = await asyncio.to_thread(_decode, name, data)

@@ -1,4 +1,7 @@
-"""Files that a message mentions go along with it."""
+"""Files that a message mentions go along with it, as they are when it is sent.
+
+Until then a mention is text: what is typed, pasted or given to `run` means the same as what was completed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Notes that tell the model its permission mode. A change is logged and announced with the next message."""
+"""Notes that tell the model its permission mode. A change is logged and announced with the next message.
+
+Never by another system prompt: the provider would read the whole request again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Which files with keys or passwords a program surely shows, or copies to where no name says that."""
+"""Which files with keys or passwords a program surely shows, or copies to where no name says that.
+
+Programs that use one (`source .env && pytest`) are not among them: what may run the project's code may read
+its `.env` anyway, and a question before each start would be answered unread.
+"""
 
 from __future__ import annotations
 
