@@ -20,7 +20,6 @@ from helix_desktop.config.languages import find_catalog, unknown_language
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, change_facts
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.help.guide_messages import commands_sections
 from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.english import English
@@ -90,7 +89,6 @@ def test_in_a_line_from_right_to_left_facts_and_numbers_keep_their_order() -> No
     assert tr("Stored in {path}", path="/srv/a") == "Stored in \u2066/srv/a\u2069"
     assert tr("Stored in {path}", path="תיקייה") == "Stored in תיקייה"
     assert dotted(("פתוח", "/srv/a", "")) == "פתוח · \u2066/srv/a\u2069"
-    assert commands_sections()[0].rows[0][0] == "\u2066/archive\u2069"
     assert format_tokens(-6_200) == "\u200e\N{MINUS SIGN}6.2k"
     assert line_counts_texts(12, 4) == ("\u200e+12", "\u200e\N{MINUS SIGN}4")
 

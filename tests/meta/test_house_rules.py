@@ -163,7 +163,16 @@ def test_locks_agree(wider: str) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "tests/benchmarks/README.md", "tests/exam/README.md"],
+    [
+        *(
+            "README.md",
+            "ARCHITECTURE.md",
+            "CHANGELOG.md",
+            "tests/benchmarks/README.md",
+            "tests/exam/README.md",
+        ),
+        *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "resources" / "guide").glob("*.md")),
+    ],
 )
 def test_documented_commands_exist(page: str) -> None:
     """Every `make X` and `./helix X` of a page is a command."""

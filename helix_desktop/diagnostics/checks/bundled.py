@@ -12,7 +12,7 @@ from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Self-check")
 
-_FOLDERS = ("fonts", "icons", "prompts", "prompts/tools", "demo", "tokenizers", "licenses")
+_FOLDERS = ("fonts", "icons", "guide", "prompts", "prompts/tools", "demo", "tokenizers", "licenses")
 _MIN_PROMPTS, _MIN_TOOLS = 7, 10
 _AGAIN = text("Reinstall Helix Desktop.")
 _SAMPLE_TEXT = "Nothing is lost: 123 outputs, naïve café, 東京, def f(x): return x**2  # 🧬"

@@ -1,40 +1,102 @@
-"""The guide's window: topics at the left, the chosen one at the right; it needs no network."""
+"""The guide: the Markdown pages of resources/guide in a window, with their names at the left and a search.
+
+`README.md` there is the table of contents: its headings are groups, its links are pages. It needs no network.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from string import Template
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLayout, QWidget
+from markdown_it import MarkdownIt
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import (
+    QColor,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocumentFragment,
+)
+from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
-from helix_desktop.ui.design.focus import FocusableScrollArea
-from helix_desktop.ui.design.labels import key_label, label
-from helix_desktop.ui.design.layout.boxes import LayoutItem, clear_layout, column, row
-from helix_desktop.ui.design.layout.scrolling import KeepsPageWidth
-from helix_desktop.ui.design.page_stack import PageStack, StackedPage
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.page_keys import native_key, tip_with_key
+from helix_desktop.ui.design.page_stack import PageName, PageNames, page_side
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.help.guide_texts import TOPICS, Topic, topic_lead, topic_sections, topic_title
+from helix_desktop.ui.design.style.fonts import MONO_FAMILY, scaled, ui_font
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Guide")
 
-_SIZE, _MIN_SIZE, _TEXT_PX = (860, 640), (560, 420), 620
-_ICONS: dict[Topic, str] = {
+KEYS_TOPIC = "keys"
+"""The page whose table lists the keys that commands have now; the file has those of a new installation."""
+
+_SIZE, _MIN_SIZE = (960, 800), (560, 420)
+_TEXT_PX, _CODE_PX, _COLUMN_PX, _MARGIN_PX = 14, 12, 640, 28
+_ICONS = {
+    "start": "play",
     "context": "layers",
     "cached": "archive",
     "noted": "file-text",
     "summarized": "book-open",
     "undo": "undo-2",
-    "changes": "diff",
-    "policy": "settings",
-    "instructions": "info",
+    "policy": "filter",
     "messages": "at-sign",
+    "work": "message-square",
     "commands": "square-terminal",
-    "edge_cases": "circle-alert",
+    "changes": "diff",
+    "permissions": "shield",
+    "instructions": "info",
+    "models": "cpu",
+    "mcp": "plug",
+    "data": "database",
+    "command_line": "terminal",
     "keys": "keyboard",
+    "edge_cases": "circle-alert",
 }
+_GROUP = re.compile(r"^## (.+)$")
+_ENTRY = re.compile(r"^- \[(.+?)\]\((\w+)\.md\)")
+_COLORS = ("muted", "accent_text", "inline_code", "code_surface", "border", "border_strong")
+
+
+def _read(name: str) -> str:
+    return (resources_dir() / "guide" / f"{name}.md").read_text(encoding="utf-8")
+
+
+@cache
+def guide_contents() -> tuple[tuple[str, tuple[PageName, ...]], ...]:
+    """Return the groups of pages, in order."""
+    groups: list[tuple[str, list[PageName]]] = []
+    for line in _read("README").splitlines():
+        if group := _GROUP.match(line):
+            groups.append((group[1], []))
+        elif entry := _ENTRY.match(line):
+            groups[-1][1].append(PageName(entry[2], entry[1], _ICONS.get(entry[2], "file-text")))
+    return tuple((heading, tuple(pages)) for heading, pages in groups)
+
+
+def guide_pages() -> dict[str, PageName]:
+    """Return every page by its topic, in order."""
+    return {page.key: page for _, pages in guide_contents() for page in pages}
+
+
+def shortcut_table(shortcuts: Sequence[tuple[str, str]]) -> str:
+    """Return a Markdown table of commands and their keys; several keys of one are parted by ", "."""
+    rows = (f"| {words} | {', '.join(f'`{key}`' for key in keys.split(', '))} |" for words, keys in shortcuts)
+    return "\n".join(("| Command | Keys |", "|---|---|", *rows)) + "\n"
 
 
 class GuideDialog(Themed, SizedDialog):
@@ -45,102 +107,302 @@ class GuideDialog(Themed, SizedDialog):
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setWindowTitle(tr("Guide"))
         self.setModal(False)
-        self._shortcuts, self._keys = tuple(shortcuts), column()
-        self._pages = PageStack(
-            tr("Guide"),
-            [
-                StackedPage(topic, topic_title(topic), _ICONS[topic], partial(self._build_page, topic))
-                for topic in TOPICS
-            ],
+        self._shortcuts = tuple(shortcuts)
+        self._titles = {topic: page.title for topic, page in guide_pages().items()}
+        self.topic = next(iter(self._titles))
+        self._back: list[tuple[str, int]] = []  # topics and how far they were scrolled, pixels
+        self._forward: list[tuple[str, int]] = []
+        self._plain_texts: dict[str, str] = {}
+        self._found: list[str] = []  # topics that have the searched words
+        self._hits: list[QTextCursor] = []  # of these words on the page that is shown
+        self._hit = 0
+
+        self.browser = _Page(self._go_back, self._go_forward)
+        self.browser.anchorClicked.connect(self._follow)
+        self.search = SearchField(tr("Search the guide"))
+        self.search.textChanged.connect(self._find)
+        self.no_results = label(tr("No results"), "muted")
+        self.no_results.hide()
+        back, forward = (
+            QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
+            for key in (QKeySequence.StandardKey.Back, QKeySequence.StandardKey.Forward)
         )
-        self.setLayout(column(self._pages))
+        self.back = IconButton("arrow-left", tip_with_key(tr("Back"), back), px=15, edge=28)
+        self.forward = IconButton("arrow-right", tip_with_key(tr("Forward"), forward), px=15, edge=28)
+        self.back.clicked.connect(self._go_back)
+        self.forward.clicked.connect(self._go_forward)
+        self._names = PageNames(guide_contents())
+        self._names.selected.connect(self._go_to)
+        self._names_area = VerticalScrollArea(self._names)
+        self._names_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._names_area.verticalScrollBar().rangeChanged.connect(self._reveal_name)
+        for part in (self._names_area.viewport(), self._names):
+            part.setAutoFillBackground(False)  # the frame around them has a color of its own
+        head = row(label(tr("Guide"), "title"), None, self.back, self.forward, gap=2)
+        side = page_side("page_list", head, 6, self.search, self.no_results, 10, self._names_area)
+        across = row(side, self.browser, gap=0)
+        across.setStretch(1, 1)
+        self.setLayout(column(across))
+        FindShortcut(self, self._focus_search)
+        FindShortcut(self.browser, self._focus_search)
+        self._show(self.topic)
 
     def show_shortcuts(self, shortcuts: Sequence[tuple[str, str]]) -> None:
         """List these shortcuts, in place of the previous ones."""
         self._shortcuts = tuple(shortcuts)
-        if self._keys.parent() is not None:
-            self._fill_keys()
-
-    def _fill_keys(self) -> None:
-        clear_layout(self._keys)
-        grid = QWidget()
-        grid.setLayout(_shortcut_grid(self._shortcuts))
-        self._keys.addWidget(grid)
-
-    def _build_page(self, topic: Topic) -> QWidget:
-        page = _topic_page(topic, self._keys)
-        if topic == "keys":
-            self._fill_keys()
-        return page
+        self._plain_texts.pop(KEYS_TOPIC, None)
+        if self.topic == KEYS_TOPIC:
+            self._refresh()
 
     def show_topic(self, topic: str) -> None:
         """Show one topic; an unknown one shows the first."""
-        self._pages.show_page(topic if topic in TOPICS else TOPICS[0])
+        self.search.clear()
+        topic = topic if topic in self._titles else next(iter(self._titles))
+        if self.isHidden():  # what was read when it was open last is no way back from here
+            self._back.clear()
+            self._forward.clear()
+            self._show(topic)
+        else:
+            self._go_to(topic)
         self.show()
         self.raise_()
         self.activateWindow()
         if self.is_by_keyboard:
-            self._pages.focus_name()
+            self._names.current_button.setFocus(Qt.FocusReason.TabFocusReason)
         else:
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme and the text size in force."""
+        super().tint(theme)
+        self._refresh()
 
-class _TopicArea(KeepsPageWidth, FocusableScrollArea):
-    """Scrolls a topic by the keyboard, too."""
-
-
-def _topic_page(topic: Topic, shortcuts: QLayout) -> QWidget:
-    parts: list[LayoutItem] = [
-        label(topic_title(topic), "heading"),
-        _paragraph(topic_lead(topic), "muted"),
-        8,
-    ]
-    for section in topic_sections(topic):
-        parts += [6, label(section.heading, "strong"), *map(_paragraph, section.paragraphs)]
-        if section.rows:
-            parts.append(_grid([(label(name, "mono"), _paragraph(text)) for name, text in section.rows]))
-        parts += [column(_paragraph(name), _paragraph(text, "muted"), gap=2) for name, text in section.cases]
-    if topic == "keys":
-        parts.append(shortcuts)
-    inner = QWidget()
-    inner.setObjectName("page")
-    text = QWidget()
-    text.setMaximumWidth(_TEXT_PX)
-    text.setLayout(column(*parts, None, gap=8))
-    across = row(text, None, margins=(28, 24, 28, 24))
-    across.setStretch(0, 100)
-    inner.setLayout(across)
-    scroll = _TopicArea()
-    scroll.setWidget(inner)
-    scroll.setWidgetResizable(True)
-    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    scroll.setAccessibleName(topic_title(topic))
-    return scroll
-
-
-def _paragraph(text: str, role: str = "") -> QWidget:
-    return label(text, role, wrap=True)
-
-
-def _shortcut_grid(shortcuts: Sequence[tuple[str, str]]) -> QGridLayout:
-    rows = [
-        (_paragraph(words, "muted"), row(None, *(key_label(key) for key in keys.split(", ")), gap=4))
-        for words, keys in shortcuts
-    ]
-    return _grid(rows, wide=0)
-
-
-def _grid(rows: Sequence[tuple[QWidget, QWidget | QLayout]], wide: int = 1) -> QGridLayout:
-    """Return rows of two columns, of which the one numbered `wide` takes the room there is."""
-    grid = QGridLayout()
-    grid.setContentsMargins(0, 0, 0, 0)
-    grid.setHorizontalSpacing(14)
-    grid.setVerticalSpacing(9)
-    grid.setColumnStretch(wide, 1)
-    for place, (first, second) in enumerate(rows):
-        grid.addWidget(first, place, 0)
-        if isinstance(second, QWidget):
-            grid.addWidget(second, place, 1)
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go through the results, and back and forward; Esc ends the search before it closes the window."""
+        key, is_searching = event.key(), bool(self.search.text())
+        if is_searching and key == Qt.Key.Key_Escape:
+            self.search.clear()
+        elif key == Qt.Key.Key_F3 or (
+            key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.search.hasFocus()
+        ):
+            self._step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        elif event.matches(QKeySequence.StandardKey.Back):
+            self._go_back()
+        elif event.matches(QKeySequence.StandardKey.Forward):
+            self._go_forward()
         else:
-            grid.addLayout(second, place, 1)
-    return grid
+            super().keyPressEvent(event)
+
+    def _markdown(self, topic: str) -> str:
+        text = _read(topic)
+        if topic == KEYS_TOPIC:
+            native = [
+                (words, ", ".join(map(native_key, keys.split(", ")))) for words, keys in self._shortcuts
+            ]
+            text = text[: text.index("\n| ")] + "\n" + shortcut_table(native)
+        return text
+
+    def _show(self, topic: str, scrolled: int = 0) -> None:
+        if self.search.text() and topic not in self._found:
+            self.search.clear()  # a link leads out of what was found
+        self.topic = topic
+        self.browser.document().setDefaultStyleSheet(_style(self._theme))
+        self.browser.setHtml(_html(self._markdown(topic)))
+        self.browser.setAccessibleName(self._titles[topic])
+        look = f"background: {self._theme.canvas}; color: {self._theme.text}; border: 0; padding: 0;"
+        set_style_sheet(self.browser, f"QTextBrowser {{ {look} }}")
+        self.browser.verticalScrollBar().setValue(scrolled)
+        self._names.mark(topic)
+        self._reveal_name()
+        self.back.setEnabled(bool(self._back))
+        self.forward.setEnabled(bool(self._forward))
+        self._mark_hits()
+
+    def _reveal_name(self) -> None:
+        self._names_area.ensureWidgetVisible(self._names.current_button)
+
+    def _refresh(self) -> None:
+        self._show(self.topic, self.browser.verticalScrollBar().value())
+
+    def _place(self) -> tuple[str, int]:
+        return self.topic, self.browser.verticalScrollBar().value()
+
+    def _go_to(self, topic: str) -> None:
+        if topic != self.topic:
+            self._back.append(self._place())
+            self._forward.clear()
+            self._show(topic)
+
+    def _go_back(self) -> None:
+        if self._back:
+            self._forward.append(self._place())
+            self._show(*self._back.pop())
+
+    def _go_forward(self) -> None:
+        if self._forward:
+            self._back.append(self._place())
+            self._show(*self._forward.pop())
+
+    def _follow(self, link: QUrl) -> None:
+        self._go_to(link.path().removesuffix(".md"))
+
+    def _focus_search(self) -> None:
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
+
+    def _find(self) -> None:
+        """List the pages that have all typed words, and mark these; show the first one if need be."""
+        words = self._words()
+        self._found = [topic for topic in self._titles if all(word in self._plain(topic) for word in words)]
+        self._names.show_only(self._found)
+        self.no_results.setVisible(not self._found)
+        if words and self._found and self.topic not in self._found:
+            self._show(self._found[0])
+        else:
+            self._mark_hits()
+
+    def _words(self) -> list[str]:
+        return self.search.text().casefold().split()
+
+    def _plain(self, topic: str) -> str:
+        """Return the text of a page for searching."""
+        if topic not in self._plain_texts:
+            page = QTextDocumentFragment.fromHtml(_html(self._markdown(topic)))
+            self._plain_texts[topic] = page.toPlainText().casefold()
+        return self._plain_texts[topic]
+
+    def _mark_hits(self) -> None:
+        """Mark the searched words on the page, and show the first."""
+        document, found = self.browser.document(), []
+        for word in set(self._words()):
+            hit = document.find(word)
+            while not hit.isNull():
+                found.append(hit)
+                hit = document.find(word, hit)
+        self._hits = sorted(found, key=QTextCursor.position)
+        self._show_hit(0)
+
+    def _show_hit(self, place: int) -> None:
+        self._hit = place
+        marks = []
+        for number, hit in enumerate(self._hits):
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor = hit
+            is_current = number == place
+            mark.format.setBackground(
+                QColor(self._theme.text_selection if is_current else self._theme.warn_soft)
+            )
+            marks.append(mark)
+        self.browser.setExtraSelections(marks)
+        if self._hits:
+            start = QTextCursor(self._hits[place])
+            start.setPosition(start.selectionStart())
+            self.browser.setTextCursor(start)
+            top, height = self.browser.cursorRect().top(), self.browser.viewport().height()
+            if not 0 <= top < height * 3 // 4:  # what follows is to be read, too
+                bar = self.browser.verticalScrollBar()
+                bar.setValue(bar.value() + top - height // 3)
+
+    def _step(self, offset: int) -> None:
+        """Go to the next hit, or the previous one: on the page, then on the next page that has some."""
+        if not self._words() or not self._found:
+            return
+        if 0 <= self._hit + offset < len(self._hits):
+            self._show_hit(self._hit + offset)
+            return
+        place = self._found.index(self.topic) + offset
+        self._show(self._found[place % len(self._found)])
+        self._show_hit(0 if offset > 0 else len(self._hits) - 1)
+
+
+class _Page(QTextBrowser):
+    """A page in a column that is easy to read, at the left of the room there is: in English, as it is."""
+
+    def __init__(self, go_back: Callable[[], None], go_forward: Callable[[], None]) -> None:
+        super().__init__()
+        self._go_back, self._go_forward = go_back, go_forward
+        self.setOpenLinks(False)
+        self.setFrameShape(QTextBrowser.Shape.NoFrame)
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.document().setDocumentMargin(_MARGIN_PX)
+        self.document().setIndentWidth(22)
+        FocusRing(self)
+
+    def setHtml(self, text: str) -> None:
+        self.document().setDefaultFont(ui_font(_TEXT_PX))
+        self._fit()
+        super().setHtml(text)
+        self._take_ligatures_away()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._fit()
+        super().resizeEvent(event)
+
+    def backward(self) -> None:
+        self._go_back()
+
+    def forward(self) -> None:
+        self._go_forward()
+
+    def _take_ligatures_away(self) -> None:
+        """Give code its font, which a style sheet can't name whole: with ligatures, `--` is one line."""
+        code = QTextCharFormat()
+        code.setFont(ui_font(_CODE_PX, is_code=True))
+        cursor, block = QTextCursor(self.document()), self.document().begin()
+        while block.isValid():
+            for part in block.textFormats():
+                if MONO_FAMILY in (part.format.fontFamilies() or ()):
+                    start = block.position() + part.start
+                    cursor.setPosition(start)
+                    cursor.setPosition(start + part.length, QTextCursor.MoveMode.KeepAnchor)
+                    cursor.mergeCharFormat(code)
+            block = block.next()
+
+    def _fit(self) -> None:
+        width = min(self.viewport().width(), scaled(_COLUMN_PX) + 2 * _MARGIN_PX)
+        if width != self.lineWrapColumnOrWidth():
+            self.setLineWrapColumnOrWidth(width)
+
+
+# Headings have sizes by name: Qt passes over pixels there.
+_STYLE = Template("""
+h1 { font-size: x-large; font-weight: 600; margin: 0 0 2px 0; line-height: 125%; }
+h2 { font-size: large; font-weight: 600; margin: 26px 0 2px 0; line-height: 130%; }
+p { margin: 7px 0 7px 0; line-height: 150%; }
+p.lead { color: $muted; font-size: ${px15}px; margin: 0 0 2px 0; }
+ul, ol { margin: 4px 0 6px 0; }
+li { margin: 3px 0 3px 0; line-height: 150%; }
+a { color: $accent_text; text-decoration: none; }
+code, pre { font-family: "$mono"; }
+code { background-color: $inline_code; }
+pre { margin: 0; line-height: 150%; white-space: pre-wrap; }
+table { border-collapse: collapse; border-style: none; margin: 10px 0 10px 0; }
+th { color: $muted; font-size: ${px12}px; font-weight: 600; text-align: left; padding: 4px 14px 6px 0;
+    border-bottom: 1px solid $border_strong; }
+td { padding: 6px 14px 6px 0; border-bottom: 1px solid $border; vertical-align: top; line-height: 140%; }
+table.code { margin: 8px 0 12px 0; }
+table.code td { background-color: $code_surface; border: 1px solid $border; padding: 10px 14px 10px 14px; }
+""")
+_LEAD = re.compile(r"(?<=</h1>\n)<p>")
+_FENCE = re.compile(r"<pre><code[^>]*>(.*?)\n?</code></pre>", re.DOTALL)
+
+
+@cache
+def _markdown_it() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table")
+
+
+def _html(markdown: str) -> str:
+    """Return a page as the HTML that Qt's documents know: they have frames for tables only."""
+    html = str(_markdown_it().render(markdown))
+    html = _LEAD.sub("<p class=lead>", html, 1)
+    html = html.replace("<table>", "<table width=100% cellspacing=0 cellpadding=0>")
+    return _FENCE.sub(r"<table class=code width=100%><tr><td><pre>\1</pre></td></tr></table>", html)
+
+
+def _style(theme: Theme) -> str:
+    sizes = {f"px{px}": scaled(px) for px in (12, 15)}
+    colors = {name: getattr(theme, name) for name in _COLORS}
+    return _STYLE.substitute(sizes, mono=MONO_FAMILY, **colors)

@@ -63,7 +63,7 @@ class HelpWindows:
         self._topic_actions: list[QAction] = []
         for opens_commands in (actions.all_commands, actions.switch_workspace):
             opens_commands.triggered.connect(self._offer_topics)
-        actions.guide.triggered.connect(lambda: self.show_topic("context"))
+        actions.guide.triggered.connect(lambda: self.show_topic("start"))
         actions.keys.triggered.connect(lambda: self.show_topic("keys"))
         actions.commands_help.triggered.connect(lambda: self.show_topic("commands"))
 
@@ -78,12 +78,12 @@ class HelpWindows:
 
     def _offer_topics(self) -> None:
         """Offer each topic of the guide as a command, from the first time on that commands are listed."""
-        from helix_desktop.ui.help.guide_texts import TOPICS, topic_title
+        from helix_desktop.ui.help.guide import guide_pages
 
         if self._topic_actions:
             return
-        for topic in TOPICS:
-            action = QAction(topic_title(topic), self._window)
+        for topic, page in guide_pages().items():
+            action = QAction(page.title, self._window)
             action.setObjectName(f"guide:{topic}")
             action.triggered.connect(lambda _=False, topic=topic: self.show_topic(topic))
             self._topic_actions.append(action)

@@ -19,7 +19,7 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QTextBrowser, QWidget
 
 from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.config.paths import resources_dir
@@ -96,14 +96,18 @@ class TabOrderProbe:
 
     def _cycle(self, widget: QWidget, key: Qt.Key) -> list[str]:
         passed: dict[str, None] = {}
+        last = ""
         for step in range(_MAX_STEPS):
             # The first widget may have the focus from a click, and need not show it.
             self._press(QApplication.focusWidget() or widget, key, check_visible=step > 0)
             focused = QApplication.focusWidget()
             reached = _focus_name(focused) if focused is not None else "nothing"
+            if reached == last and isinstance(focused, QTextBrowser):
+                continue  # to another of its links
             if reached in passed:
                 break
             passed[reached] = None
+            last = reached
         return list(passed)
 
     def _cycle_menu(self, menu: QMenu) -> list[str]:

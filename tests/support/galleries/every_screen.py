@@ -37,8 +37,7 @@ from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, SentDraft
-from helix_desktop.ui.help.guide import GuideDialog
-from helix_desktop.ui.help.guide_texts import TOPICS
+from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.inspector.request.document import RequestDocument, RequestPart
 from helix_desktop.ui.inspector.request.window import RequestTexts, RequestWindow
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
@@ -327,7 +326,7 @@ def dialog_screens() -> Iterator[Screen]:
     """Yield the dialogs, each in its stages."""
     window = _closable_window()
     guide = GuideDialog(window, shortcuts(window.commands, window.key_bindings))
-    for topic in TOPICS:
+    for topic in guide_pages():
         guide.show_topic(topic)
         yield Screen(f"guide {topic}", guide, ((860, 640), (1, 1)))
     guide.close()

@@ -1,23 +1,26 @@
-"""The guide: every topic explains itself, with the numbers of the default policy."""
+"""The guide's window: the pages of resources/guide, links between them, the search, the keyboard."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QFont, QFontMetrics, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.help.guide import GuideDialog
-from helix_desktop.ui.help.guide_texts import TOPICS, topic_lead, topic_sections, topic_title
+from helix_desktop.ui.help.guide import GuideDialog, guide_contents, guide_pages, shortcut_table
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.shortcuts import shortcuts
 
 SHORTCUTS = (("Send the message", "Enter"), ("Next or previous result", "F3, Shift+F3"))
+TOPICS = tuple(guide_pages())
+NOTHING = "xylophone"
 
 
 @pytest.fixture
@@ -32,71 +35,182 @@ def guide(qtbot: QtBot) -> Iterator[GuideDialog]:
     dialog.close()
 
 
-def _visible_text(guide: GuideDialog) -> str:
-    return "\n".join(label.text() for label in guide.findChildren(QLabel) if label.isVisible())
+def _name(guide: GuideDialog, topic: str) -> QPushButton:
+    button = guide.findChild(QPushButton, f"page:{topic}")
+    assert isinstance(button, QPushButton)
+    return button
+
+
+def _listed(guide: GuideDialog) -> list[str]:
+    return [topic for topic in TOPICS if _name(guide, topic).isVisible()]
+
+
+def _marked(guide: GuideDialog) -> list[str]:
+    return [mark.cursor.selectedText().casefold() for mark in guide.browser.extraSelections()]
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_every_topic_explains_itself(guide: GuideDialog, topic: str) -> None:
-    """Its title, its sentence and its parts are on the page."""
+def test_every_page_is_shown_whole(guide: GuideDialog, topic: str) -> None:
+    """Under its title, with its first sentence and its headings; no mark of Markdown is left."""
     guide.show_topic(topic)
-    text = _visible_text(guide)
-    page = next(page for page in TOPICS if page == topic)
-    assert guide._pages.current_page() == topic
-    assert topic_title(page) in text
-    assert topic_lead(page) in text
-    assert all(paragraph in text for section in topic_sections(page) for paragraph in section.paragraphs)
-    assert all(words in text for section in topic_sections(page) for line in section.rows for words in line)
-    assert topic_sections(page) or all(words in text for words, _ in SHORTCUTS)
-
-
-def test_the_numbers_are_those_of_the_default_policy(guide: GuideDialog) -> None:
-    """A changed default changes the guide."""
-    policy = ContextPolicy()
-    for topic, number in (
-        ("cached", f"{policy.intake_above:,} tokens"),
-        ("noted", f"{policy.observe_at:.0%}".replace("%", " %")),
-        ("summarized", f"{policy.handover_at:.0%}".replace("%", " %")),
-    ):
-        guide.show_topic(topic)
-        assert number in _visible_text(guide)
+    shown, written = guide.browser.toPlainText(), (resources_dir() / "guide" / f"{topic}.md").read_text()
+    title, _, lead = written.splitlines()[:3]
+    headings = [line.removeprefix("## ") for line in written.splitlines() if line.startswith("## ")]
+    assert guide.topic == topic
+    assert shown.splitlines()[0] == title.removeprefix("# ") == guide.browser.accessibleName()
+    assert shown.splitlines()[1] == lead.replace("`", "")
+    assert set(headings) <= set(shown.splitlines())
+    assert not any(mark in shown for mark in ("**", "](", "|--", "```", "`-"))
 
 
 def test_the_list_of_topics_follows_the_arrow_keys(guide: GuideDialog) -> None:
     """Down goes to the next topic, and from the first Up to the last."""
-    first = guide.findChild(QPushButton, "page:context")
-    assert isinstance(first, QPushButton)
+    guide.show_topic(TOPICS[0])
+    first = _name(guide, TOPICS[0])
     first.setFocus()
     QTest.keyClick(first, Qt.Key.Key_Down)
-    assert guide._pages.current_page() == TOPICS[1]
-    guide.show_topic("context")
-    first.setFocus()
+    assert guide.topic == TOPICS[1]
+    QTest.keyClick(_name(guide, TOPICS[1]), Qt.Key.Key_Up)
     QTest.keyClick(first, Qt.Key.Key_Up)
-    assert guide._pages.current_page() == TOPICS[-1]
+    assert guide.topic == TOPICS[-1]
 
 
 def test_the_longest_topic_fits_when_it_is_chosen(qtbot: QtBot, guide: GuideDialog) -> None:
     """Its name is bold then, and wider than its hint."""
     retint(guide, LIGHT)
-    name = guide.findChild(QPushButton, "page:keys")
-    assert isinstance(name, QPushButton)
+    name = max((_name(guide, topic) for topic in TOPICS), key=lambda button: button.sizeHint().width())
     bold = QFont(name.font())
     bold.setWeight(QFont.Weight.DemiBold)
-    more = QFontMetrics(bold).horizontalAdvance(name.text()) - name.fontMetrics().horizontalAdvance(
-        name.text()
-    )
+    words = name.text()
+    more = QFontMetrics(bold).horizontalAdvance(words) - name.fontMetrics().horizontalAdvance(words)
     assert more > 0
     qtbot.waitUntil(lambda: name.width() >= name.sizeHint().width() + more)
+
+
+def test_the_name_of_the_page_is_in_sight(qtbot: QtBot, guide: GuideDialog) -> None:
+    """Also that of the last one, in a window that becomes low."""
+    guide.show_topic(TOPICS[-1])
+    guide.resize(guide.minimumSize())
+    name = _name(guide, TOPICS[-1])
+    qtbot.waitUntil(lambda: name.visibleRegion().boundingRect().height() == name.height())
 
 
 def test_an_unknown_topic_shows_the_first(guide: GuideDialog) -> None:
     """A link of another version still opens the guide."""
     guide.show_topic("of another version")
-    assert guide._pages.current_page() == TOPICS[0]
+    assert guide.topic == TOPICS[0]
 
 
-def test_every_key_of_a_shortcut_has_its_own_cap(guide: GuideDialog) -> None:
-    """Two keys for one command are two labels."""
+def test_links_are_followed_by_the_keyboard_and_back(guide: GuideDialog) -> None:
+    """Tab goes to a link and Enter follows it; back returns to the same place of the page."""
+    guide.resize(guide.minimumSize())
+    guide.browser.setFocus()
+    QTest.keyClick(guide.browser, Qt.Key.Key_Tab)
+    QTest.keyClick(guide.browser, Qt.Key.Key_Return)
+    assert guide.topic == "cached"
+    assert (guide.back.isEnabled(), guide.forward.isEnabled()) == (True, False)
+    bar = guide.browser.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    scrolled = bar.value()
+    assert scrolled > 0
+    QTest.keyClick(guide.browser, Qt.Key.Key_Left, Qt.KeyboardModifier.AltModifier)
+    assert guide.topic == "context"
+    assert (guide.back.isEnabled(), guide.forward.isEnabled()) == (False, True)
+    guide.search.setFocus()
+    QTest.keyClick(guide.search, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+    assert (guide.topic, bar.value()) == ("cached", scrolled)
+
+
+def test_the_search_lists_pages_and_marks_the_words(guide: GuideDialog) -> None:
+    """Pages with all words are left, the first of them is shown; F3 goes through what is on them."""
+    QTest.keyClicks(guide.search, "landlock limits")
+    assert guide.topic == "permissions"
+    assert _listed(guide) == ["permissions"]
+    assert set(_marked(guide)) == {"landlock", "limits"}
+    guide.search.setText("LANDLOCK")
+    marks, shown = _marked(guide), []
+    for _ in range(len(marks) + 1):
+        shown.append(guide.browser.textCursor().position())
+        QTest.keyClick(guide.search, Qt.Key.Key_F3)
+    assert len(marks) > 1
+    assert len(set(shown)) == len(marks)
+    assert shown[0] == shown[-1], "after the last one comes the first again"
+    QTest.keyClick(guide.search, Qt.Key.Key_Escape)
+    assert (guide.isVisible(), guide.search.text(), _marked(guide)) == (True, "", [])
+    assert _listed(guide) == list(TOPICS)
+
+
+def test_results_continue_on_the_next_page(guide: GuideDialog) -> None:
+    """Enter goes on where the last result of a page was, Shift+Enter back to it."""
+    guide.search.setText("budget")
+    pages = _listed(guide)
+    assert len(pages) > 1
+    guide.search.setFocus()
+    for _ in _marked(guide):
+        QTest.keyClick(guide.search, Qt.Key.Key_Return)
+    assert guide.topic == pages[1]
+    QTest.keyClick(guide.search, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert guide.topic == pages[0]
+
+
+def test_a_link_out_of_the_results_ends_the_search(guide: GuideDialog) -> None:
+    """Its page is in the list again, and there is nothing left to go through."""
+    guide.search.setText("landlock")
+    guide.browser.anchorClicked.emit(QUrl("work.md"))
+    assert (guide.topic, guide.search.text(), _listed(guide)) == ("work", "", list(TOPICS))
+    QTest.keyClick(guide.search, Qt.Key.Key_F3)
+    assert guide.topic == "work"
+
+
+def test_words_on_no_page_are_said_to_be_on_none(guide: GuideDialog) -> None:
+    """The page stays; opening a topic ends the search."""
+    guide.search.setText(NOTHING)
+    QTest.keyClick(guide.search, Qt.Key.Key_F3)
+    assert (guide.topic, _listed(guide), guide.no_results.isVisible()) == ("context", [], True)
+    guide.show_topic("noted")
+    assert (guide.topic, _listed(guide), guide.no_results.isVisible()) == ("noted", list(TOPICS), False)
+
+
+def test_ctrl_f_goes_to_the_search(guide: GuideDialog) -> None:
+    """From the page and from the list."""
+    for start in (guide.browser, _name(guide, "context")):
+        start.setFocus()
+        QTest.keyClick(start, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+        assert guide.focusWidget() is guide.search
+
+
+def test_another_theme_keeps_the_place(guide: GuideDialog) -> None:
+    """Its colors come at once."""
+    guide.show_topic("edge_cases")
+    bar = guide.browser.verticalScrollBar()
+    bar.setValue(200)
+    retint(guide, DARK)
+    assert bar.value() == 200
+    assert guide.browser.palette().color(QPalette.ColorRole.Text).name() == DARK.text
+    (lead,) = guide.browser.document().firstBlock().next().textFormats()
+    assert lead.format.foreground().color().name() == DARK.muted
+
+
+def test_shortcuts_are_those_that_commands_have_now(guide: GuideDialog) -> None:
+    """Not those of the file, which are the first ones; they can change while the guide is open."""
     guide.show_topic("keys")
-    caps = [label.text() for label in guide.findChildren(QLabel) if label.property("role") == "key"]
-    assert caps == ["Enter", "F3", "Shift+F3"]
+    assert guide.browser.toPlainText().splitlines()[-4:] == [
+        *("Send the message", "Enter"),
+        *("Next or previous result", "F3, Shift+F3"),
+    ]
+    guide.show_shortcuts((("Send the message", "F12"),))
+    assert guide.browser.toPlainText().splitlines()[-2:] == ["Send the message", "F12"]
+    guide.search.setText("F12")
+    assert _listed(guide) == ["keys"]
+
+
+def test_the_file_has_the_first_shortcuts(window: MainWindow) -> None:
+    """Who reads it in the repository reads what a new installation has, on Linux and Windows."""
+    table = shortcut_table(shortcuts(window.commands, window.key_bindings))
+    assert (resources_dir() / "guide" / "keys.md").read_text(encoding="utf-8").endswith(f"\n\n{table}")
+
+
+def test_every_page_has_an_icon_of_its_own() -> None:
+    """Else it would be that of another page."""
+    icons = [page.icon for _, pages in guide_contents() for page in pages]
+    assert len(set(icons)) == len(icons)

@@ -27,7 +27,7 @@ def test_a_link_opens_the_guide_at_its_topic_once(window: MainWindow) -> None:
     guide = window.help_windows.guide
     assert guide is not None
     assert guide.isVisible()
-    assert guide._pages.current_page() == "cached"
+    assert guide.topic == "cached"
     assert (cached.isHidden(), noted.isHidden()) == (True, False)
     dialog.close()
 
@@ -51,7 +51,7 @@ def test_help_opens_the_guide_and_its_shortcuts(window: MainWindow) -> None:
     window.commands.guide.trigger()
     guide = window.help_windows.guide
     assert guide is not None
-    assert guide._pages.current_page() == "context"
+    assert guide.topic == "start"
     window.commands.keys.trigger()
-    assert guide._pages.current_page() == "keys"
+    assert guide.topic == "keys"
     assert window.help_windows.guide is guide

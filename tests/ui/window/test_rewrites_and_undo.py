@@ -68,7 +68,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         rig.chat.view.action_triggered.emit(ShowGuide("cached"))
         guide = rig.window.help_windows.guide
         assert guide is not None
-        assert guide._pages.current_page() == "cached"
+        assert guide.topic == "cached"
         guide.close()
 
         changed: list[int] = []

@@ -100,7 +100,7 @@ async def _check_built_in_commands(rig: WindowRig, server: ChatServer) -> None:
     rig.type_message("/help")
     await until(lambda: rig.window.help_windows.guide, "the guide")
     assert rig.window.help_windows.guide is not None
-    assert rig.window.help_windows.guide._pages.current_page() == "commands"
+    assert rig.window.help_windows.guide.topic == "commands"
     rig.type_message("/clear")
     await until(lambda: rig.conversation.session.id != before, "a new session")
     assert server.bodies == []
