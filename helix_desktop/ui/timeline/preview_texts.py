@@ -10,7 +10,7 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     TimelineState,
 )
-from helix_desktop.words.numbers import format_whole_percent
+from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -22,12 +22,7 @@ def preview_status_text(state: TimelineState) -> str:
     sentences = [_what_keeps(state, used)]
     full = state.used + state.saved
     if state.saved and state.window:
-        sentences.append(
-            tr(
-                "With every message in full, it would be {share}.",
-                share=_share(state, full, is_estimated=True),
-            )
-        )
+        sentences.append(_in_full(state, full))
     threshold = format_whole_percent(state.threshold)
     if state.is_managed and state.used >= state.window * state.threshold:
         sentences.append(tr("Above {share}, it is compacted once that pays.", share=threshold))
@@ -36,6 +31,19 @@ def preview_status_text(state: TimelineState) -> str:
     else:
         sentences.append(tr("Context management is off."))
     return translate(join_sentences(*sentences))
+
+
+def _in_full(state: TimelineState, full: int) -> str:
+    """Return what every message in full would take: a share of the context window, or more than all of it."""
+    if full <= state.window:
+        return tr(
+            "With every message in full, it would be {share}.", share=_share(state, full, is_estimated=True)
+        )
+    return tr(
+        "Every message in full would take ≈ {tokens}; the context window has room for {window}.",
+        tokens=format_token_count(full),
+        window=format_tokens(state.window),
+    )
 
 
 def _share(state: TimelineState, tokens: int, *, is_estimated: bool) -> str:
