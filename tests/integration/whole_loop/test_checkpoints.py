@@ -106,7 +106,8 @@ SIDE_BY_SIDE = 12
 
 def reading() -> Script:
     """Read files one by one in the first turn, all in one step of the second, one by one in the third."""
-    turns = ([[n] for n in range(6)], [range(SIDE_BY_SIDE)], [[n] for n in range(SIDE_BY_SIDE)])
+    one_by_one = [[number] for number in range(SIDE_BY_SIDE)]
+    turns = (one_by_one[:6], [list(range(SIDE_BY_SIDE))], one_by_one)
     replies: list[Reply] = []
     for turn, steps in enumerate(turns, 1):
         for numbers in steps:
