@@ -183,7 +183,7 @@ def _observations_line(event: ObservationsMade | ObservationsPlaced | Observatio
         return tr(
             "noted facts {event} added to the context ({why}): {saved} tokens saved",
             event=f"e{event.made}",
-            why=placement_text(event.reason, event.threshold),
+            why=placement_text(event.reason, event.threshold, event.averted_handover_at),
             saved=event.saved,
         )
     if event.reflection:

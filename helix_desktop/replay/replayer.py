@@ -107,8 +107,9 @@ class Replayer:
 
     Messages have the shape of the recordings: `role` and `content`, an assistant's `tool_calls` (`id`,
     `name`, `arguments`), a tool's `tool_call_id` and `name`. The clock is virtual: 10 s per model call, 60 s
-    at the end of a turn; the provider's cache never goes cold; summaries are ready at the next call. Use it
-    from one thread that runs no event loop. Raises InvalidInput for an unknown policy.
+    at the end of a turn; the provider's cache never goes cold; summaries are ready at the next call, a
+    checkpoint that is begun between two results with the next of them. Use it from one thread that runs no
+    event loop. Raises InvalidInput for an unknown policy.
     """
 
     def __init__(self, policy: str | ContextPolicy = "balanced", window: int = 128_000) -> None:
@@ -209,6 +210,7 @@ class Replayer:
         result = await self._recall_result(call, text) or ToolResult(text.encode("utf-8", "surrogatepass"))
         received = await self._intake.from_tool_result(call, result, digits=self._policy.handle_digits)
         answer = received.event
+        await self._checkpoints.wait()
         if self._intake.needs_choice(received, self._policy, self._info.window):
             answer = await self._intake.as_preview(received, self._policy)
         contents = [received.content] if received.content is not None else []

@@ -43,8 +43,11 @@ def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
     return tr("automatic at {share}", share=format_percent(threshold)) if threshold else tr("automatic")
 
 
-def placement_text(reason: PlacementReason, threshold: float) -> str:
-    """Return why observations were put in place; `threshold` as of `trigger_text`."""
+def placement_text(reason: PlacementReason, threshold: float, averted_handover_at: float = 0.0) -> str:
+    """Return why observations were put in place, or that no handover is due with them; as of their event."""
+    if averted_handover_at:
+        share = format_percent(averted_handover_at)
+        return tr("back below {share}, no compaction needed", share=share)
     if reason is not PlacementReason.THRESHOLD:
         return translate(_PLACEMENTS[reason])
     if not threshold:

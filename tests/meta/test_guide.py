@@ -24,7 +24,7 @@ from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.domain.store.retention import TRASH_DAYS
 from helix_desktop.providers.local_servers import DEFAULT_PORTS
 from helix_desktop.providers.retry import PATIENCE_S
-from helix_desktop.replay.policy.stored_replays import MAX_SESSIONS
+from helix_desktop.replay.policy.session_replays import MAX_SESSIONS
 from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
 from helix_desktop.tools.files.ignore import IGNORE_FILE
 from helix_desktop.ui.chat.composer.added_files import LONG_TEXT_CHARS, LONG_TEXT_LINES

@@ -7,12 +7,15 @@ import logging
 from collections.abc import Callable
 
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.agent.spend_approvals import SpendNotApproved
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.errors import CompactionRefused, StoreError
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverPrepared
 
 log = logging.getLogger(__name__)
@@ -23,10 +26,10 @@ IDLE_S = 600  # after which an open session counts as idle
 class Checkpoints:
     """One session's checkpoints, written one at a time.
 
-    One is begun after a turn, between two steps of a long one, and in an open session that is idle for
-    `idle_s` seconds. Where nobody stays behind a turn, as in `run` (`stays_open` is False), none is begun at
-    its end. A failure changes nothing and shows nothing: the next one is tried later, after three none until
-    the session is opened again.
+    One is begun after a turn, between two steps of a long one or two results of a step, and in an open
+    session that is idle for `idle_s` seconds. Where nobody stays behind a turn, as in `run` (`stays_open` is
+    False), none is begun at its end. A failure changes nothing and shows nothing: the next one is tried
+    later, after three none until the session is opened again.
     """
 
     def __init__(
@@ -45,11 +48,20 @@ class Checkpoints:
         self._is_ending = False
         self.idle_s: float = IDLE_S
         self.on_done: Callable[[], None] = lambda: None
+        runtime.session.listen(self._on_update)
 
     @property
     def is_running(self) -> bool:
         """True while one is written."""
         return self._job.is_running and not self._is_ending
+
+    def _on_update(self, update: Update) -> None:
+        """Begin one between two results of a step; behind the last one it is the next request's to do."""
+        match update:
+            case EventRecorded(recorded=RecordedEvent(event=ToolAnswered())) if (
+                self._runtime.transcript.open_calls
+            ):
+                self.start_due()
 
     def start_due(self, is_idle: bool = False) -> None:
         """Begin the checkpoint that is due, if there is one and nothing stands against it."""
@@ -91,7 +103,9 @@ class Checkpoints:
     async def _write(self, upto: int) -> bool:
         session, transcript = self._runtime.session, self._runtime.transcript
         newest = planner.newest_summary(transcript)
-        history = transcript.messages.full_tokens_after(newest[1].upto if newest is not None else 0)
+        messages = transcript.messages
+        history = messages.full_tokens_after(newest[1].upto if newest is not None else 0)
+        history -= messages.full_tokens_after(upto)
         try:
             if not transcript.turn_open:  # shown only, it may be another process's
                 await session.require_writable()

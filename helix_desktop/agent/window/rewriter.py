@@ -198,8 +198,11 @@ class WindowRewriter:
         def decide() -> list[Event]:
             if observation.pending_observations(self._runtime.transcript) != observations_seq:
                 return []
-            saved = self._tokens_saved_by(observations_seq)
-            return [ObservationsPlaced(observations_seq, reason, saved, threshold)] if saved > 0 else []
+            saved, gauge = self._tokens_saved_by(observations_seq), self.gauge()
+            is_below = gauge.used - saved * gauge.ratio < gauge.handover_threshold
+            averted_at = policy.handover_at if is_below and gauge.pressure != "none" else 0.0
+            placed = ObservationsPlaced(observations_seq, reason, saved, threshold, averted_at)
+            return [placed] if saved > 0 else []
 
         return bool(await self._runtime.session.record_decided(decide))
 

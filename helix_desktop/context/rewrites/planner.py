@@ -25,6 +25,7 @@ from helix_desktop.context.summaries.handover import (
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import handover_tokens
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
 
 BREAKER_FAILURES = 3  # failures in a row after which only the user can start a handover (invariant 6)
@@ -286,10 +287,13 @@ def checkpoint_due(transcript: Transcript, policy: ContextPolicy, now_ms: int, i
     """Return the event up to which a checkpoint is due, 0 if none is; `now_ms` in milliseconds.
 
     The history since the last checkpoint or handover counts with outputs in full; where the session
-    `is_idle`, less of it is enough. The cooldown of handovers since either has passed.
+    `is_idle`, less of it is enough. The cooldown of handovers since either has passed. While calls run, one
+    is due behind a result of theirs only.
     """
     items = transcript.messages.items
-    if not (policy.enabled and policy.checkpoint_tokens and items) or transcript.open_calls:
+    if not (policy.enabled and policy.checkpoint_tokens and items):
+        return 0
+    if transcript.open_calls and not isinstance(items[-1].event, ToolAnswered):
         return 0
     waited = now_ms - max(transcript.last_compaction_at_ms, transcript.last_checkpoint_at_ms)
     if transcript.on_hold or 0 <= waited < policy.handover_cooldown_s * 1000:

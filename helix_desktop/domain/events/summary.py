@@ -112,13 +112,15 @@ class ObservationsPlaced(EventBase, frozen=True, tag="observations-placed"):
     """Prepared observations took the place of the history they cover.
 
     `threshold` is the share of the context window at which they did, 0 where none was the reason or none was
-    recorded.
+    recorded. With `averted_handover_at` the context had reached that share, at which a handover is due, and
+    is below it with them.
     """
 
     made: int
     reason: PlacementReason
     saved: int
     threshold: float = 0.0
+    averted_handover_at: float = 0.0
 
 
 class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):

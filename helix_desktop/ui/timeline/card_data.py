@@ -188,8 +188,8 @@ class ObservationsCard:
 class PlacedCard:
     """Prepared observations that took the place of what they cover; `number` is that of their card, 0: none.
 
-    `threshold` is the share of the context window that had been reached, 0 where that is not known; `inside`
-    is what covers them now.
+    `threshold` is the share of the context window that had been reached, 0 where that is not known;
+    `averted_handover_at` is as of their event, `inside` what covers them now.
     """
 
     seq: int
@@ -200,6 +200,7 @@ class PlacedCard:
     is_undone: bool = False
     threshold: float = 0.0
     inside: str = ""
+    averted_handover_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

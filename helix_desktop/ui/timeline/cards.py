@@ -393,7 +393,8 @@ class PlacedView(Card):
     def __init__(self, card: PlacedCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
         saved = format_token_count(-card.saved)
-        title = " · ".join((card_title(card), saved, placement_text(card.reason, card.threshold)))
+        why = placement_text(card.reason, card.threshold, card.averted_handover_at)
+        title = " · ".join((card_title(card), saved, why))
         self.setAccessibleName(title)
         self.setToolTip(explain_noted())
         self.body.addWidget(rewrite_row(*_headline("eye", title, card.is_undone), card, signals, now_ms))

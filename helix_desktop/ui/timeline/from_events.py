@@ -244,7 +244,10 @@ class _CardReducer:
             case ObservationsPlaced(made=made) as placed:
                 card, undone = self._cards.get(made), self._undone(seq)
                 number = card.number if isinstance(card, ObservationsCard) else 0
-                return PlacedCard(seq, at, number, placed.saved, placed.reason, undone, placed.threshold)
+                return PlacedCard(
+                    *(seq, at, number, placed.saved, placed.reason, undone, placed.threshold),
+                    averted_handover_at=placed.averted_handover_at,
+                )
             case SweepMade() as sweep:
                 return self._sweep(recorded, sweep)
             case Undone(target=target) if target in self._cards:

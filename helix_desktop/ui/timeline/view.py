@@ -81,7 +81,12 @@ from helix_desktop.ui.timeline.preview_view import PreviewView
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.timeline_row import TimelineRow
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
-from helix_desktop.words.numbers import format_token_change, format_tokens, format_whole_percent
+from helix_desktop.words.numbers import (
+    format_token_change,
+    format_token_count,
+    format_tokens,
+    format_whole_percent,
+)
 from helix_desktop.words.rewrite_explanations import explain_noted
 from helix_desktop.words.steps import about_tokens, looking_at_text
 from helix_desktop.words.translation import Translator, translate
@@ -211,12 +216,7 @@ def preview_status_text(state: TimelineState) -> str:
     sentences = [_what_keeps(state, used)]
     full = state.used + state.saved
     if state.saved and state.window:
-        sentences.append(
-            tr(
-                "With every message in full, it would be {share}.",
-                share=_share(state, full, is_estimated=True),
-            )
-        )
+        sentences.append(_in_full(state, full))
     threshold = format_whole_percent(state.threshold)
     if state.is_managed and state.used >= state.window * state.threshold:
         sentences.append(tr("Above {share}, it is compacted once that pays.", share=threshold))
@@ -225,6 +225,19 @@ def preview_status_text(state: TimelineState) -> str:
     else:
         sentences.append(tr("Context management is off."))
     return translate(join_sentences(*sentences))
+
+
+def _in_full(state: TimelineState, full: int) -> str:
+    """Return what every message in full would take: a share of the context window, or more than all of it."""
+    if full <= state.window:
+        return tr(
+            "With every message in full, it would be {share}.", share=_share(state, full, is_estimated=True)
+        )
+    return tr(
+        "Every message in full would take ≈ {tokens}; the context window has room for {window}.",
+        tokens=format_token_count(full),
+        window=format_tokens(state.window),
+    )
 
 
 def _share(state: TimelineState, tokens: int, *, is_estimated: bool) -> str:

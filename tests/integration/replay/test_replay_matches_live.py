@@ -87,7 +87,12 @@ class RecordedModel:
         return None
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """The recorded output."""
+        """The recorded output, one after the other; as in a replay, a checkpoint is ready with the next."""
+        assert self.conversation is not None
+        open_calls = self.conversation.session.transcript.open_calls
+        while next(iter(open_calls)) != call.id:  # noqa: ASYNC110 - the runner records each result in turn
+            await asyncio.sleep(0)
+        await self.conversation.checkpoints.wait()
         return ToolResult(self._outputs[call.id].encode())
 
 

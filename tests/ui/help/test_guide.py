@@ -15,8 +15,8 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.help.guide import GuideDialog, guide_contents, guide_pages, shortcut_table
+from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.shortcuts import shortcuts
 
 SHORTCUTS = (("Send the message", "Enter"), ("Next or previous result", "F3, Shift+F3"))
 TOPICS = tuple(guide_pages())

@@ -58,3 +58,12 @@ def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: T
     pane.set_state(TimelineState((placed,)))
     assert card(pane, 468).accessibleName().startswith("Facts 2 added to the context")
     assert card_group_text(card_group(placed)) == "Facts added"
+
+
+def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
+    """In place of what they wait for usually: at 85 % the user expects a handover, and none follows."""
+    placed = PlacedCard(
+        468, NOW_MS, 2, 31_200, PlacementReason.THRESHOLD, threshold=0.38, averted_handover_at=0.85
+    )
+    pane.set_state(TimelineState((placed,)))
+    assert card(pane, 468).accessibleName().endswith(" · back below 85 %, no compaction needed")

@@ -48,6 +48,11 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
             "With every message in full, it would be ≈ 61 %. Compaction starts at 85 %.",
         ),
         (
+            replace(quiet_timeline_state(), saved=1_336_000),
+            "No handover yet: notes and cached outputs keep the context at 14 %. Every message in full would "
+            "take ≈ 1.34M tokens; the context window has room for 24k. Compaction starts at 85 %.",
+        ),
+        (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4),), saved=0, is_managed=False),
             "No handover yet: notes keep the context at 14 %. Context management is off.",
         ),

@@ -116,11 +116,14 @@ def test_reflections_and_observations_are_distinguished() -> None:
     observed = ObservationsMade(0, 3, (), (), "", "", 0, 40, 300, 5, "lab/m")
     refined = msgspec.structs.replace(observed, reflection=True, replaces=(1,), tokens=20)
     placement = ObservationsPlaced(1, PlacementReason.THRESHOLD, 260, 0.38)
-    assert lines(observed, placement, refined, ObservationsPlaced(3, PlacementReason.COLD, 20)) == [
+    averting = ObservationsPlaced(3, PlacementReason.COLD, 20, averted_handover_at=0.85)
+    cold = msgspec.structs.replace(averting, averted_handover_at=0.0)
+    assert lines(observed, placement, refined, cold, averting) == [
         "facts noted: 5 messages, 40 tokens, lab/m",
         "noted facts e1 added to the context (context above 38 %): 260 tokens saved",
         "noted facts merged: 5 messages, 20 tokens, lab/m",
         "noted facts e3 added to the context (provider cache had expired): 20 tokens saved",
+        "noted facts e3 added to the context (back below 85 %, no compaction needed): 20 tokens saved",
     ]
 
 

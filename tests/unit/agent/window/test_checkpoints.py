@@ -11,7 +11,7 @@ from helix_desktop.agent.session_updates import ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import CompactionRefused, ModelUnreachable
-from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     Bullet,
@@ -147,6 +147,51 @@ async def test_one_is_written_beside_a_long_turn() -> None:
     await rig.conversation.checkpoints.wait()
     (prepared,) = checkpoints(rig).values()
     assert prepared.handover.upto < rig.conversation.session.transcript.messages.items[-1].seq
+
+
+def parallel_calls(request: ModelRequest) -> ScriptedReply:
+    """Read twice what makes 2,000 tokens together, beside a call that waits; then say `Done.`"""
+    if request.messages[-1].role == "tool":
+        return text_reply("Done.")
+    read = ("say", {"times": 550, "target": "a.txt"})
+    return tool_call_reply(read, read, ("wait", {}), id_prefix=f"p{len(request.messages)}-")
+
+
+async def test_one_is_begun_between_two_results_of_a_step() -> None:
+    """It covers the results so far, while a call still runs, and the next one reads what came after them."""
+    rig = await rig_with(script=parallel_calls)
+    await rig.conversation.send("Read.")
+    await rig.wait_until(lambda: checkpoints(rig))
+    transcript = rig.conversation.session.transcript
+    assert list(transcript.open_calls) == ["p2-2"]
+    ((seq, prepared),) = checkpoints(rig).items()
+    newest = transcript.messages.items[-1]
+    assert prepared.handover.upto == newest.seq < seq
+    assert isinstance(newest.event, ToolAnswered)
+    assert newest.event.call_id == "p2-1"
+    assert prepared.history == transcript.messages.full_total_tokens
+    (first,) = rig.model.summary_requests
+    assert first.messages[-1].text.count(" tool say a.txt") == 2
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    rig.clock.advance_s(61)
+    rig.model.script = thinking_turns()
+    await run_turns(rig, 4)
+    second = rig.model.summary_requests[1].messages[-1].text
+    assert second.count(" tool wait") == 1
+    assert " tool say a.txt" not in second
+    await rig.assert_consistent()
+
+
+async def test_a_step_brings_none_before_its_first_result() -> None:
+    """What its answer says counts, but a record that ends with a call would say nothing of its result."""
+    rig = await rig_with(script=lambda _: tool_call_reply(("wait", {}), text="word " * 2_100))
+    await rig.conversation.send("Think.")
+    await rig.tools.started.wait()
+    rig.conversation.checkpoints.start_due()
+    await rig.conversation.checkpoints.wait()
+    assert rig.model.summary_requests == []
+    await rig.conversation.close()
 
 
 async def test_where_nobody_stays_it_is_begun_within_a_turn_only() -> None:

@@ -50,6 +50,12 @@ async def test_observations_just_short_of_their_threshold_are_refined_and_not_dr
     assert rig.events(HandoverMade) == []
     assert rig.events(ObservationsFailed) == []
     assert any(event.reflection for event in rig.events(ObservationsMade))
+    (refined,) = (
+        placed
+        for placed in rig.events(ObservationsPlaced)
+        if rig.conversation.session.transcript.rewrites.observations[placed.made].reflection
+    )
+    assert refined.averted_handover_at == EARLY.handover_at
     assert f"{TITLE} Reference material" in next_request_text(rig)
     assert rig.conversation.window.measure()[1].pressure == "none"
     await rig.assert_consistent()
@@ -80,7 +86,7 @@ async def test_a_handover_waits_for_observations_that_are_being_written() -> Non
     await rig.conversation.run("Go on.")
     await rig.wait_until_idle()
     assert rig.events(HandoverMade) == []
-    assert len(rig.events(ObservationsMade)) >= 1
+    assert any(placed.averted_handover_at == policy.handover_at for placed in rig.events(ObservationsPlaced))
     assert rig.conversation.window.measure()[1].pressure == "none"
     await rig.assert_consistent()
 
@@ -96,5 +102,6 @@ async def test_prepared_observations_are_placed_before_a_handover() -> None:
     await run_turns(rig, 3, 1_450)
     (placed, *_) = rig.events(ObservationsPlaced)
     assert (placed.reason, placed.threshold) == (PlacementReason.THRESHOLD, policy.handover_at)
+    assert placed.averted_handover_at == policy.handover_at
     assert rig.events(HandoverMade) == []
     await rig.assert_consistent()

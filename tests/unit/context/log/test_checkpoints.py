@@ -12,6 +12,7 @@ from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import tokens_by_purpose
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.summary import HandoverDiscarded
@@ -19,6 +20,7 @@ from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
 from tests.support import session_rewrites
 from tests.support.histories import (
     DEFAULT_ACTIONS,
+    SESSION_ACTIONS,
     SessionSimulator,
     build_history,
     conversation_with,
@@ -128,7 +130,7 @@ def test_what_stands_on_an_excluded_message_alone_is_not_taken_on() -> None:
 
 
 def test_one_is_due_by_the_whole_history_since_the_last() -> None:
-    """Outputs count in full, whatever form they stand in; the cooldown and an open call hold it back."""
+    """Outputs count in full, whatever form they stand in; the cooldown and a first call hold it back."""
     simulator = build_history(4, size=4_000)
     policy = msgspec.structs.replace(PROFILES["balanced"], checkpoint_tokens=2_000)
     now_ms = simulator.log[-1].at + MINUTE_MS
@@ -141,12 +143,29 @@ def test_one_is_due_by_the_whole_history_since_the_last() -> None:
     session_rewrites.write_checkpoint(simulator)
     assert planner.checkpoint_due(simulator.transcript, policy, now_ms + MINUTE_MS) == 0
     simulator.step("Step.", 1)
-    assert planner.checkpoint_due(simulator.transcript, policy, now_ms + MINUTE_MS) == 0, "a call is open"
+    assert planner.checkpoint_due(simulator.transcript, policy, now_ms + MINUTE_MS) == 0, "the call runs"
     simulator.answer_call(0, "line of output\n" * 1_000)
     written_ms = simulator.transcript.last_checkpoint_at_ms
     assert planner.checkpoint_due(simulator.transcript, policy, written_ms + 59_000) == 0
     due = planner.checkpoint_due(simulator.transcript, policy, written_ms + 60_000)
     assert due == simulator.transcript.messages.items[-1].seq
+
+
+@given(histories(SESSION_ACTIONS))
+def test_one_that_is_due_ends_with_a_whole_message(simulator: SessionSimulator) -> None:
+    """With the newest of all, at any moment; while calls run that is a result, and others may follow."""
+    policy = msgspec.structs.replace(simulator.policy, checkpoint_tokens=1)
+    transcript = Transcript()
+    for recorded in simulator.log:
+        transcript.apply(recorded)
+        upto = planner.checkpoint_due(transcript, policy, recorded.at + MINUTE_MS)
+        item = transcript.messages.item(upto)
+        if upto:
+            assert item is transcript.messages.items[-1]
+            assert isinstance(item.event, ToolAnswered) or not transcript.open_calls
+        elif transcript.messages.items:
+            assert transcript.open_calls
+            assert isinstance(transcript.messages.items[-1].event, AssistantSpoke)
 
 
 def test_a_removed_secret_leaves_a_checkpoint_too() -> None:
