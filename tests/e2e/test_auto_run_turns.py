@@ -128,8 +128,8 @@ async def test_the_next_step_waits_until_the_user_keeps_or_takes_back(tmp_path: 
         assert [change.outcome for change in await store.auto_run_changes()] == [outcome, outcome]
         if not is_kept:
             for change in answer.auto_run:
-                if change.kept_id:
-                    await store.put(change.kept_id, found=True)
+                if change.change_id:
+                    await store.put(change.change_id, restore=True)
             assert (rig.project / ".envrc").read_text() == "planted"
             assert _fsmonitor(rig.project) == "evil"
 
@@ -196,12 +196,13 @@ async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command
     (at,) = [number for number, line in enumerate(listed) if line.startswith("Undone after commands")]
     ids = {line.split()[1]: line.split()[0] for line in listed[at + 1 :]}
     assert ids.keys() == {".envrc", "sub/.git/config"}
-    taken_back = (await cli("changes", "list", "--workspace", "ws", "--json")).json["taken_back"]
-    assert {change["path"] for change in taken_back} == ids.keys()
+    undone = (await cli("changes", "list", "--workspace", "ws", "--json")).json["undone_after_commands"]
+    assert {change["path"] for change in undone} == ids.keys()
+    assert all(change["change_id"].startswith(ids[change["path"]]) for change in undone)
     cleanup = await cli("cache", "gc", "--workspace", "ws", "--dry-run")
     assert "Saved copies of files that commands changed: " in cleanup.err
     step = ("--workspace", "ws", "--step", ids["sub/.git/config"])
-    (one,) = (await cli("changes", "list", *step, "--json")).json["taken_back"]
+    (one,) = (await cli("changes", "list", *step, "--json")).json["undone_after_commands"]
     assert one["path"] == "sub/.git/config"
     assert (await cli("changes", "list", *step)).out.decode().splitlines()[1:] == [
         line for line in listed[at + 1 :] if "sub/.git/config" in line
@@ -215,7 +216,7 @@ async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command
     assert (await cli("changes", "redo", *step)).out == b"sub/.git/config: restored\n"
     assert _fsmonitor(cli.project) == "evil"
     assert "was restored since" in (await cli("changes", "redo", *step)).err
-    left = (await cli("changes", "list", "--workspace", "ws", "--json")).json["taken_back"]
+    left = (await cli("changes", "list", "--workspace", "ws", "--json")).json["undone_after_commands"]
     assert [change["path"] for change in left] == [".envrc"]
     assert (await cli("changes", "revert", *step)).out == b"sub/.git/config: taken back\n"
     assert _fsmonitor(cli.project) == ""

@@ -72,7 +72,7 @@ async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
             "session": found.session,
             "captures": as_builtins(rows),
             "files": as_builtins(files),
-            "taken_back": as_builtins(tuple(removed)),
+            "undone_after_commands": [_as_document(change) for change in removed],
         }
         print_out(json.dumps(document, indent=1))
         return 0
@@ -136,7 +136,7 @@ async def _revert(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         )
     change = await _auto_run_change(args, workspace)
     if change is not None:
-        return await _restore_or_remove(args, workspace, change, found=False)
+        return await _restore_or_remove(args, workspace, change, restore=False)
     session_id = await _session(args, workspace)
     selection = select(args, await workspace.changes.of_session(session_id))
     return await _carry_out(args, workspace, session_id, await workspace.changes.plan(session_id, selection))
@@ -145,7 +145,7 @@ async def _revert(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
 async def _redo(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     change = await _auto_run_change(args, workspace)
     if change is not None:
-        return await _restore_or_remove(args, workspace, change, found=True)
+        return await _restore_or_remove(args, workspace, change, restore=True)
     session_id = await _session(args, workspace)
     found = await workspace.changes.of_session(session_id)
     capture = find_capture(args.step, found.captures) if args.step else last_revert(found)
@@ -222,12 +222,20 @@ async def _auto_run_changes(workspace: OpenWorkspace) -> tuple[AutoRunChange, ..
     return () if store is None else await store.auto_run_changes()
 
 
+def _as_document(change: AutoRunChange) -> dict[str, Any]:
+    """Return a change as an object of a JSON document; its id is not called as in stored events."""
+    return {
+        "change_id": change.change_id,
+        **as_builtins({"path": change.path, "effect": change.effect, "reasons": change.reasons}),
+    }
+
+
 async def _auto_run_change(args: argparse.Namespace, workspace: OpenWorkspace) -> AutoRunChange | None:
     """Return the change of a command that `--step` means; None if it means a step of the session."""
     if not args.step:
         return None
     changes = await _auto_run_changes(workspace)
-    if not any(change.kept_id.startswith(args.step) for change in changes):
+    if not any(change.change_id.startswith(args.step) for change in changes):
         return None
     has_session = bool(args.session or await workspace.sessions())
     found = await workspace.changes.of_session(await _session(args, workspace)) if has_session else None
@@ -236,19 +244,19 @@ async def _auto_run_change(args: argparse.Namespace, workspace: OpenWorkspace) -
 
 
 async def _restore_or_remove(
-    args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange, *, found: bool
+    args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange, *, restore: bool
 ) -> int:
-    """Restore what was taken back after a command (`found`), or take it back again."""
+    """Restore what was taken back after a command (`restore`), or take it back again."""
     assert workspace.services.auto_run is not None  # it has this change
-    check_outcome(change, found=found)
+    check_outcome(change, restore=restore)
     if not args.dry_run:
-        await workspace.services.auto_run.put(change.kept_id, found=found)
+        await workspace.services.auto_run.put(change.change_id, restore=restore)
     if args.json:
         changed = [] if args.dry_run else [change.path]
         print_out(json.dumps({"dry_run": args.dry_run, "changed": changed}, indent=1))
         return 0
     name = escape_hidden_name(change.path)
-    print_out(tr("{file}: restored", file=name) if found else tr("{file}: taken back", file=name))
+    print_out(tr("{file}: restored", file=name) if restore else tr("{file}: taken back", file=name))
     if args.dry_run:
         print_err(tr("Nothing was changed: this was a dry run."))
     return 0

@@ -61,7 +61,7 @@ def removed_auto_run_lines(changes: Sequence[AutoRunChange]) -> Iterator[str]:
         )
     for change in changes:
         why = "; ".join(map(escape_hidden, change.reasons)) or translate(change.effect)
-        parts = [f"{change.kept_id[:_SHORT_ID]}  {escape_hidden_name(change.path)}", why]
+        parts = [f"{change.change_id[:_SHORT_ID]}  {escape_hidden_name(change.path)}", why]
         yield f"  {' · '.join(filter(None, parts))}"
 
 

@@ -67,14 +67,14 @@ def find_capture(prefix: str, captures: Sequence[RecordedChanges]) -> RecordedCh
 def find_step(
     args: argparse.Namespace, captures: Sequence[RecordedChanges], changes: Sequence[AutoRunChange]
 ) -> RecordedChanges | AutoRunChange:
-    """Return the capture, or the kept change of a command, that `--step` means.
+    """Return the capture, or the saved change of a command, that `--step` means.
 
-    Raises InvalidInput for none or several, and for options that say nothing about a kept change.
+    Raises InvalidInput for none or several, and for options that say nothing about a saved change.
     """
     prefix = args.step
     matching: list[RecordedChanges | AutoRunChange] = [
         *(row for row in captures if row.capture_id.startswith(prefix)),
-        *(change for change in changes if change.kept_id.startswith(prefix)),
+        *(change for change in changes if change.change_id.startswith(prefix)),
     ]
     found = _only(prefix, matching)
     options = ("session", "turn", "file", "on_conflict")
@@ -92,13 +92,13 @@ def find_step(
     return found
 
 
-def check_outcome(change: AutoRunChange, *, found: bool) -> None:
-    """Raise InvalidInput if a change can't be restored (`found`) or taken back, because it is so already."""
-    if found != (change.outcome == "removed"):
+def check_outcome(change: AutoRunChange, *, restore: bool) -> None:
+    """Raise InvalidInput if a change is so already: restored (`restore`), or taken back."""
+    if restore != (change.outcome == "removed"):
         name = escape_hidden_name(change.path)
         raise InvalidInput(
             text("{file} was not taken back, or was restored since.", file=name)
-            if found
+            if restore
             else text("{file} is taken back already.", file=name),
             fix=text("List what was taken back with {command}.", command="helix-desktop changes list"),
         )

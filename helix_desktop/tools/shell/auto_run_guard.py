@@ -2,7 +2,7 @@
 
 A command in the sandbox may write anywhere in the workspace, and git, an editor or a shell outside would run
 what it wrote there. What git would run or follow is compared with what was there before the command. What is
-new is taken out before anything else runs, and kept byte for byte, so that the user can restore it.
+new is taken out before anything else runs, and saved byte for byte, so that the user can restore it.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 from helix_desktop.system.files import open_regular
 from helix_desktop.tools.files.paths import startup_files
-from helix_desktop.tools.shell.auto_run_kept import (
-    NOTHING,
-    AutoRunState,
-    Content,
-    Entry,
-    KeptChanges,
-    Kind,
-    OpenState,
-)
 from helix_desktop.tools.shell.folder_tree import FolderTree
 from helix_desktop.tools.shell.git_config import (
     GitSetting,
     InvalidConfig,
     parse_git_config,
     without_settings,
+)
+from helix_desktop.tools.shell.saved_changes import (
+    NOTHING,
+    AutoRunState,
+    Content,
+    Kind,
+    OpenState,
+    SavedChange,
+    SavedChanges,
 )
 
 text = TextContext("Tools")
@@ -83,14 +83,14 @@ class AutoRunGuard:
 
     Commands that run at the same time, also in other processes, are compared with what was there before the
     first of them: what one plants is never what another one found. What a user decides on meanwhile stays.
-    `folder` is where what was taken out is kept, and what a crash must not lose.
+    `folder` is where what was taken out is saved, and what a crash must not lose.
     """
 
     def __init__(self, root: Path, home: Path | None = None, folder: Path | None = None) -> None:
         """Without a `folder`, a new temporary one is used, which stays."""
         self.root = Path(os.path.realpath(root))
         self._home = Path(os.path.realpath(home or Path.home()))
-        self.kept = KeptChanges(folder)
+        self.saved_changes = SavedChanges(folder)
         self._lock = threading.RLock()
         self._tree = FolderTree(str(self.root))
         self._before: AutoRunState | None = None  # of the commands in the sandbox, of which so many run
@@ -112,14 +112,14 @@ class AutoRunGuard:
         with self._lock:
             try:
                 if not self._is_recovered:
-                    for state in self.kept.left_open():
+                    for state in self.saved_changes.left_open():
                         changes = list(state.undecided)
                         if state.before is not None:
                             changes += self._compare(state.before, takes_out=True)
                         self._unreported += state.unreported
                         self.report_later(changes)
                         self._save(self._before)  # before what was left goes
-                    self.kept.clean_up(time.time_ns() // 1_000_000)
+                    self.saved_changes.clean_up(time.time_ns() // 1_000_000)
                     self._is_recovered = True
             except OSError:
                 log.exception("what a crash left in %s could not be looked at", self.root)
@@ -136,8 +136,10 @@ class AutoRunGuard:
                 self._others.append(self._look())
                 return self._others[-1]
             if self._before is None:
-                with self.kept.exclusive():
-                    running = min(self.kept.running_elsewhere(), key=lambda state: state.at_ns, default=None)
+                with self.saved_changes.exclusive():
+                    running = min(
+                        self.saved_changes.running_elsewhere(), key=lambda state: state.at_ns, default=None
+                    )
                     before = self._look() if running is None else running
                     self._save(before)
                 self._before = before
@@ -155,67 +157,67 @@ class AutoRunGuard:
                 self._confined_count -= 1
             else:
                 self._others = [state for state in self._others if state is not before]
-            with self.kept.exclusive():
+            with self.saved_changes.exclusive():
                 changes = self._compare(before, takes_out)
             unreported, self._unreported = self._unreported, ()
-            self._undecided += tuple(change for change in changes if change.kept_id)
+            self._undecided += tuple(change for change in changes if change.change_id)
             if not self._confined_count:
                 self._before = None
             self._try_to_save()
             return (*unreported, *changes)
 
-    def settle(self, kept_ids: Iterable[str], allowed_ids: Iterable[str] = ()) -> None:
+    def settle(self, change_ids: Iterable[str], allowed_ids: Iterable[str] = ()) -> None:
         """Forget that somebody has to decide on these changes: they have.
 
         Of the `allowed_ids`, what a command left stays as it was then, also for commands that still run.
         """
         with self._lock:
-            settled = frozenset(kept_ids)
-            for kept_id in allowed_ids:
+            settled = frozenset(change_ids)
+            for change_id in allowed_ids:
                 try:
-                    self.kept.note_allowed(kept_id)
+                    self.saved_changes.note_allowed(change_id)
                 except OSError:
-                    log.warning("it could not be noted that %s is allowed", kept_id, exc_info=True)
-            self._undecided = tuple(change for change in self._undecided if change.kept_id not in settled)
-            self._unreported = tuple(change for change in self._unreported if change.kept_id not in settled)
+                    log.warning("it could not be noted that %s is allowed", change_id, exc_info=True)
+            self._undecided = tuple(change for change in self._undecided if change.change_id not in settled)
+            self._unreported = tuple(change for change in self._unreported if change.change_id not in settled)
             self._try_to_save()
 
     def report_later(self, changes: Iterable[AutoRunChange]) -> None:
         """Have the next command report what was found after one that was cut off; it is taken back."""
         with self._lock:
-            reported = tuple(map(self._taken_back, changes))
-            self.settle(change.kept_id for change in reported)
+            reported = tuple(map(self._undo, changes))
+            self.settle(change.change_id for change in reported)
             self._unreported += reported
             self._try_to_save()
 
-    def _taken_back(self, change: AutoRunChange) -> AutoRunChange:
+    def _undo(self, change: AutoRunChange) -> AutoRunChange:
         """Take a change back that nobody decided on; it waits for nobody any more."""
         outcome = change.outcome
         if outcome == "named" and change.waits:
             try:
-                self.put(change.kept_id, found=False)
+                self.put(change.change_id, restore=False)
                 outcome = "removed"
             except InvalidInput:
                 log.warning("%s could not be taken back", change.path, exc_info=True)
                 outcome = "failed"
         return msgspec.structs.replace(change, outcome=outcome, waits=False)
 
-    def put(self, kept_id: str, *, found: bool) -> None:
-        """Put what a command left back (`found`), or take it out again; what is there now is kept beside.
+    def put(self, change_id: str, *, restore: bool) -> None:
+        """Put what a command left back (`restore`), or take it out again; what is there now is saved beside.
 
         Raises InvalidInput if that can't be done.
         """
         with self._lock:
-            entry = self.kept.entry(kept_id)
-            content = entry.found if found else entry.without
+            entry = self.saved_changes.entry(change_id)
+            content = entry.content if restore else entry.safe_content
             try:
                 try:
                     with _held_parent(self.root, entry.path, create=bool(content.form)) as (parent, name):
-                        self._put_at(parent, name, kept_id, entry, found)
+                        self._put_at(parent, name, change_id, entry, restore)
                 except FileNotFoundError:
                     if content.form:
                         raise
-                self.kept.note_put(kept_id, found=found)
+                self.saved_changes.note_put(change_id, restored=restore)
             except OSError as error:
                 raise InvalidInput(
                     text("{file} could not be restored.", file=entry.path), system_reason(error)
@@ -223,33 +225,33 @@ class AutoRunGuard:
             # The user's decision holds for commands that still run.
             for state in (*self._others, *([self._before] if self._before is not None else ())):
                 _decide(state, entry, content)
-            self.settle([kept_id])
+            self.settle([change_id])
 
-    def _put_at(self, parent: int, name: str, kept_id: str, entry: Entry, found: bool) -> None:
-        if entry.found.stamp:
-            (_put_back if found else _set_aside)(parent, name, entry, kept_id)
+    def _put_at(self, parent: int, name: str, change_id: str, entry: SavedChange, restore: bool) -> None:
+        if entry.content.stamp:
+            (_put_back if restore else _set_aside)(parent, name, entry, change_id)
             return
         present = _read_at(parent, name)
-        may_hold_keys = entry.without.stamp or (entry.kind == "other" and _holds_keys(entry.path))
+        may_hold_keys = entry.safe_content.stamp or (entry.kind == "other" and _holds_keys(entry.path))
         if may_hold_keys and present.form == "file":
-            os.rename(name, _aside(name, kept_id), src_dir_fd=parent, dst_dir_fd=parent)
-        elif not any(_same(present, known) for known in (entry.found, entry.without)):
-            self.kept.keep_replaced(kept_id, present)
-        _write_at(parent, name, entry.found if found else entry.without)
+            os.rename(name, _aside(name, change_id), src_dir_fd=parent, dst_dir_fd=parent)
+        elif not any(_same(present, known) for known in (entry.content, entry.safe_content)):
+            self.saved_changes.save_replaced(change_id, present)
+        _write_at(parent, name, entry.content if restore else entry.safe_content)
 
     def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
-        """Return all changes that are kept, with what became of each last, the oldest first.
+        """Return all saved changes, with what became of each last, the oldest first.
 
         What the user or another program did to the files later is no part of that. Raises InvalidInput.
         """
         with self._lock:
             changes = []
             try:
-                for kept_id, entry in self.kept.entries():
+                for change_id, entry in self.saved_changes.entries():
                     effect = "" if entry.reasons else _effect(entry)
-                    outcome = self.kept.outcome(kept_id)
+                    outcome = self.saved_changes.outcome(change_id)
                     changes.append(
-                        AutoRunChange(entry.path, effect, entry.reasons, outcome=outcome, kept_id=kept_id)
+                        AutoRunChange(entry.path, effect, entry.reasons, outcome=outcome, change_id=change_id)
                     )
             except OSError as error:
                 raise InvalidInput(
@@ -261,30 +263,30 @@ class AutoRunGuard:
         """Return the bytes of all copies that are kept. Raises StoreError."""
         with self._lock:
             try:
-                return self.kept.size()
+                return self.saved_changes.size()
             except OSError as error:
                 raise StoreError(
                     text("The saved copies of files that commands changed can't be read."),
                     system_reason(error),
-                    text("Check that you may read {folder}.", folder=str(self.kept.folder)),
+                    text("Check that you may read {folder}.", folder=str(self.saved_changes.folder)),
                 ) from error
 
     def containing(self, redaction: Redaction) -> tuple[str, ...]:
-        """Return the paths of the kept changes that contain a secret. Raises OSError."""
+        """Return the paths of the saved changes that contain a secret. Raises OSError."""
         with self._lock:
-            return self.kept.containing(redaction)
+            return self.saved_changes.containing(redaction)
 
     def redact(self, redaction: Redaction) -> None:
-        """Remove a secret from all that is kept; no command runs. Raises OSError."""
+        """Remove a secret from all that is saved; no command runs. Raises OSError."""
         with self._lock:
-            self.kept.redact(redaction)
+            self.saved_changes.redact(redaction)
             self._unreported = tuple(_redacted(change, redaction) for change in self._unreported)
             self._undecided = tuple(_redacted(change, redaction) for change in self._undecided)
             self._save(self._before)
 
     def _compare(self, before: AutoRunState, takes_out: bool) -> list[AutoRunChange]:
         try:
-            for entry, content in self.kept.decisions_since(before.at_ns) if before.at_ns else ():
+            for entry, content in self.saved_changes.decisions_since(before.at_ns) if before.at_ns else ():
                 _decide(before, entry, content)
         except OSError:
             log.exception("what was decided on meanwhile in %s can't be read", self.root)
@@ -292,14 +294,14 @@ class AutoRunGuard:
         now = self._look()
         for _ in range(_MAX_ROUNDS):  # what is taken out may have hidden more
             found = list(self._planted(before, now))
-            changes += [self._take_out(entry) if takes_out else self._kept(entry) for entry in found]
+            changes += [self._take_out(entry) if takes_out else self._save_change(entry) for entry in found]
             if not found or not takes_out or any(change.outcome == "failed" for change in changes):
                 break
             now = self._look()
-        return [*changes, *map(self._kept, self._waiting(before, now))]
+        return [*changes, *map(self._save_change, self._waiting(before, now))]
 
     def _save(self, before: AutoRunState | None) -> None:
-        self.kept.save_open(OpenState(before, self._undecided, self._unreported))
+        self.saved_changes.save_open(OpenState(before, self._undecided, self._unreported))
 
     def _try_to_save(self) -> None:
         try:
@@ -433,7 +435,7 @@ class AutoRunGuard:
 
     # What is new
 
-    def _planted(self, before: AutoRunState, now: AutoRunState) -> Iterator[Entry]:
+    def _planted(self, before: AutoRunState, now: AutoRunState) -> Iterator[SavedChange]:
         for path, (kind, content) in now.git.items():
             former = before.git.get(path, (kind, NOTHING))[1]
             if content != former:
@@ -441,18 +443,18 @@ class AutoRunGuard:
                 if entry is not None:
                     yield entry
 
-    def _judged(self, path: str, kind: Kind, content: Content, former: Content) -> Entry | None:
+    def _judged(self, path: str, kind: Kind, content: Content, former: Content) -> SavedChange | None:
         """Return what has to be taken out of a file that is new or changed; None: nothing."""
         reasons: tuple[str, ...] = ()
-        without = former
+        safe_content = former
         if content.form == "special":
             reasons = ("not a regular file",)
         elif content.form == "link" and not (kind == "pointer" and self._is_own_pointer(path, content)):
             reasons = (f"link to {_words(content.data)}",)
         elif kind == "config":
-            reasons, without = self._judged_config(path, content, former)
+            reasons, safe_content = self._judged_config(path, content, former)
         elif kind == "todo":
-            reasons, without = _judged_todo(content, former)
+            reasons, safe_content = _judged_todo(content, former)
         elif kind == "hook":
             if content.is_executable and not self._is_template(path, content):
                 reasons = ("a program that git runs",)
@@ -466,7 +468,7 @@ class AutoRunGuard:
             reasons = (f"strategy: {_words(content.data)}",)
         if not reasons:
             return None
-        return Entry(path, kind, reasons, time.time_ns() // 1_000_000, content, without)
+        return SavedChange(path, kind, reasons, time.time_ns() // 1_000_000, content, safe_content)
 
     def _judged_config(self, path: str, content: Content, former: Content) -> tuple[tuple[str, ...], Content]:
         try:
@@ -549,49 +551,49 @@ class AutoRunGuard:
         name = path.rpartition("/")[2]
         return any(_read(str(folder / "hooks" / name)).data == content.data for folder in outside)
 
-    def _waiting(self, before: AutoRunState, now: AutoRunState) -> Iterator[Entry]:
+    def _waiting(self, before: AutoRunState, now: AutoRunState) -> Iterator[SavedChange]:
         for path, content in now.other.items():
             former = before.other.get(path, NOTHING)
             if not _same(content, former) and not _same(content, before.reported.get(path, former)):
                 before.reported[path] = content
-                yield Entry(path, "other", (), time.time_ns() // 1_000_000, content, former)
+                yield SavedChange(path, "other", (), time.time_ns() // 1_000_000, content, former)
 
     # Taking out, and keeping
 
-    def _take_out(self, entry: Entry) -> AutoRunChange:
-        change = self._kept(entry)
-        if not change.kept_id:
+    def _take_out(self, entry: SavedChange) -> AutoRunChange:
+        change = self._save_change(entry)
+        if not change.change_id:
             return msgspec.structs.replace(change, outcome="failed")
         try:
             with _held_parent(self.root, entry.path) as (parent, name):
-                if entry.found.stamp:
-                    _set_aside(parent, name, entry, change.kept_id)
+                if entry.content.stamp:
+                    _set_aside(parent, name, entry, change.change_id)
                 else:
                     present = _read_at(parent, name)
-                    if not _same(present, entry.found):  # another command that still runs has changed it
-                        self.kept.keep_replaced(change.kept_id, present)
-                    _write_at(parent, name, entry.without)
+                    if not _same(present, entry.content):  # another command that still runs has changed it
+                        self.saved_changes.save_replaced(change.change_id, present)
+                    _write_at(parent, name, entry.safe_content)
         except OSError:
             log.warning("%s could not be taken out", entry.path, exc_info=True)
             return msgspec.structs.replace(change, outcome="failed")
         try:
-            self.kept.note_put(change.kept_id, found=False)
+            self.saved_changes.note_put(change.change_id, restored=False)
         except OSError:
             log.warning("it could not be noted that %s is taken out", entry.path, exc_info=True)
         return msgspec.structs.replace(change, outcome="removed")
 
-    def _kept(self, entry: Entry) -> AutoRunChange:
-        """Keep what there is with and without a change; return it, without an id if that failed."""
+    def _save_change(self, entry: SavedChange) -> AutoRunChange:
+        """Save what there is with and without a change; return it, without an id if that failed."""
         try:
-            kept_id = self.kept.keep(entry)
+            change_id = self.saved_changes.save(entry)
         except OSError:
-            log.warning("%s could not be kept", entry.path, exc_info=True)
-            kept_id = ""
+            log.warning("%s could not be saved", entry.path, exc_info=True)
+            change_id = ""
         effect = "" if entry.reasons else _effect(entry)
-        return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
+        return AutoRunChange(entry.path, effect, entry.reasons, waits=True, change_id=change_id)
 
 
-def _decide(state: AutoRunState, entry: Entry, content: Content) -> None:
+def _decide(state: AutoRunState, entry: SavedChange, content: Content) -> None:
     """Have a state hold what the user decided on after it."""
     if entry.kind == "other":
         state.other[entry.path] = content
@@ -600,8 +602,8 @@ def _decide(state: AutoRunState, entry: Entry, content: Content) -> None:
     state.reported.pop(entry.path, None)
 
 
-def _effect(entry: Entry) -> TranslatableText:
-    if entry.found.stamp or entry.without.stamp:
+def _effect(entry: SavedChange) -> TranslatableText:
+    if entry.content.stamp or entry.safe_content.stamp:
         return NOT_COPIED
     kind = auto_run_kind(entry.path)
     return AT_LOGIN if kind is None else kind.effect
@@ -776,25 +778,25 @@ def _write_at(parent: int, name: str, content: Content) -> None:
     os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
-def _set_aside(parent: int, name: str, entry: Entry, kept_id: str) -> None:
+def _set_aside(parent: int, name: str, entry: SavedChange, change_id: str) -> None:
     """Leave a file that is not copied where it is, but so that nothing runs or reads it."""
     if entry.kind == "hook":
-        _change_mode(parent, name, entry.found.mode & ~0o111)
+        _change_mode(parent, name, entry.content.mode & ~0o111)
         return
-    os.rename(name, _aside(name, kept_id), src_dir_fd=parent, dst_dir_fd=parent)
-    if entry.without.form and not entry.without.stamp:
-        _write_at(parent, name, entry.without)
+    os.rename(name, _aside(name, change_id), src_dir_fd=parent, dst_dir_fd=parent)
+    if entry.safe_content.form and not entry.safe_content.stamp:
+        _write_at(parent, name, entry.safe_content)
 
 
-def _put_back(parent: int, name: str, entry: Entry, kept_id: str) -> None:
+def _put_back(parent: int, name: str, entry: SavedChange, change_id: str) -> None:
     """Undo `_set_aside`; what is there by now changes places with it."""
     if entry.kind == "hook":
-        _change_mode(parent, name, entry.found.mode)
+        _change_mode(parent, name, entry.content.mode)
         return
-    between = f"{_aside(name, kept_id)}.{secrets.token_hex(4)}"
-    os.rename(_aside(name, kept_id), between, src_dir_fd=parent, dst_dir_fd=parent)
+    between = f"{_aside(name, change_id)}.{secrets.token_hex(4)}"
+    os.rename(_aside(name, change_id), between, src_dir_fd=parent, dst_dir_fd=parent)
     with suppress(FileNotFoundError):
-        os.rename(name, _aside(name, kept_id), src_dir_fd=parent, dst_dir_fd=parent)
+        os.rename(name, _aside(name, change_id), src_dir_fd=parent, dst_dir_fd=parent)
     os.rename(between, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
@@ -806,5 +808,5 @@ def _change_mode(parent: int, name: str, mode: int) -> None:
         os.close(fd)
 
 
-def _aside(name: str, kept_id: str) -> str:
-    return f"{name}.taken-out-{kept_id}"
+def _aside(name: str, change_id: str) -> str:
+    return f"{name}.taken-out-{change_id}"

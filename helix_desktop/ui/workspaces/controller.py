@@ -27,7 +27,7 @@ from helix_desktop.ui.workspaces.session_opener import SessionOpener
 from helix_desktop.ui.workspaces.sidebar_presenter import FOLDER_BANNER, SidebarPresenter
 from helix_desktop.ui.workspaces.store_health import (
     report_history_damage,
-    report_taken_back,
+    report_undone_changes,
     watch_store_health,
 )
 from helix_desktop.ui.workspaces.trust import TrustController
@@ -269,7 +269,7 @@ class WorkspaceController(QObject):
         self._windows.workspace_opened.emit(workspace)
         self.workspace_opened.emit(workspace.id)
         await watch_store_health(workspace, self._window.banners)
-        await report_taken_back(workspace, self._window.banners)
+        await report_undone_changes(workspace, self._window.banners)
         if workspace.id in self._windows.started_workspaces:
             return  # by another window
         self._windows.started_workspaces.add(workspace.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.history_storage import WorkspaceHistoryStorage
-from helix_desktop.ui.design.shell_data import TAKEN_BACK, Banner, BannerAction
+from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner, BannerAction
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.words.file_changes import auto_run_texts
 from helix_desktop.words.store_reports import repair_notice
@@ -33,20 +33,20 @@ async def report_history_damage(
         _show(damage, workspace, banners)
 
 
-async def report_taken_back(workspace: OpenWorkspace, banners: BannerArea) -> None:
+async def report_undone_changes(workspace: OpenWorkspace, banners: BannerArea) -> None:
     """Show what was taken back because a command was cut off when the app ended."""
     store = workspace.services.auto_run
     changes = await store.unreported() if store is not None else ()
     if not changes:
         return
-    kept_ids = ",".join(change.kept_id for change in changes if change.outcome == "removed")
+    change_ids = ",".join(change.change_id for change in changes if change.outcome == "removed")
     banners.show_banner(
         Banner(
-            TAKEN_BACK,
+            UNDONE_CHANGES,
             "warning",
             tr("A command was cut off before its changes were reported."),
             "\n".join(auto_run_texts(changes)),
-            actions=(BannerAction(kept_ids, tr("Restore")),) if kept_ids else (),
+            actions=(BannerAction(change_ids, tr("Restore")),) if change_ids else (),
             workspace_id=workspace.id,
         )
     )

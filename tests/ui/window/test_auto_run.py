@@ -11,11 +11,11 @@ import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.services.tool_service import TAKEN_OUT
+from helix_desktop.services.tool_service import SAVED_CHANGES_FOLDER
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.ui.chat.questions.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
-from helix_desktop.ui.design.shell_data import TAKEN_BACK
+from helix_desktop.ui.design.shell_data import UNDONE_CHANGES
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -109,9 +109,9 @@ async def test_a_banner_names_what_a_killed_app_left_and_restores_it(
         workspace_id = await rig.open_folder("project", {"a.txt": "one"})
         registry = rig.wiring.services.registry
         project = Path(registry.get(workspace_id).path)
-        kept = registry.data_folder(workspace_id) / TAKEN_OUT
+        saved = registry.data_folder(workspace_id) / SAVED_CHANGES_FOLDER
         await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(project)], check=True)
-    process = await asyncio.to_thread(start_planting, project, Path.home(), kept)
+    process = await asyncio.to_thread(start_planting, project, Path.home(), saved)
     await asyncio.to_thread(kill_hard, process)
     hook = project / ".git/hooks/pre-commit"
     assert hook.exists()
@@ -123,7 +123,7 @@ async def test_a_banner_names_what_a_killed_app_left_and_restores_it(
         (restore,) = [
             button
             for button in rig.window.banners.findChildren(QPushButton)
-            if button.objectName().startswith(f"{TAKEN_BACK}:")
+            if button.objectName().startswith(f"{UNDONE_CHANGES}:")
         ]
         restore.click()
         await until(hook.exists, "restored")

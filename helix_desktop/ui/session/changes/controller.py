@@ -23,7 +23,7 @@ from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.chat.actions import PutAutoRun, SessionAction
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.shell_data import TAKEN_BACK, Banner
+from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow, RevertOutcome
 from helix_desktop.ui.session.controller import SessionController
@@ -77,17 +77,17 @@ class ChangesController(QObject):
             return
         session_id = conversation.session.id if conversation is not None else ""
         if conversation is not None:
-            await conversation.put_auto_run(action.kept_ids, found=action.found)
+            await conversation.put_auto_run(action.change_ids, restore=action.restore)
         else:
-            for kept_id in action.kept_ids:
-                await store.put(kept_id, found=action.found)
-        if action.kept_ids:
+            for change_id in action.change_ids:
+                await store.put(change_id, restore=action.restore)
+        if action.change_ids:
             if not await store.unreported():
-                self._window.banners.remove(TAKEN_BACK, workspace.id)
-            count = len(action.kept_ids)
+                self._window.banners.remove(UNDONE_CHANGES, workspace.id)
+            count = len(action.change_ids)
             what = (
                 tr.plural(count, "%n file restored.", "%n files restored.")
-                if action.found
+                if action.restore
                 else tr.plural(
                     count, "%n file taken back. It is kept.", "%n files taken back. They are kept."
                 )
@@ -103,8 +103,8 @@ class ChangesController(QObject):
         done = self._reverts.take_undo(banner_id, action)
         if done is not None:
             self._start(self._undo(done), "undo revert")
-        elif banner_id == TAKEN_BACK:
-            put = PutAutoRun(tuple(action.split(",")), found=True)
+        elif banner_id == UNDONE_CHANGES:
+            put = PutAutoRun(tuple(action.split(",")), restore=True)
             self._start(self._put_auto_run(put), "what runs by itself")
 
     def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
