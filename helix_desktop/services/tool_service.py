@@ -11,6 +11,7 @@ from pathlib import Path
 from helix_desktop.agent.ports.tools import AutoRunStore, FileReader, FileVersionChecker, LineSearch
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.domain.file_history.patch import PatchFile
 from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import AutoRunChange, CountTokens
@@ -82,6 +83,10 @@ class _GuardStore:
     async def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
         """Return all saved changes. Raises HelixError."""
         return await asyncio.to_thread(self._guard.auto_run_changes)
+
+    async def patch(self, change_id: str) -> PatchFile:
+        """Return what a call did to a file. Raises HelixError."""
+        return await asyncio.to_thread(self._guard.patch, change_id)
 
     async def unreported(self) -> tuple[AutoRunChange, ...]:
         """Return what was taken back after calls that could not report it."""

@@ -207,6 +207,13 @@ async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command
     assert (await cli("changes", "list", *step)).out.decode().splitlines()[1:] == [
         line for line in listed[at + 1 :] if "sub/.git/config" in line
     ]
+    patch = (await cli("changes", "diff", *step)).out.decode()
+    assert patch.startswith("diff --git a/sub/.git/config b/sub/.git/config\n")
+    assert "+\tfsmonitor = evil" in patch
+    made = ("--workspace", "ws", "--step", ids[".envrc"])
+    document = (await cli("changes", "diff", *made, "--json")).json
+    assert document["change_id"].startswith(ids[".envrc"])
+    assert "new file mode 100644\n--- /dev/null\n+++ b/.envrc" in document["patch"]
     for other in (("--session", "last"), ("--on-conflict", "former")):
         refused = await cli("changes", "redo", *step, *other)
         refused.assert_refused(2, f"{other[0]} doesn't go with the step")
@@ -250,14 +257,14 @@ async def test_run_names_on_standard_error_what_it_took_back_and_how_to_allow_it
     async with _replies() as server:
         result = await cli.run("Plant it", "--yes", "--model", "local/small", "--base-url", server.base_url)
     assert result.code == 0, result
-    first_words = ("[Taken back", "[Changed what", "[To keep it")
-    taken_back, named, rule = [line for line in result.err.splitlines() if line.startswith(first_words)]
-    assert taken_back == (
-        "[Taken back, as programs run it by themselves: sub/.git/config (core.fsmonitor = evil) and .envrc "
+    first_words = ("[Taken back", "[Changed what", "[To keep")
+    undone, named, rule = [line for line in result.err.splitlines() if line.startswith(first_words)]
+    assert undone == (
+        "[Taken back, as programs run them by themselves: sub/.git/config (core.fsmonitor = evil) and .envrc "
         "(sets the environment of every shell in the folder)]"
     )
     assert rule == (
-        "[To keep it, allow it in Settings → Permissions: Change the file sub/.git/config and Change the "
+        "[To keep them, allow them in Settings → Permissions: Change the file sub/.git/config and Change the "
         "file .envrc]"
     )
     assert named == "[Changed what other programs run: package.json (scripts that npm runs, also on install)]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from helix_desktop.domain.file_history.patch import PatchFile
 from helix_desktop.domain.files.pdf import PdfText
 from helix_desktop.domain.files.version import ChangeReport, FileVersion
 from helix_desktop.domain.matching_lines import MatchingLines
@@ -64,6 +65,13 @@ class AutoRunStore(Protocol):
         """Return all saved changes, with what became of each last, the oldest first.
 
         Raises HelixError.
+        """
+        ...
+
+    async def patch(self, change_id: str) -> PatchFile:
+        """Return what a call did to a file, by the id of the change.
+
+        Raises HelixError if the change is no longer saved, or its contents are not.
         """
         ...
 

@@ -85,6 +85,9 @@ async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
 async def _diff(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     if args.head:
         return await _diff_with_head(args, services, workspace)
+    change = await _auto_run_change(args, workspace)
+    if change is not None:
+        return await _diff_of_undone(args, workspace, change)
     session_id = await _session(args, workspace)
     selection = select(args, await workspace.changes.of_session(session_id))
     patch = await workspace.changes.patch(session_id, selection)
@@ -92,6 +95,16 @@ async def _diff(args: argparse.Namespace, services: AppServices, workspace: Open
         print_out(
             json.dumps({"session": session_id, "captures": selection.capture_ids, "patch": patch}, indent=1)
         )
+        return 0
+    return _print_patch(patch)
+
+
+async def _diff_of_undone(args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange) -> int:
+    """Print what a command did to a file, as `redo` restores it."""
+    assert workspace.services.auto_run is not None  # it has this change
+    patch = patch_text([await workspace.services.auto_run.patch(change.change_id)])
+    if args.json:
+        print_out(json.dumps({"change_id": change.change_id, "patch": patch}, indent=1))
         return 0
     return _print_patch(patch)
 

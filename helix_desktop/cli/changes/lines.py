@@ -10,8 +10,8 @@ from helix_desktop.domain.file_history.state import ChangeKind
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
-from helix_desktop.words.file_changes import changed_lines_text
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.words.file_changes import auto_run_reason, changed_lines_text
 from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -60,8 +60,8 @@ def removed_auto_run_lines(changes: Sequence[AutoRunChange]) -> Iterator[str]:
             "Undone after commands, because other programs would run these files by themselves (all sessions)"
         )
     for change in changes:
-        why = "; ".join(map(escape_hidden, change.reasons)) or translate(change.effect)
-        parts = [f"{change.change_id[:_SHORT_ID]}  {escape_hidden_name(change.path)}", why]
+        name = f"{change.change_id[:_SHORT_ID]}  {escape_hidden_name(change.path)}"
+        parts = [name, auto_run_reason(change)]
         yield f"  {' · '.join(filter(None, parts))}"
 
 

@@ -23,7 +23,11 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, StoreError
+from helix_desktop.domain.file_history.diff import diff_states
+from helix_desktop.domain.file_history.patch import PatchFile
+from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.files.secret_names import is_secret_file
 from helix_desktop.domain.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
 from helix_desktop.domain.redaction.redaction import Redaction
@@ -258,6 +262,19 @@ class AutoRunGuard:
                     text("What was taken back can't be read."), system_reason(error)
                 ) from error
             return tuple(changes)
+
+    def patch(self, change_id: str) -> PatchFile:
+        """Return what a command did to a file. Raises InvalidInput if its contents are not saved."""
+        with self._lock:
+            entry = self.saved_changes.entry(change_id)
+        if entry.content.stamp or entry.safe_content.stamp:
+            raise InvalidInput(
+                text("There is no diff of {file}.", file=entry.path),
+                text("Helix keeps no copy of it, because it may hold keys or is large."),
+            )
+        before, after = _file_state(entry.safe_content), _file_state(entry.content)
+        diff = diff_states(before, entry.safe_content.data, after, entry.content.data)
+        return PatchFile(FileChange(entry.path, before, after), diff)
 
     def saved_copies_size(self) -> int:
         """Return the bytes of all copies that are kept. Raises StoreError."""
@@ -600,6 +617,14 @@ def _decide(state: AutoRunState, entry: SavedChange, content: Content) -> None:
     else:
         state.git[entry.path] = (entry.kind, content)
     state.reported.pop(entry.path, None)
+
+
+def _file_state(content: Content) -> FileState | None:
+    if not content.form:
+        return None
+    if content.form == "link":
+        return FileState("link", target=os.fsdecode(content.data))
+    return FileState(digest=digest_of(content.data), size=len(content.data), mode=content.mode)
 
 
 def _effect(entry: SavedChange) -> TranslatableText:

@@ -412,6 +412,8 @@ def test_keys_of_a_home_that_is_the_workspace_are_never_copied(guard_rig: GuardR
         (beside,) = home.glob(f"{path}.taken-out-*")
         assert beside.read_text() == "SECRET three", "nothing is lost"
     assert not _are_copied(guard_rig.saved)
+    with pytest.raises(InvalidInput, match="no diff"):
+        guard.patch(changes[".pypirc"].change_id)
 
 
 def _are_copied(saved: Path, words: bytes = b"SECRET") -> bool:

@@ -23,7 +23,7 @@ from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.chat.actions import PutAutoRun, SessionAction
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner
+from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner, BannerAction
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow, RevertOutcome
 from helix_desktop.ui.session.controller import SessionController
@@ -57,6 +57,9 @@ class ChangesController(QObject):
         actions.patch_requested.connect(lambda what: start(self._copy_patch(what), "copy patch"))
         actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
         actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
+        context.views.changes.undone.restore_requested.connect(
+            lambda change_id: self._start_putting(PutAutoRun((change_id,), restore=True))
+        )
         context.window.banners.action_clicked.connect(self._on_banner_action)
         context.views.chat.view.action_triggered.connect(self._on_chat_action)
         session_controller.updated.connect(self._on_update)
@@ -67,7 +70,10 @@ class ChangesController(QObject):
 
     def _on_chat_action(self, action: SessionAction) -> None:
         if isinstance(action, PutAutoRun):
-            self._start(self._put_auto_run(action), "what runs by itself")
+            self._start_putting(action)
+
+    def _start_putting(self, action: PutAutoRun) -> None:
+        self._start(self._put_auto_run(action), "what runs by itself")
 
     async def _put_auto_run(self, action: PutAutoRun) -> None:
         """Restore what was taken back of a call, or take it back."""
@@ -92,9 +98,17 @@ class ChangesController(QObject):
                     count, "%n file taken back. It is kept.", "%n files taken back. They are kept."
                 )
             )
+            undo = BannerAction(",".join(action.change_ids), tr("Undo"))
             banner = Banner(
-                _AUTO_RUN, "info", what, "", workspace_id=workspace.id, session_id=session_id, is_brief=True
+                _AUTO_RUN,
+                "info",
+                what,
+                actions=(undo,) if action.restore else (),
+                workspace_id=workspace.id,
+                session_id=session_id,
+                is_brief=True,
             )
+            await self._session_controller.changes.refresh()  # what is on screen when it is reported
             self._window.banners.show_banner(banner)
         if action.paths:
             await self._revert(RevertSelection((action.capture_id,), action.paths))
@@ -104,8 +118,9 @@ class ChangesController(QObject):
         if done is not None:
             self._start(self._undo(done), "undo revert")
         elif banner_id == UNDONE_CHANGES:
-            put = PutAutoRun(tuple(action.split(",")), restore=True)
-            self._start(self._put_auto_run(put), "what runs by itself")
+            self._start_putting(PutAutoRun(tuple(action.split(",")), restore=True))
+        elif banner_id == _AUTO_RUN:
+            self._start_putting(PutAutoRun(tuple(action.split(",")), restore=False))
 
     def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
         workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
