@@ -107,7 +107,7 @@ def auto_run_rules_text(changes: Iterable[AutoRunChange]) -> str:
     return tr.plural(
         len(paths),
         "To keep it, allow it in Settings → Permissions: {rules}",
-        "To keep them, allow them in Settings → Permissions: {rules}",
+        "To keep all %n, allow them in Settings → Permissions: {rules}",
         rules=words,
     )
 
@@ -131,7 +131,7 @@ def auto_run_texts(changes: Iterable[AutoRunChange]) -> list[str]:
             tr.plural(
                 len(lines["removed"]),
                 "Taken back, as programs run it by themselves: {files}",
-                "Taken back, as programs run them by themselves: {files}",
+                "%n files taken back, as programs run them by themselves: {files}",
                 files=tuple(lines["removed"]),
             )
         )
@@ -140,7 +140,7 @@ def auto_run_texts(changes: Iterable[AutoRunChange]) -> list[str]:
             tr.plural(
                 len(lines["failed"]),
                 "Couldn't be taken back, and programs run it: {files}",
-                "Couldn't be taken back, and programs run them: {files}",
+                "%n files couldn't be taken back, and programs run them: {files}",
                 files=tuple(lines["failed"]),
             )
         )

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -60,6 +60,7 @@ class TurnRig:
         self.services, self.workspace, self.project = services, workspace, project
         self.questions: list[Question] = []
         self.option = ""
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None  # while the question is on screen
         self._scope = TaskScope()
         self.conversation: Conversation
         workspace.listen(self._on_update)
@@ -69,7 +70,12 @@ class TurnRig:
             self.questions.append(update.ask)
             self.envrc_then = (self.project / ".envrc").exists()
             self.fsmonitor_then = _fsmonitor(self.project)
-            asyncio.get_running_loop().call_soon(self._answer, update.ask.call_id)
+            self._scope.start(self._answer_after(update.ask.call_id), "answer")
+
+    async def _answer_after(self, call_id: str) -> None:
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        self._answer(call_id)
 
     def _answer(self, call_id: str) -> None:
         if self.option:
@@ -132,6 +138,25 @@ async def test_the_next_step_waits_until_the_user_keeps_or_takes_back(tmp_path: 
                     await store.put(change.change_id, restore=True)
             assert (rig.project / ".envrc").read_text() == "planted"
             assert _fsmonitor(rig.project) == "evil"
+
+
+async def test_what_is_kept_is_there_although_another_process_took_it_back_meanwhile(tmp_path: Path) -> None:
+    cli = Cli(tmp_path, tmp_path / "data")
+    async with turn_rig(tmp_path) as rig:
+        rig.option = "Keep"
+
+        async def take_back() -> None:
+            store = rig.workspace.services.auto_run
+            assert store is not None
+            (change,) = [each for each in await store.auto_run_changes() if each.path == ".envrc"]
+            result = await cli("changes", "revert", "--workspace", "ws", "--step", change.change_id)
+            assert result.code == 0, result
+            assert not (rig.project / ".envrc").exists()
+
+        rig.meanwhile = take_back
+        answer = await rig.turn()
+        assert {change.outcome for change in answer.auto_run} == {"kept", "named"}
+        assert (rig.project / ".envrc").read_text() == "planted"
 
 
 async def test_what_a_stopped_turn_left_undecided_is_taken_back(tmp_path: Path) -> None:
@@ -244,7 +269,7 @@ async def test_what_a_killed_run_planted_is_taken_out_before_the_next_and_named(
     async with ChatServer(replies_in_order(text_reply("Done."))) as server:
         result = await cli.run("Go on", "--model", "local/small", "--base-url", server.base_url)
     assert result.code == 0, result
-    (line,) = [line for line in result.err.splitlines() if "Taken back" in line]
+    (line,) = [line for line in result.err.splitlines() if "taken back" in line]
     assert ".envrc" in line
     assert "sub/.git/config (core.fsmonitor = evil)" in line
     assert _fsmonitor(cli.project) == ""
@@ -257,14 +282,14 @@ async def test_run_names_on_standard_error_what_it_took_back_and_how_to_allow_it
     async with _replies() as server:
         result = await cli.run("Plant it", "--yes", "--model", "local/small", "--base-url", server.base_url)
     assert result.code == 0, result
-    first_words = ("[Taken back", "[Changed what", "[To keep")
+    first_words = ("[2 files taken", "[Changed what", "[To keep")
     undone, named, rule = [line for line in result.err.splitlines() if line.startswith(first_words)]
     assert undone == (
-        "[Taken back, as programs run them by themselves: sub/.git/config (core.fsmonitor = evil) and .envrc "
-        "(sets the environment of every shell in the folder)]"
+        "[2 files taken back, as programs run them by themselves: sub/.git/config (core.fsmonitor = evil) "
+        "and .envrc (sets the environment of every shell in the folder)]"
     )
     assert rule == (
-        "[To keep them, allow them in Settings → Permissions: Change the file sub/.git/config and Change the "
-        "file .envrc]"
+        "[To keep all 2, allow them in Settings → Permissions: Change the file sub/.git/config and Change "
+        "the file .envrc]"
     )
     assert named == "[Changed what other programs run: package.json (scripts that npm runs, also on install)]"

@@ -18,7 +18,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -33,19 +33,27 @@ from helix_desktop.domain.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAIT
 from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
-from helix_desktop.system.files import open_regular
 from helix_desktop.tools.files.paths import startup_files
 from helix_desktop.tools.shell.folder_tree import FolderTree
 from helix_desktop.tools.shell.git_config import (
     GitSetting,
     InvalidConfig,
+    files_in_value,
     parse_git_config,
     without_settings,
 )
-from helix_desktop.tools.shell.saved_changes import (
+from helix_desktop.tools.shell.path_content import (
     NOTHING,
-    AutoRunState,
     Content,
+    held_parent,
+    is_link_to,
+    read_content,
+    read_content_at,
+    read_through,
+    write_content,
+)
+from helix_desktop.tools.shell.saved_changes import (
+    AutoRunState,
     Kind,
     OpenState,
     SavedChange,
@@ -55,7 +63,6 @@ from helix_desktop.tools.shell.saved_changes import (
 text = TextContext("Tools")
 log = logging.getLogger(__name__)
 
-_FILE_CAP = 16 * 1024 * 1024  # bytes that are read of one file
 _MAX_ROUNDS = 5
 _MAX_REASON = 300  # characters
 _GIT = ".git"
@@ -129,22 +136,24 @@ class AutoRunGuard:
                 log.exception("what a crash left in %s could not be looked at", self.root)
             return self._unreported
 
-    def begin(self, takes_out: bool = True) -> AutoRunState:
-        """Return what runs by itself before a command; `end` follows in any case.
+    def begin(self, takes_out: bool = True, hidden: Iterable[Path] = ()) -> AutoRunState:
+        """Return what runs by itself before a command that must not read `hidden`; `end` follows in any case.
 
         Raises OSError if that can't be saved for the case of a crash: the command must not run.
         """
         with self._lock:
             self.recover()
             if not takes_out:
-                self._others.append(self._look())
+                self._others.append(self._look(()))
                 return self._others[-1]
             if self._before is None:
                 with self.saved_changes.exclusive():
                     running = min(
                         self.saved_changes.running_elsewhere(), key=lambda state: state.at_ns, default=None
                     )
-                    before = self._look() if running is None else running
+                    places = (self._relative(str(path)) for path in hidden)
+                    inside = tuple(place for place in places if place is not None)
+                    before = self._look(inside) if running is None else running
                     self._save(before)
                 self._before = before
             self._confined_count += 1
@@ -173,14 +182,16 @@ class AutoRunGuard:
     def settle(self, change_ids: Iterable[str], allowed_ids: Iterable[str] = ()) -> None:
         """Forget that somebody has to decide on these changes: they have.
 
-        Of the `allowed_ids`, what a command left stays as it was then, also for commands that still run.
+        Of the `allowed_ids`, what a command left stays as it was then, also for commands that still run. What
+        another decision took out meanwhile is put back.
         """
         with self._lock:
             settled = frozenset(change_ids)
             for change_id in allowed_ids:
                 try:
                     self.saved_changes.note_allowed(change_id)
-                except OSError:
+                    self._keep(change_id)
+                except (OSError, InvalidInput):
                     log.warning("it could not be noted that %s is allowed", change_id, exc_info=True)
             self._undecided = tuple(change for change in self._undecided if change.change_id not in settled)
             self._unreported = tuple(change for change in self._unreported if change.change_id not in settled)
@@ -213,11 +224,11 @@ class AutoRunGuard:
         """
         with self._lock:
             entry = self.saved_changes.entry(change_id)
-            content = entry.content if restore else entry.safe_content
+            content = entry.content if restore else self.saved_changes.undone_content(change_id, entry)
             try:
                 try:
-                    with _held_parent(self.root, entry.path, create=bool(content.form)) as (parent, name):
-                        self._put_at(parent, name, change_id, entry, restore)
+                    with held_parent(self.root, entry.path, create=bool(content.form)) as (parent, name):
+                        self._put_at(parent, name, change_id, entry, content)
                 except FileNotFoundError:
                     if content.form:
                         raise
@@ -231,17 +242,31 @@ class AutoRunGuard:
                 _decide(state, entry, content)
             self.settle([change_id])
 
-    def _put_at(self, parent: int, name: str, change_id: str, entry: SavedChange, restore: bool) -> None:
+    def _keep(self, change_id: str) -> None:
+        """Put a change back that another decision took out; what the user wrote there since stays."""
+        entry = self.saved_changes.entry(change_id)
+        present = read_content(str(self.root / entry.path))
+        undone = self.saved_changes.undone_content(change_id, entry)
+        is_copied = not (entry.content.stamp or undone.stamp)
+        if is_copied and present == undone and present != entry.content:
+            self.put(change_id, restore=True)
+
+    def _put_at(self, parent: int, name: str, change_id: str, entry: SavedChange, content: Content) -> None:
+        restore = content is entry.content
         if entry.content.stamp:
             (_put_back if restore else _set_aside)(parent, name, entry, change_id)
             return
-        present = _read_at(parent, name)
+        if entry.kind == "key" and is_link_to(parent, name, entry.content):
+            if not restore:
+                os.unlink(name, dir_fd=parent)
+            return
+        present = read_content_at(parent, name)
         may_hold_keys = entry.safe_content.stamp or (entry.kind == "other" and _holds_keys(entry.path))
         if may_hold_keys and present.form == "file":
             os.rename(name, _aside(name, change_id), src_dir_fd=parent, dst_dir_fd=parent)
-        elif not any(_same(present, known) for known in (entry.content, entry.safe_content)):
+        elif not any(present == known for known in (entry.content, entry.safe_content, content)):
             self.saved_changes.save_replaced(change_id, present)
-        _write_at(parent, name, entry.content if restore else entry.safe_content)
+        write_content(parent, name, content)
 
     def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
         """Return all saved changes, with what became of each last, the oldest first.
@@ -267,9 +292,9 @@ class AutoRunGuard:
         """Return what a command did to a file. Raises InvalidInput if its contents are not saved."""
         with self._lock:
             entry = self.saved_changes.entry(change_id)
-        if entry.content.stamp or entry.safe_content.stamp:
+        if entry.content.stamp or entry.safe_content.stamp or entry.kind == "key":
             raise InvalidInput(
-                text("There is no diff of {file}.", file=entry.path),
+                text("{file} can't be compared.", file=entry.path),
                 text("Helix keeps no copy of it, because it may hold keys or is large."),
             )
         before, after = _file_state(entry.safe_content), _file_state(entry.content)
@@ -308,13 +333,16 @@ class AutoRunGuard:
         except OSError:
             log.exception("what was decided on meanwhile in %s can't be read", self.root)
         changes: list[AutoRunChange] = []
-        now = self._look()
+        now = self._look(before.hidden)
         for _ in range(_MAX_ROUNDS):  # what is taken out may have hidden more
             found = list(self._planted(before, now))
+            if takes_out and any(entry.kind == "config" for entry in found):
+                # Without what is planted there, git may run a program no longer.
+                found = [entry for entry in found if entry.kind != "program"]
             changes += [self._take_out(entry) if takes_out else self._save_change(entry) for entry in found]
             if not found or not takes_out or any(change.outcome == "failed" for change in changes):
                 break
-            now = self._look()
+            now = self._look(before.hidden)
         return [*changes, *map(self._save_change, self._waiting(before, now))]
 
     def _save(self, before: AutoRunState | None) -> None:
@@ -328,8 +356,8 @@ class AutoRunGuard:
 
     # What is there
 
-    def _look(self) -> AutoRunState:
-        state = AutoRunState(at_ns=time.time_ns())
+    def _look(self, hidden: tuple[str, ...]) -> AutoRunState:
+        state = AutoRunState(hidden=hidden, key_links=self._key_links(hidden), at_ns=time.time_ns())
         folders = self._tree.folders()
         git_folders: dict[str, None] = {}
         tops = [folder for folder, names in folders.items() if _GIT in names]
@@ -366,6 +394,30 @@ class AutoRunGuard:
                     self._see_waiting(state, os.path.join(folder, name))
         return state
 
+    def _key_links(self, hidden: tuple[str, ...]) -> dict[str, str]:
+        """Return other names that hidden files have in their own folder: Landlock refuses links elsewhere.
+
+        Read there, they are no hidden file any more. A hidden folder is hidden with all that is in it.
+        """
+        names: dict[str, set[str]] = {}
+        for path in hidden:
+            folder, _, name = path.rpartition("/")
+            names.setdefault(folder, set()).add(name)
+        found: dict[str, str] = {}
+        for folder, hidden_names in names.items():
+            try:
+                with os.scandir(self.root / folder) as entries:
+                    inodes = {entry.name: entry.inode() for entry in entries}
+            except OSError:
+                continue
+            keys = {inodes[name]: name for name in hidden_names if name in inodes}
+            found |= {
+                f"{folder}/{name}" if folder else name: keys[inode]
+                for name, inode in inodes.items()
+                if inode in keys and name not in hidden_names
+            }
+        return found
+
     def _see_git_folder(self, state: AutoRunState, folder: str) -> None:
         for name in _CONFIGS:
             self._see(state, os.path.join(folder, name), "config")
@@ -387,7 +439,7 @@ class AutoRunGuard:
     def _see(self, state: AutoRunState, path: str, kind: Kind) -> None:
         relative = self._relative(path)
         if relative is not None and relative not in state.git:
-            content = _read(path)
+            content = read_content(path)
             if content.form and not stat.S_ISDIR(content.mode):
                 state.git[relative] = (kind, content)
 
@@ -430,7 +482,7 @@ class AutoRunGuard:
             config, folder = pair
             if config not in parsed:
                 try:
-                    parsed[config] = parse_git_config(_read_through(config))
+                    parsed[config] = parse_git_config(read_through(config))
                 except InvalidConfig:
                     parsed[config] = []
             for setting in parsed[config]:
@@ -441,11 +493,16 @@ class AutoRunGuard:
                     path = os.path.realpath(os.path.join(os.path.dirname(config), name))
                     self._see(state, path, "config")
                     configs.append((path, folder))
-                elif (setting.section, setting.key) == ("core", "hookspath"):
+                elif setting.names_program:
                     for top in (state.tops.get(folder), folder, *(tops if folder not in state.tops else ())):
-                        if top is not None:
+                        if top is None:
+                            continue
+                        if (setting.section, setting.key) == ("core", "hookspath"):
                             place = os.path.realpath(os.path.join(top, name))
                             self._see_hooks(state, place, is_own=False)
+                        else:
+                            for place in files_in_value(setting.value, top, str(self._home)):
+                                self._see(state, place, "program")
 
     def _expanded(self, name: str) -> str:
         return str(self._home / name[2:]) if name.startswith("~/") else os.path.expanduser(name)
@@ -459,6 +516,11 @@ class AutoRunGuard:
                 entry = self._judged(path, kind, content, former)
                 if entry is not None:
                     yield entry
+        for path, name in now.key_links.items():
+            if path not in before.key_links:
+                reasons = (f"another name of {name}, which is hidden from commands",)
+                content = Content("hard link", os.fsencode(name))
+                yield SavedChange(path, "key", reasons, time.time_ns() // 1_000_000, content, NOTHING)
 
     def _judged(self, path: str, kind: Kind, content: Content, former: Content) -> SavedChange | None:
         """Return what has to be taken out of a file that is new or changed; None: nothing."""
@@ -475,6 +537,8 @@ class AutoRunGuard:
         elif kind == "hook":
             if content.is_executable and not self._is_template(path, content):
                 reasons = ("a program that git runs",)
+        elif kind == "program":
+            reasons = ("a program that git runs by your settings",)
         elif kind == "commondir":
             if not self._is_own_common(path, content):
                 reasons = (f"commondir: {_words(content.data)}",)
@@ -544,7 +608,7 @@ class AutoRunGuard:
             return True  # git refuses it
         target = Path(os.path.realpath(file.parent / _name(content.data.removeprefix(_GITDIR))))
         if target.parent.name == "worktrees":
-            back = os.path.realpath(target / _name(_read_through(str(target / "gitdir"))))
+            back = os.path.realpath(target / _name(read_through(str(target / "gitdir"))))
             return back == os.path.realpath(file)
         for folder in target.parents:
             if folder.name == _GIT:
@@ -561,17 +625,17 @@ class AutoRunGuard:
             with suppress(InvalidConfig):
                 folders += [
                     Path(self._expanded(setting.value))
-                    for setting in parse_git_config(_read_through(str(self._home / name)))
+                    for setting in parse_git_config(read_through(str(self._home / name)))
                     if (setting.section, setting.key) == ("init", "templatedir") and setting.value
                 ]
         outside = (folder for folder in folders if self._relative(os.path.realpath(folder)) is None)
         name = path.rpartition("/")[2]
-        return any(_read(str(folder / "hooks" / name)).data == content.data for folder in outside)
+        return any(read_content(str(folder / "hooks" / name)).data == content.data for folder in outside)
 
     def _waiting(self, before: AutoRunState, now: AutoRunState) -> Iterator[SavedChange]:
         for path, content in now.other.items():
             former = before.other.get(path, NOTHING)
-            if not _same(content, former) and not _same(content, before.reported.get(path, former)):
+            if content not in (former, before.reported.get(path, former)):
                 before.reported[path] = content
                 yield SavedChange(path, "other", (), time.time_ns() // 1_000_000, content, former)
 
@@ -582,14 +646,17 @@ class AutoRunGuard:
         if not change.change_id:
             return msgspec.structs.replace(change, outcome="failed")
         try:
-            with _held_parent(self.root, entry.path) as (parent, name):
+            with held_parent(self.root, entry.path) as (parent, name):
                 if entry.content.stamp:
                     _set_aside(parent, name, entry, change.change_id)
+                elif entry.kind == "key":
+                    if is_link_to(parent, name, entry.content):
+                        os.unlink(name, dir_fd=parent)
                 else:
-                    present = _read_at(parent, name)
-                    if not _same(present, entry.content):  # another command that still runs has changed it
+                    present = read_content_at(parent, name)
+                    if present != entry.content:  # another command that still runs has changed it
                         self.saved_changes.save_replaced(change.change_id, present)
-                    _write_at(parent, name, entry.safe_content)
+                    write_content(parent, name, entry.safe_content)
         except OSError:
             log.warning("%s could not be taken out", entry.path, exc_info=True)
             return msgspec.structs.replace(change, outcome="failed")
@@ -614,6 +681,8 @@ def _decide(state: AutoRunState, entry: SavedChange, content: Content) -> None:
     """Have a state hold what the user decided on after it."""
     if entry.kind == "other":
         state.other[entry.path] = content
+    elif entry.kind == "key":
+        state.key_links[entry.path] = os.fsdecode(content.data)
     else:
         state.git[entry.path] = (entry.kind, content)
     state.reported.pop(entry.path, None)
@@ -687,11 +756,11 @@ def _led_to(top: str) -> Iterable[str]:
             continue
         if os.path.isdir(path):
             found[path] = None
-            common = _name(_read_through(os.path.join(path, "commondir")))
+            common = _name(read_through(os.path.join(path, "commondir")))
             if common:
                 pending.append(os.path.realpath(os.path.join(path, common)))
         else:
-            data = _read_through(path)
+            data = read_through(path)
             if data.startswith(_GITDIR):
                 name = _name(data.removeprefix(_GITDIR))
                 pending.append(os.path.realpath(os.path.join(os.path.dirname(path), name)))
@@ -707,100 +776,13 @@ def _words(data: bytes) -> str:
     return " ".join(data.decode("utf-8", "replace").split())[:_MAX_REASON]
 
 
-def _same(one: Content, other: Content) -> bool:
-    return (one.form, one.data, one.mode, one.stamp) == (other.form, other.data, other.mode, other.stamp)
-
-
-def _read_through(path: str) -> bytes:
-    """Return the bytes of a file, also behind links; none of what is no file."""
-    try:
-        with open_regular(path) as file:
-            return file.read(_FILE_CAP)
-    except OSError:
-        return b""
-
-
-def _read(path: str) -> Content:
-    """Return what is at a path; a link is not followed."""
-    folder, name = os.path.split(path)
-    try:
-        parent = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return NOTHING
-    try:
-        return _read_at(parent, name)
-    finally:
-        os.close(parent)
-
-
 def _read_other(path: str, holds_keys: bool = False) -> Content:
     """Return what is at a path, with a digest in place of the bytes of a file that may hold keys."""
-    content = _read(path)
+    content = read_content(path)
     if not (holds_keys or _holds_keys(path)) or content.form != "file" or content.stamp:
         return content
     digest = struct.unpack(">4Q", hashlib.sha256(content.data).digest())
     return msgspec.structs.replace(content, data=b"", stamp=digest)
-
-
-def _read_at(parent: int, name: str) -> Content:
-    try:
-        status = os.lstat(name, dir_fd=parent)
-        if stat.S_ISLNK(status.st_mode):
-            return Content("link", os.fsencode(os.readlink(name, dir_fd=parent)))
-        if not stat.S_ISREG(status.st_mode):
-            return Content("special", mode=stat.S_IFMT(status.st_mode))
-        mode = stat.S_IMODE(status.st_mode)
-        if status.st_size > _FILE_CAP:
-            return Content(
-                "file",
-                mode=mode,
-                stamp=(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns),
-            )
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)
-        with os.fdopen(fd, "rb") as file:
-            return Content("file", file.read(_FILE_CAP), mode)
-    except OSError:
-        return NOTHING
-
-
-@contextmanager
-def _held_parent(root: Path, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
-    """Hold the folder of a path of the workspace open, never through a link. Raises OSError."""
-    *folders, name = path.split("/")
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-    parent = os.open(root, flags)
-    try:
-        for folder in folders:
-            if create:
-                with suppress(FileExistsError):
-                    os.mkdir(folder, dir_fd=parent)
-            inner = os.open(folder, flags, dir_fd=parent)
-            os.close(parent)
-            parent = inner
-        yield parent, name
-    finally:
-        os.close(parent)
-
-
-def _write_at(parent: int, name: str, content: Content) -> None:
-    """Make a name in a folder what a content says, at once; nothing if it is not copied. Raises OSError."""
-    if not content.form or content.stamp:
-        with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=parent)
-        return
-    temporary = f".{name[:100]}.{secrets.token_hex(4)}"
-    if content.form == "link":
-        os.symlink(os.fsdecode(content.data), temporary, dir_fd=parent)
-    elif content.form == "special":
-        os.mkfifo(temporary, dir_fd=parent)  # of other kinds only root could make one
-    else:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
-        with os.fdopen(fd, "wb") as file:
-            file.write(content.data)
-            file.flush()
-            os.fchmod(fd, content.mode)
-            os.fsync(fd)
-    os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
 def _set_aside(parent: int, name: str, entry: SavedChange, change_id: str) -> None:
@@ -810,7 +792,7 @@ def _set_aside(parent: int, name: str, entry: SavedChange, change_id: str) -> No
         return
     os.rename(name, _aside(name, change_id), src_dir_fd=parent, dst_dir_fd=parent)
     if entry.safe_content.form and not entry.safe_content.stamp:
-        _write_at(parent, name, entry.safe_content)
+        write_content(parent, name, entry.safe_content)
 
 
 def _put_back(parent: int, name: str, entry: SavedChange, change_id: str) -> None:

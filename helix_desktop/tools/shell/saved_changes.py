@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -26,6 +27,8 @@ from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS
 from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome
 from helix_desktop.domain.translatable_text import TextContext, plain_text
+from helix_desktop.system.files import read_regular
+from helix_desktop.tools.shell.path_content import Content
 
 if sys.platform != "win32":
     import fcntl
@@ -41,25 +44,9 @@ _CHANGE, _CONTENT, _SAFE_CONTENT, _RESTORED = "change.json", "content", "safe-co
 _ALLOWED = "allowed"
 _CLOCK_NS = 20_000_000  # by which the time of a file may lie before that of the clock
 
-Kind = Literal["config", "hook", "pointer", "commondir", "todo", "strategy", "folder", "other"]
-_Form = Literal["", "file", "link", "special"]
-
-
-class Content(msgspec.Struct, frozen=True):
-    """What is at a path: nothing (``), the bytes of a file, where a link leads, or another kind of file."""
-
-    form: _Form = ""
-    data: bytes = b""
-    mode: int = 0
-    stamp: tuple[int, ...] = ()
-    """Of a file that is not copied, without `data`: a digest if it may hold keys, else it is too large."""
-
-    @property
-    def is_executable(self) -> bool:
-        return self.form == "link" or bool(self.mode & 0o111)
-
-
-NOTHING = Content()
+Kind = Literal[
+    "config", "hook", "pointer", "commondir", "todo", "strategy", "folder", "program", "other", "key"
+]
 
 
 class SavedChange(msgspec.Struct, frozen=True):
@@ -80,6 +67,10 @@ class AutoRunState(msgspec.Struct):
     other: dict[str, Content] = {}
     tops: dict[str, str] = {}
     """Git folders with the folder that each belongs to."""
+    hidden: tuple[str, ...] = ()
+    """Files and folders of the workspace that commands must not read."""
+    key_links: dict[str, str] = {}
+    """Other names of hidden files in their folder, with the names that they have there."""
     reported: dict[str, Content] = {}
     """What has changed since, and a command has reported."""
     at_ns: int = 0
@@ -140,7 +131,7 @@ class SavedChanges:
         folder = self.folder / change_id
         try:
             entry = self._bare_entry(change_id)
-            content, safe_content = (folder / _CONTENT).read_bytes(), (folder / _SAFE_CONTENT).read_bytes()
+            content, safe_content = map(read_regular, (folder / _CONTENT, folder / _SAFE_CONTENT))
         except (OSError, msgspec.MsgspecError) as error:
             raise InvalidInput(
                 text("What was taken out is no longer kept."),
@@ -169,7 +160,7 @@ class SavedChanges:
         """Return a change without contents. Raises OSError and msgspec.MsgspecError."""
         if not _CHANGE_ID.fullmatch(change_id):
             raise FileNotFoundError
-        return msgspec.json.decode((self.folder / change_id / _CHANGE).read_bytes(), type=SavedChange)
+        return msgspec.json.decode(read_regular(self.folder / change_id / _CHANGE), type=SavedChange)
 
     def note_put(self, change_id: str, *, restored: bool) -> None:
         """Note what became of a change last. Raises OSError."""
@@ -178,6 +169,24 @@ class SavedChanges:
     def note_allowed(self, change_id: str) -> None:
         """Note that a change stays as a command left it, on the user's word. Raises OSError."""
         (self.folder / change_id / _ALLOWED).touch()
+
+    def undone_content(self, change_id: str, entry: SavedChange) -> Content:
+        """Return what stands in the place of a change without it: nothing that another undone change left.
+
+        Raises OSError, and InvalidInput for one that is no longer saved.
+        """
+        others = [
+            self.entry(other_id)
+            for other_id, other in self.entries()
+            if (other.path, other.kind) == (entry.path, entry.kind)
+            and other_id != change_id
+            and self.outcome(other_id) == "removed"
+        ]
+        content = entry.safe_content
+        while left := next((other for other in others if other.content == content), None):
+            others.remove(left)
+            content = left.safe_content
+        return content
 
     def decisions_since(self, at_ns: int) -> list[tuple[SavedChange, Content]]:
         """Return what was decided on since a time, by any process, with what stands there on its word.
@@ -192,10 +201,9 @@ class SavedChanges:
                     noted_ns = note.stat().st_mtime_ns
                     if noted_ns >= at_ns - _CLOCK_NS:
                         entry = self.entry(folder.name)
-                        is_restored = name == _ALLOWED or note.read_bytes() == b"1"
-                        decided.append(
-                            (noted_ns, entry, entry.content if is_restored else entry.safe_content)
-                        )
+                        is_restored = name == _ALLOWED or read_regular(note) == b"1"
+                        undone = self.undone_content(folder.name, entry)
+                        decided.append((noted_ns, entry, entry.content if is_restored else undone))
         decided.sort(key=lambda decision: decision[0])
         return [(entry, content) for _, entry, content in decided]
 
@@ -204,7 +212,7 @@ class SavedChanges:
         noted = {}
         for change_id in filter(_CHANGE_ID.fullmatch, change_ids):
             with suppress(OSError):
-                noted[change_id] = (self.folder / change_id / _RESTORED).read_bytes() == b"1"
+                noted[change_id] = read_regular(self.folder / change_id / _RESTORED) == b"1"
         return noted
 
     def outcome(self, change_id: str) -> AutoRunOutcome:
@@ -295,6 +303,9 @@ class SavedChanges:
             if self._open is not None and path == self._open[0]:
                 continue
             try:
+                if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would wait for ever
+                    log.warning("%s is not a file", path)
+                    continue
                 file = os.open(path, os.O_RDWR)
             except FileNotFoundError:  # its process has gone on meanwhile
                 continue
@@ -328,7 +339,7 @@ class SavedChanges:
         return tuple(
             redaction.redact_text(self._path(folder))
             for folder in self._folders()
-            if any(redaction.matches(file.read_bytes()) for file in folder.iterdir())
+            if any(redaction.matches(read_regular(file)) for file in folder.iterdir())
         )
 
     def redact(self, redaction: Redaction) -> None:

@@ -412,7 +412,7 @@ def test_keys_of_a_home_that_is_the_workspace_are_never_copied(guard_rig: GuardR
         (beside,) = home.glob(f"{path}.taken-out-*")
         assert beside.read_text() == "SECRET three", "nothing is lost"
     assert not _are_copied(guard_rig.saved)
-    with pytest.raises(InvalidInput, match="no diff"):
+    with pytest.raises(InvalidInput, match="can't be compared"):
         guard.patch(changes[".pypirc"].change_id)
 
 
@@ -436,6 +436,113 @@ def test_a_link_in_the_place_of_a_file_with_keys_is_taken_back(guard_rig: GuardR
     assert not _are_copied(guard_rig.saved)
     (beside,) = home.glob(".claude/auth.json.taken-out-*")
     assert beside.read_text() == "SECRET two"
+
+
+NAMED_PROGRAMS = {
+    "core.fsmonitor": "./tools/run.sh",
+    "diff.external": "tools/run.sh --color",
+    "alias.st": "!sh tools/run.sh",
+    "diff.c.command": "cd tools && ./run.sh",
+    "diff.c.textconv": "python3 -c 'import os; os.system(\"tools/run.sh\")'",
+}
+
+
+@pytest.mark.parametrize("setting", NAMED_PROGRAMS)
+async def test_a_program_that_the_users_settings_name_stays_as_it_was(
+    any_rig: GuardRig, setting: str
+) -> None:
+    """Where it was not there before, it is taken out; else it is read-only, or put back."""
+    any_rig.git("config", setting, NAMED_PROGRAMS[setting])
+    program, other = any_rig.root / "tools/run.sh", any_rig.root / "tools/other.sh"
+    program.parent.mkdir()
+    for place in (program, other):
+        place.write_text("#!/bin/sh\nexit 0\n")
+        place.chmod(0o755)
+    plant = "\n".join(
+        f"printf '#!/bin/sh\\ntouch {any_rig.flag}\\n' > tools/{name} && chmod +x tools/{name} || true"
+        for name in ("run.sh", "other.sh")
+    )
+    result = await any_rig.run(plant)
+    is_written = any_rig.sandbox.kind == "landlock"
+    assert [change.path for change in result.auto_run] == (["tools/run.sh"] if is_written else [])
+    assert program.read_text() == "#!/bin/sh\nexit 0\n"
+    assert "touch" in other.read_text(), "what git does not run is written"
+    await asyncio.to_thread(any_rig.use_git_everywhere)
+    assert not any_rig.flag.exists(), "nothing of it ran"
+    program.unlink()
+    (change,) = (await any_rig.run(plant)).auto_run
+    assert (change.path, change.outcome) == ("tools/run.sh", "removed"), "it was not there before"
+    assert not program.exists()
+
+
+async def test_a_script_that_a_planted_setting_names_stays(guard_rig: GuardRig) -> None:
+    result = await guard_rig.run(
+        "echo exit > build.sh; git init -q new; git -C new config alias.b '!../build.sh'"
+    )
+    assert [change.path for change in result.auto_run] == ["new/.git/config"]
+    assert (guard_rig.root / "build.sh").exists()
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_an_answer_is_about_the_change_that_it_was_asked_for(guard_rig: GuardRig, is_same: bool) -> None:
+    """While a question is on screen, another command changes the file too, and that is decided on first."""
+    guard, file = guard_rig.guard, guard_rig.root / ".envrc"
+    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
+
+    def change(by: AutoRunGuard, text: str) -> str:
+        before = by.begin()
+        file.write_text(text)
+        (found,) = by.end(before)
+        return found.change_id
+
+    first, second = change(guard, "one"), change(other, "two")
+    guard.put(first, restore=False)
+    other.put(second, restore=False)
+    assert not file.exists(), "not what the first one left, as that was taken back"
+    first, second = change(guard, "one"), change(other, "two")
+    guard.put(first, restore=False)
+    other.settle([second], [second])
+    assert file.read_text() == "two", "it was kept"
+    file.unlink()
+    first = change(guard, "one")
+    other.put(first, restore=False)
+    guard.settle([first], [first])
+    assert file.read_text() == "one"
+    file.write_text("mine")
+    guard.settle([first], [first])
+    assert file.read_text() == "mine", "what the user wrote meanwhile"
+
+
+async def test_another_name_of_a_hidden_file_is_taken_out(landlock_rig: GuardRig) -> None:
+    """Landlock allows a hard link in the same folder, and `read_file` would read it without a question."""
+    home = landlock_rig.home
+    (home / ".npmrc").write_text("SECRET one")
+    assert not (await landlock_rig.run("ln ~/.npmrc notes.txt || true")).auto_run
+    assert not (home / "work/notes.txt").exists(), "the kernel refuses it from outside the workspace"
+    landlock_rig.root, landlock_rig.guard = home, AutoRunGuard(home, home, landlock_rig.saved)
+    os.link(home / ".npmrc", home / "mine.txt")
+    result = await landlock_rig.run("cd ~; ln .npmrc notes.txt; ln .npmrc work/notes.txt || true")
+    assert not (home / "work/notes.txt").exists(), "the kernel refused it"
+    (change,) = result.auto_run
+    assert (change.path, change.outcome) == ("notes.txt", "removed")
+    assert change.reasons == ("another name of .npmrc, which is hidden from commands",)
+    assert not (home / "notes.txt").exists()
+    assert (home / ".npmrc").read_text() == (home / "mine.txt").read_text() == "SECRET one"
+    assert not _are_copied(landlock_rig.saved)
+    with pytest.raises(InvalidInput, match="can't be compared"):
+        landlock_rig.guard.patch(change.change_id)
+    for _ in range(2):
+        landlock_rig.guard.put(change.change_id, restore=True)
+        assert (home / "notes.txt").samefile(home / ".npmrc")
+    assert not (await landlock_rig.run("true")).auto_run, "it was there before"
+    landlock_rig.guard.put(change.change_id, restore=False)
+    assert not (home / "notes.txt").exists()
+    assert not list(home.glob(".notes.txt*")), "nothing is left behind"
+    before = landlock_rig.guard.begin(hidden=[home / ".npmrc"])
+    (home / "notes.txt").write_text("other")
+    landlock_rig.guard.end(before)
+    assert (home / "notes.txt").read_text() == "other"
+    assert not _are_copied(landlock_rig.saved)
 
 
 async def test_a_link_to_what_only_commands_write_is_taken_out(any_rig: GuardRig) -> None:
@@ -621,6 +728,18 @@ async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard
         guard_rig.guard.put(change.change_id, restore=True)
     assert os.access(guard_rig.root / ".git/hooks/pre-commit", os.X_OK)
     assert (guard_rig.root / ".envrc").read_text() == "planted"
+
+
+def test_a_pipe_among_the_saved_changes_does_not_hang(guard_rig: GuardRig) -> None:
+    before = guard_rig.guard.begin()
+    (guard_rig.root / ".envrc").write_text("one")
+    (change,) = guard_rig.guard.end(before)
+    os.mkfifo(guard_rig.saved / "open-0123456789abcdef")
+    (noted := guard_rig.saved / change.change_id / "restored").unlink(missing_ok=True)
+    os.mkfifo(noted)
+    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
+    assert other.recover() == ()
+    assert [found.path for found in other.auto_run_changes()] == [".envrc"]
 
 
 async def test_what_a_killed_process_left_undecided_is_taken_back(guard_rig: GuardRig) -> None:

@@ -124,7 +124,7 @@ def start_files_text(start_files: tuple[str, ...]) -> str:
         tr.plural(
             len(folders),
             "You're asked again when such a file changes, or the agent changes anything in {folders}.",
-            "You're asked again when such a file changes, or the agent changes anything in one of these "
+            "You're asked again when such a file changes, or the agent changes anything in one of %n "
             "folders: {folders}.",
             folders=tuple(folders[:_NAMED_FILES]),
         )
