@@ -9,6 +9,7 @@ from pathlib import Path
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.repair.leveldb_encoding import ByteReader, Malformed
 from helix_desktop.store.repair.leveldb_log import read_log
+from helix_desktop.system.files import read_regular
 
 text = TextContext("Store")
 
@@ -47,10 +48,10 @@ class LevelDbManifest:
 def read_current(db: Path) -> LevelDbManifest | None:
     """Return the manifest that CURRENT names; None if there is none."""
     try:
-        name = (db / "CURRENT").read_bytes().decode("ascii").removesuffix("\n")
+        name = read_regular(db / "CURRENT").decode("ascii").removesuffix("\n")
         if not name.startswith("MANIFEST-") or "/" in name:
             return None
-        return _read_manifest((db / name).read_bytes())
+        return _read_manifest(read_regular(db / name))
     except (OSError, UnicodeDecodeError, ValueError):
         return None
 
@@ -59,7 +60,7 @@ def read_newest(db: Path) -> LevelDbManifest | None:
     """Return the newest manifest, for a database whose CURRENT is lost."""
     try:
         names = sorted(db.glob("MANIFEST-*"))
-        return _read_manifest(names[-1].read_bytes()) if names else None
+        return _read_manifest(read_regular(names[-1])) if names else None
     except OSError:
         return None
 
@@ -133,4 +134,4 @@ _EDIT_READERS: dict[int, Callable[[LevelDbManifest, ByteReader], None]] = {
 
 
 def _any_exists(db: Path, *names: str) -> bool:
-    return any((db / name).exists() for name in names)
+    return any((db / name).is_file() for name in names)

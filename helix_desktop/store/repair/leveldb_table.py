@@ -14,6 +14,7 @@ from pathlib import Path
 
 from helix_desktop.store.repair.crc32c import masked_crc
 from helix_desktop.store.repair.leveldb_encoding import ByteReader, Malformed
+from helix_desktop.system.files import open_regular, read_regular
 
 _MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
 _FOOTER_BYTES = 48  # bytes
@@ -51,11 +52,13 @@ def read_table(path: Path) -> Iterator[TableBlock]:
     """
     index = _read_index(path)
     if index is None:
-        yield from _scan_blocks(path.read_bytes())
+        yield from _scan_blocks(read_regular(path))
         return
     first = b""
     for last, offset, size in index:
-        with path.open("rb") as file:  # reopened each time: a large store has more tables than file handles
+        with open_regular(
+            path
+        ) as file:  # reopened each time: a large store has more tables than file handles
             file.seek(offset)
             yield TableBlock(file.read(size + _TRAILER_BYTES), (first, last))
         first = last
@@ -77,7 +80,7 @@ def _is_checksum_valid(stored: bytes) -> bool:
 
 def _read_index(path: Path) -> list[tuple[bytes, int, int]] | None:
     """Return the last possible key, offset and size in bytes of each block; None if that is not certain."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         size = file.seek(0, 2)
         if size < _FOOTER_BYTES:
             return None

@@ -11,6 +11,7 @@ from helix_desktop.store.files.store_files import CleanState
 from helix_desktop.store.repair.leveldb_log import find_gap, read_batch, read_log
 from helix_desktop.store.repair.leveldb_manifest import LevelDbManifest, read_current, read_newest
 from helix_desktop.store.repair.salvage import is_intact
+from helix_desktop.system.files import read_regular
 
 text = TextContext("Store")
 
@@ -33,11 +34,12 @@ def inspect_files(db: Path, clean_state: CleanState | None) -> PreflightReport:
     the changes in a log are numbered.
     """
     problems: list[str] = []
-    if not (db / "CURRENT").exists():
+    if not (db / "CURRENT").is_file():
         problems.append(text("CURRENT, the file that names all others, is missing"))
     listed = read_current(db) or read_newest(db)
     missing = listed.missing_files(db) if listed is not None else []
     short = listed.truncated_tables(db) if listed is not None else []
+    missing += [path.name for path in db.iterdir() if not (path.is_file() or path.is_dir())]  # pipes, say
     problems += [*(text("{file} is missing", file=name) for name in missing), *short]
     counted = (
         clean_state is not None and bool(clean_state.files) and read_current_name(db) == clean_state.current
@@ -72,7 +74,7 @@ def _log_gaps(db: Path, manifest: LevelDbManifest) -> list[str]:
 def read_current_name(db: Path) -> str:
     """Return the content of CURRENT."""
     try:
-        return (db / "CURRENT").read_bytes().decode("ascii", "replace")
+        return read_regular(db / "CURRENT").decode("ascii", "replace")
     except OSError:
         return ""
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from helix_desktop.store.repair.leveldb_log import read_batch, read_log
 from helix_desktop.store.repair.leveldb_table import TableBlock, has_index, read_table
+from helix_desktop.system.files import read_regular
 
 
 class RowVersion(NamedTuple):
@@ -67,7 +68,7 @@ def _block_versions(block: TableBlock) -> Iterator[RowVersion]:
 
 def _log_versions(path: Path) -> Iterator[RowVersion]:
     versions: list[RowVersion] = []
-    for record in read_log(path.read_bytes()):
+    for record in read_log(read_regular(path)):
         is_intact = _always_intact if record.is_intact else _never_intact
         versions += [
             RowVersion(key, -number, row, is_intact) for key, row, number in read_batch(record.payload)
