@@ -56,9 +56,8 @@ def read_table(path: Path) -> Iterator[TableBlock]:
         return
     first = b""
     for last, offset, size in index:
-        with open_regular(
-            path
-        ) as file:  # reopened each time: a large store has more tables than file handles
+        # Opened each time: a large store has more tables than file handles.
+        with open_regular(path) as file:
             file.seek(offset)
             yield TableBlock(file.read(size + _TRAILER_BYTES), (first, last))
         first = last
