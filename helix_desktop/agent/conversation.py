@@ -329,17 +329,17 @@ class Conversation:
         await self.continue_turn(late_reply_text(missed, reply))
         return True
 
-    async def put_auto_run(self, kept_ids: Sequence[str], *, found: bool) -> None:
-        """Restore what was taken back of calls (`found`), or take it back. Raises HelixError."""
+    async def put_auto_run(self, change_ids: Sequence[str], *, restore: bool) -> None:
+        """Restore what was taken back of calls (`restore`), or take it back. Raises HelixError."""
         if self._services.auto_run is not None:
-            for kept_id in kept_ids:
-                await self._services.auto_run.put(kept_id, found=found)
-                self.session.publish(AutoRunPut((kept_id,), found))
+            for change_id in change_ids:
+                await self._services.auto_run.put(change_id, restore=restore)
+                self.session.publish(AutoRunPut((change_id,), restore))
 
-    async def auto_run_outcomes(self, kept_ids: Sequence[str]) -> Mapping[str, bool]:
+    async def auto_run_outcomes(self, change_ids: Sequence[str]) -> Mapping[str, bool]:
         """Return which of these changes of calls were restored (True) or taken back since, by their ids."""
         store = self._services.auto_run
-        return await store.outcomes(kept_ids) if store is not None and kept_ids else {}
+        return await store.outcomes(change_ids) if store is not None and change_ids else {}
 
     @property
     def mode(self) -> PermissionMode:

@@ -65,10 +65,10 @@ class QuestionAsked(msgspec.Struct, frozen=True):
 
 
 class AutoRunPut(msgspec.Struct, frozen=True):
-    """The user restored what was taken back of calls (`found`), or took it back; by its ids."""
+    """The user restored what was taken back of calls (`restore`), or took it back; by its ids."""
 
-    kept_ids: tuple[str, ...]
-    found: bool
+    change_ids: tuple[str, ...]
+    restore: bool
 
 
 class CallStarted(msgspec.Struct, frozen=True):

@@ -103,7 +103,7 @@ class AutoRunChange(msgspec.Struct, frozen=True):
     """A file, or a part of git's settings, that a command changed and other programs run by themselves.
 
     `reasons` are for git: what it would run or read; else `effect` says it. `waits`: the next step waits for
-    the user. `kept_id` leads to what was taken out and can be restored; empty: nothing was.
+    the user. `change_id` leads to what was taken out and can be restored; empty: nothing was.
     """
 
     path: str
@@ -111,7 +111,7 @@ class AutoRunChange(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
     waits: bool = False
     outcome: AutoRunOutcome = "named"
-    kept_id: str = ""
+    change_id: str = msgspec.field(default="", name="kept_id")
 
 
 class ToolResult(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from pathlib import Path
 from helix_desktop.agent.ports.tools import AutoRunStore, FileReader, FileVersionChecker, LineSearch
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.domain.file_history.patch import PatchFile
 from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import AutoRunChange, CountTokens
@@ -58,8 +59,8 @@ NO_SANDBOX_ADVICE = (
     else text("No sandbox is available on this system.")
 )
 
-TAKEN_OUT = "taken-out"
-"""The folder in a workspace's data where what was taken out is kept."""
+SAVED_CHANGES_FOLDER = "taken-out"
+"""The folder in a workspace's data that holds the changes of commands that were taken out."""
 
 
 class WebFetcher:
@@ -83,21 +84,25 @@ class _GuardStore:
     def __init__(self, guard: AutoRunGuard) -> None:
         self._guard = guard
 
-    async def put(self, kept_id: str, *, found: bool) -> None:
+    async def put(self, change_id: str, *, restore: bool) -> None:
         """Put what a call left back, or take it out again. Raises HelixError."""
-        await asyncio.to_thread(self._guard.put, kept_id, found=found)
+        await asyncio.to_thread(self._guard.put, change_id, restore=restore)
 
-    async def settle(self, kept_ids: Sequence[str], allowed_ids: Sequence[str]) -> None:
+    async def settle(self, change_ids: Sequence[str], allowed_ids: Sequence[str]) -> None:
         """Say that these changes are decided on, and which of them stay."""
-        await asyncio.to_thread(self._guard.settle, kept_ids, allowed_ids)
+        await asyncio.to_thread(self._guard.settle, change_ids, allowed_ids)
 
-    async def outcomes(self, kept_ids: Sequence[str]) -> Mapping[str, bool]:
+    async def outcomes(self, change_ids: Sequence[str]) -> Mapping[str, bool]:
         """Return which of these changes were put back last, or taken out again."""
-        return await asyncio.to_thread(self._guard.kept.outcomes, kept_ids)
+        return await asyncio.to_thread(self._guard.saved_changes.outcomes, change_ids)
 
     async def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
-        """Return all changes that are kept. Raises HelixError."""
+        """Return all saved changes. Raises HelixError."""
         return await asyncio.to_thread(self._guard.auto_run_changes)
+
+    async def patch(self, change_id: str) -> PatchFile:
+        """Return what a call did to a file. Raises HelixError."""
+        return await asyncio.to_thread(self._guard.patch, change_id)
 
     async def unreported(self) -> tuple[AutoRunChange, ...]:
         """Return what was taken back after calls that could not report it."""
@@ -143,7 +148,7 @@ class ToolService:
     def guard(self, workspace_id: str, root: Path) -> AutoRunGuard:
         """Return the guard of a workspace, the same for each call while the workspace is open."""
         if workspace_id not in self._guards:
-            folder = self._registry.data_folder(workspace_id) / TAKEN_OUT
+            folder = self._registry.data_folder(workspace_id) / SAVED_CHANGES_FOLDER
             self._guards[workspace_id] = AutoRunGuard(root, self.sandboxes.home, folder)
         return self._guards[workspace_id]
 

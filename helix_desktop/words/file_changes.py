@@ -99,10 +99,22 @@ def _revert_text(event: ChangesRecorded, turn: int, *, is_redo: bool) -> str:
 
 
 def auto_run_rules_text(changes: Iterable[AutoRunChange]) -> str:
-    """Return which rules would have kept what was taken back; empty if nothing was."""
+    """Return which rules would have left what was taken back; empty if nothing was."""
     paths = [change.path for change in changes if change.outcome == "removed"]
     words = tuple(escape_hidden(translate(PermissionRule(ANY, path, kind="path").text)) for path in paths)
-    return tr("To keep it, allow it in Settings → Permissions: {rules}", rules=words) if paths else ""
+    if not paths:
+        return ""
+    return tr.plural(
+        len(paths),
+        "To keep it, allow it in Settings → Permissions: {rules}",
+        "To keep all %n, allow them in Settings → Permissions: {rules}",
+        rules=words,
+    )
+
+
+def auto_run_reason(change: AutoRunChange) -> str:
+    """Return what other programs would run of a change, or what follows from it, on one line."""
+    return "; ".join(map(escape_hidden, change.reasons)) or translate(change.effect)
 
 
 def auto_run_texts(changes: Iterable[AutoRunChange]) -> list[str]:
@@ -110,16 +122,28 @@ def auto_run_texts(changes: Iterable[AutoRunChange]) -> list[str]:
     lines: dict[str, list[str]] = {"removed": [], "failed": [], "left": []}
     for change in changes:
         name = escape_hidden_name(change.path)
-        why = "; ".join(map(escape_hidden, change.reasons)) or translate(change.effect)
+        why = auto_run_reason(change)
         outcome = change.outcome if change.outcome in lines else "left"
         lines[outcome].append(f"{name} ({why})" if why else name)
     texts = []
     if lines["removed"]:
         texts.append(
-            tr("Taken back, as programs run it by themselves: {files}", files=tuple(lines["removed"]))
+            tr.plural(
+                len(lines["removed"]),
+                "Taken back, as programs run it by themselves: {files}",
+                "%n files taken back, as programs run them by themselves: {files}",
+                files=tuple(lines["removed"]),
+            )
         )
     if lines["failed"]:
-        texts.append(tr("Couldn't be taken back, and programs run it: {files}", files=tuple(lines["failed"])))
+        texts.append(
+            tr.plural(
+                len(lines["failed"]),
+                "Couldn't be taken back, and programs run it: {files}",
+                "%n files couldn't be taken back, and programs run them: {files}",
+                files=tuple(lines["failed"]),
+            )
+        )
     if lines["left"]:
         texts.append(tr("Changed what other programs run: {files}", files=tuple(lines["left"])))
     return texts

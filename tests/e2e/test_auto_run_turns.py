@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -60,6 +60,7 @@ class TurnRig:
         self.services, self.workspace, self.project = services, workspace, project
         self.questions: list[Question] = []
         self.option = ""
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None  # while the question is on screen
         self._scope = TaskScope()
         self.conversation: Conversation
         workspace.listen(self._on_update)
@@ -69,7 +70,12 @@ class TurnRig:
             self.questions.append(update.ask)
             self.envrc_then = (self.project / ".envrc").exists()
             self.fsmonitor_then = _fsmonitor(self.project)
-            asyncio.get_running_loop().call_soon(self._answer, update.ask.call_id)
+            self._scope.start(self._answer_after(update.ask.call_id), "answer")
+
+    async def _answer_after(self, call_id: str) -> None:
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        self._answer(call_id)
 
     def _answer(self, call_id: str) -> None:
         if self.option:
@@ -128,10 +134,29 @@ async def test_the_next_step_waits_until_the_user_keeps_or_takes_back(tmp_path: 
         assert [change.outcome for change in await store.auto_run_changes()] == [outcome, outcome]
         if not is_kept:
             for change in answer.auto_run:
-                if change.kept_id:
-                    await store.put(change.kept_id, found=True)
+                if change.change_id:
+                    await store.put(change.change_id, restore=True)
             assert (rig.project / ".envrc").read_text() == "planted"
             assert _fsmonitor(rig.project) == "evil"
+
+
+async def test_what_is_kept_is_there_although_another_process_took_it_back_meanwhile(tmp_path: Path) -> None:
+    cli = Cli(tmp_path, tmp_path / "data")
+    async with turn_rig(tmp_path) as rig:
+        rig.option = "Keep"
+
+        async def take_back() -> None:
+            store = rig.workspace.services.auto_run
+            assert store is not None
+            (change,) = [each for each in await store.auto_run_changes() if each.path == ".envrc"]
+            result = await cli("changes", "revert", "--workspace", "ws", "--step", change.change_id)
+            assert result.code == 0, result
+            assert not (rig.project / ".envrc").exists()
+
+        rig.meanwhile = take_back
+        answer = await rig.turn()
+        assert {change.outcome for change in answer.auto_run} == {"kept", "named"}
+        assert (rig.project / ".envrc").read_text() == "planted"
 
 
 async def test_what_a_stopped_turn_left_undecided_is_taken_back(tmp_path: Path) -> None:
@@ -196,16 +221,24 @@ async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command
     (at,) = [number for number, line in enumerate(listed) if line.startswith("Undone after commands")]
     ids = {line.split()[1]: line.split()[0] for line in listed[at + 1 :]}
     assert ids.keys() == {".envrc", "sub/.git/config"}
-    taken_back = (await cli("changes", "list", "--workspace", "ws", "--json")).json["taken_back"]
-    assert {change["path"] for change in taken_back} == ids.keys()
+    undone = (await cli("changes", "list", "--workspace", "ws", "--json")).json["undone_after_commands"]
+    assert {change["path"] for change in undone} == ids.keys()
+    assert all(change["change_id"].startswith(ids[change["path"]]) for change in undone)
     cleanup = await cli("cache", "gc", "--workspace", "ws", "--dry-run")
     assert "Saved copies of files that commands changed: " in cleanup.err
     step = ("--workspace", "ws", "--step", ids["sub/.git/config"])
-    (one,) = (await cli("changes", "list", *step, "--json")).json["taken_back"]
+    (one,) = (await cli("changes", "list", *step, "--json")).json["undone_after_commands"]
     assert one["path"] == "sub/.git/config"
     assert (await cli("changes", "list", *step)).out.decode().splitlines()[1:] == [
         line for line in listed[at + 1 :] if "sub/.git/config" in line
     ]
+    patch = (await cli("changes", "diff", *step)).out.decode()
+    assert patch.startswith("diff --git a/sub/.git/config b/sub/.git/config\n")
+    assert "+\tfsmonitor = evil" in patch
+    made = ("--workspace", "ws", "--step", ids[".envrc"])
+    document = (await cli("changes", "diff", *made, "--json")).json
+    assert document["change_id"].startswith(ids[".envrc"])
+    assert "new file mode 100644\n--- /dev/null\n+++ b/.envrc" in document["patch"]
     for other in (("--session", "last"), ("--on-conflict", "former")):
         refused = await cli("changes", "redo", *step, *other)
         refused.assert_refused(2, f"{other[0]} doesn't go with the step")
@@ -215,7 +248,7 @@ async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command
     assert (await cli("changes", "redo", *step)).out == b"sub/.git/config: restored\n"
     assert _fsmonitor(cli.project) == "evil"
     assert "was restored since" in (await cli("changes", "redo", *step)).err
-    left = (await cli("changes", "list", "--workspace", "ws", "--json")).json["taken_back"]
+    left = (await cli("changes", "list", "--workspace", "ws", "--json")).json["undone_after_commands"]
     assert [change["path"] for change in left] == [".envrc"]
     assert (await cli("changes", "revert", *step)).out == b"sub/.git/config: taken back\n"
     assert _fsmonitor(cli.project) == ""
@@ -236,7 +269,7 @@ async def test_what_a_killed_run_planted_is_taken_out_before_the_next_and_named(
     async with ChatServer(replies_in_order(text_reply("Done."))) as server:
         result = await cli.run("Go on", "--model", "local/small", "--base-url", server.base_url)
     assert result.code == 0, result
-    (line,) = [line for line in result.err.splitlines() if "Taken back" in line]
+    (line,) = [line for line in result.err.splitlines() if "taken back" in line]
     assert ".envrc" in line
     assert "sub/.git/config (core.fsmonitor = evil)" in line
     assert _fsmonitor(cli.project) == ""
@@ -249,14 +282,14 @@ async def test_run_names_on_standard_error_what_it_took_back_and_how_to_allow_it
     async with _replies() as server:
         result = await cli.run("Plant it", "--yes", "--model", "local/small", "--base-url", server.base_url)
     assert result.code == 0, result
-    first_words = ("[Taken back", "[Changed what", "[To keep it")
-    taken_back, named, rule = [line for line in result.err.splitlines() if line.startswith(first_words)]
-    assert taken_back == (
-        "[Taken back, as programs run it by themselves: sub/.git/config (core.fsmonitor = evil) and .envrc "
-        "(sets the environment of every shell in the folder)]"
+    first_words = ("[2 files taken", "[Changed what", "[To keep")
+    undone, named, rule = [line for line in result.err.splitlines() if line.startswith(first_words)]
+    assert undone == (
+        "[2 files taken back, as programs run them by themselves: sub/.git/config (core.fsmonitor = evil) "
+        "and .envrc (sets the environment of every shell in the folder)]"
     )
     assert rule == (
-        "[To keep it, allow it in Settings → Permissions: Change the file sub/.git/config and Change the "
-        "file .envrc]"
+        "[To keep all 2, allow them in Settings → Permissions: Change the file sub/.git/config and Change "
+        "the file .envrc]"
     )
     assert named == "[Changed what other programs run: package.json (scripts that npm runs, also on install)]"

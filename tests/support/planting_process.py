@@ -11,8 +11,8 @@ _PLANT = """
 import sys
 from pathlib import Path
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
-root, home, kept = map(Path, sys.argv[1:4])
-guard = AutoRunGuard(root, home, kept)
+root, home, saved = map(Path, sys.argv[1:4])
+guard = AutoRunGuard(root, home, saved)
 before = guard.begin()
 hook = root / ".git/hooks/pre-commit"
 hook.parent.mkdir(exist_ok=True)
@@ -26,9 +26,9 @@ sys.stdin.read()
 """
 
 
-def start_planting(root: Path, home: Path, kept: Path, *, is_over: bool = False) -> subprocess.Popen[str]:
+def start_planting(root: Path, home: Path, saved: Path, *, is_over: bool = False) -> subprocess.Popen[str]:
     """Start it; the command is `over`, and nobody has decided on what it did, or still runs."""
-    words = [sys.executable, "-c", _PLANT, str(root), str(home), str(kept), "ended" if is_over else "runs"]
+    words = [sys.executable, "-c", _PLANT, str(root), str(home), str(saved), "ended" if is_over else "runs"]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     if process.stdout.readline() != "planted\n":

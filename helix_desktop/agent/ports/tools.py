@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from helix_desktop.domain.file_history.patch import PatchFile
 from helix_desktop.domain.files.pdf import PdfText
 from helix_desktop.domain.files.version import ChangeReport, FileVersion
 from helix_desktop.domain.matching_lines import MatchingLines
@@ -45,25 +46,32 @@ class Tools(Protocol):
 class AutoRunStore(Protocol):
     """Holds what calls changed that other programs run by themselves, and what was there before."""
 
-    async def put(self, kept_id: str, *, found: bool) -> None:
-        """Put what a call left back (`found`), or take it out again. Raises HelixError."""
+    async def put(self, change_id: str, *, restore: bool) -> None:
+        """Put what a call left back (`restore`), or take it out again. Raises HelixError."""
         ...
 
-    async def settle(self, kept_ids: Sequence[str], allowed_ids: Sequence[str]) -> None:
+    async def settle(self, change_ids: Sequence[str], allowed_ids: Sequence[str]) -> None:
         """Say that these changes are decided on: a crash from now on takes none of them back.
 
         Those of `allowed_ids` stay as calls left them.
         """
         ...
 
-    async def outcomes(self, kept_ids: Sequence[str]) -> Mapping[str, bool]:
+    async def outcomes(self, change_ids: Sequence[str]) -> Mapping[str, bool]:
         """Return which of these changes were put back last (True), or taken out (False), by id."""
         ...
 
     async def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
-        """Return all changes that are kept, with what became of each last, the oldest first.
+        """Return all saved changes, with what became of each last, the oldest first.
 
         Raises HelixError.
+        """
+        ...
+
+    async def patch(self, change_id: str) -> PatchFile:
+        """Return what a call did to a file, by the id of the change.
+
+        Raises HelixError if the change is no longer saved, or its contents are not.
         """
         ...
 

@@ -69,7 +69,8 @@ class AutoRunDecisions:
         applied = [await self._apply(change, decisions[change.path]) for change in changes]
         allowed = [change for change in applied if change.outcome in ("kept", "named")]
         await self._store.settle(
-            [change.kept_id for change in applied], [change.kept_id for change in allowed if change.kept_id]
+            [change.change_id for change in applied],
+            [change.change_id for change in allowed if change.change_id],
         )
         decided_changes = [*earlier, *applied]
         return replace(
@@ -104,11 +105,11 @@ class AutoRunDecisions:
         assert self._store is not None  # `decide` has seen to it
         outcome: AutoRunOutcome = "removed" if decision == "removed" else "kept"
         is_out = change.outcome == "removed"
-        if change.outcome == "failed" or not change.kept_id:
+        if change.outcome == "failed" or not change.change_id:
             return replace(change, outcome="failed" if outcome == "removed" else "kept")
         try:
             if is_out != (outcome == "removed"):
-                await self._store.put(change.kept_id, found=outcome == "kept")
+                await self._store.put(change.change_id, restore=outcome == "kept")
         except HelixError:
             return replace(change, outcome="failed")
         return replace(change, outcome="named" if decision == "named" else outcome)

@@ -30,11 +30,11 @@ from helix_desktop.domain.file_history.state import ChangeKind
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.git.changes import select_paths
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.file_changes import changed_lines_text
+from helix_desktop.words.file_changes import auto_run_reason, changed_lines_text
 from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -83,8 +83,8 @@ def removed_auto_run_lines(changes: Sequence[AutoRunChange]) -> Iterator[str]:
             "Undone after commands, because other programs would run these files by themselves (all sessions)"
         )
     for change in changes:
-        why = "; ".join(map(escape_hidden, change.reasons)) or translate(change.effect)
-        parts = [f"{change.kept_id[:_SHORT_ID]}  {escape_hidden_name(change.path)}", why]
+        name = f"{change.change_id[:_SHORT_ID]}  {escape_hidden_name(change.path)}"
+        parts = [name, auto_run_reason(change)]
         yield f"  {' · '.join(filter(None, parts))}"
 
 
@@ -179,14 +179,14 @@ def find_capture(prefix: str, captures: Sequence[RecordedChanges]) -> RecordedCh
 def find_step(
     args: argparse.Namespace, captures: Sequence[RecordedChanges], changes: Sequence[AutoRunChange]
 ) -> RecordedChanges | AutoRunChange:
-    """Return the capture, or the kept change of a command, that `--step` means.
+    """Return the capture, or the saved change of a command, that `--step` means.
 
-    Raises InvalidInput for none or several, and for options that say nothing about a kept change.
+    Raises InvalidInput for none or several, and for options that say nothing about a saved change.
     """
     prefix = args.step
     matching: list[RecordedChanges | AutoRunChange] = [
         *(row for row in captures if row.capture_id.startswith(prefix)),
-        *(change for change in changes if change.kept_id.startswith(prefix)),
+        *(change for change in changes if change.change_id.startswith(prefix)),
     ]
     found = _only(prefix, matching)
     options = ("session", "turn", "file", "on_conflict")
@@ -204,13 +204,13 @@ def find_step(
     return found
 
 
-def check_outcome(change: AutoRunChange, *, found: bool) -> None:
-    """Raise InvalidInput if a change can't be restored (`found`) or taken back, because it is so already."""
-    if found != (change.outcome == "removed"):
+def check_outcome(change: AutoRunChange, *, restore: bool) -> None:
+    """Raise InvalidInput if a change is so already: restored (`restore`), or taken back."""
+    if restore != (change.outcome == "removed"):
         name = escape_hidden_name(change.path)
         raise InvalidInput(
             text("{file} was not taken back, or was restored since.", file=name)
-            if found
+            if restore
             else text("{file} is taken back already.", file=name),
             fix=text("List what was taken back with {command}.", command="helix-desktop changes list"),
         )
@@ -299,7 +299,7 @@ async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
             "session": found.session,
             "captures": as_builtins(rows),
             "files": as_builtins(files),
-            "taken_back": as_builtins(tuple(removed)),
+            "undone_after_commands": [_as_document(change) for change in removed],
         }
         print_out(json.dumps(document, indent=1))
         return 0
@@ -312,6 +312,9 @@ async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
 async def _diff(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     if args.head:
         return await _diff_with_head(args, services, workspace)
+    change = await _auto_run_change(args, workspace)
+    if change is not None:
+        return await _diff_of_undone(args, workspace, change)
     session_id = await _session(args, workspace)
     selection = select(args, await workspace.changes.of_session(session_id))
     patch = await workspace.changes.patch(session_id, selection)
@@ -319,6 +322,16 @@ async def _diff(args: argparse.Namespace, services: AppServices, workspace: Open
         print_out(
             json.dumps({"session": session_id, "captures": selection.capture_ids, "patch": patch}, indent=1)
         )
+        return 0
+    return _print_patch(patch)
+
+
+async def _diff_of_undone(args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange) -> int:
+    """Print what a command did to a file, as `redo` restores it."""
+    assert workspace.services.auto_run is not None  # it has this change
+    patch = patch_text([await workspace.services.auto_run.patch(change.change_id)])
+    if args.json:
+        print_out(json.dumps({"change_id": change.change_id, "patch": patch}, indent=1))
         return 0
     return _print_patch(patch)
 
@@ -363,7 +376,7 @@ async def _revert(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         )
     change = await _auto_run_change(args, workspace)
     if change is not None:
-        return await _restore_or_remove(args, workspace, change, found=False)
+        return await _restore_or_remove(args, workspace, change, restore=False)
     session_id = await _session(args, workspace)
     selection = select(args, await workspace.changes.of_session(session_id))
     return await _carry_out(args, workspace, session_id, await workspace.changes.plan(session_id, selection))
@@ -372,7 +385,7 @@ async def _revert(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
 async def _redo(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     change = await _auto_run_change(args, workspace)
     if change is not None:
-        return await _restore_or_remove(args, workspace, change, found=True)
+        return await _restore_or_remove(args, workspace, change, restore=True)
     session_id = await _session(args, workspace)
     found = await workspace.changes.of_session(session_id)
     capture = find_capture(args.step, found.captures) if args.step else last_revert(found)
@@ -449,12 +462,20 @@ async def _auto_run_changes(workspace: OpenWorkspace) -> tuple[AutoRunChange, ..
     return () if store is None else await store.auto_run_changes()
 
 
+def _as_document(change: AutoRunChange) -> dict[str, Any]:
+    """Return a change as an object of a JSON document; its id is not called as in stored events."""
+    return {
+        "change_id": change.change_id,
+        **as_builtins({"path": change.path, "effect": change.effect, "reasons": change.reasons}),
+    }
+
+
 async def _auto_run_change(args: argparse.Namespace, workspace: OpenWorkspace) -> AutoRunChange | None:
     """Return the change of a command that `--step` means; None if it means a step of the session."""
     if not args.step:
         return None
     changes = await _auto_run_changes(workspace)
-    if not any(change.kept_id.startswith(args.step) for change in changes):
+    if not any(change.change_id.startswith(args.step) for change in changes):
         return None
     has_session = bool(args.session or await workspace.sessions())
     found = await workspace.changes.of_session(await _session(args, workspace)) if has_session else None
@@ -463,19 +484,19 @@ async def _auto_run_change(args: argparse.Namespace, workspace: OpenWorkspace) -
 
 
 async def _restore_or_remove(
-    args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange, *, found: bool
+    args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange, *, restore: bool
 ) -> int:
-    """Restore what was taken back after a command (`found`), or take it back again."""
+    """Restore what was taken back after a command (`restore`), or take it back again."""
     assert workspace.services.auto_run is not None  # it has this change
-    check_outcome(change, found=found)
+    check_outcome(change, restore=restore)
     if not args.dry_run:
-        await workspace.services.auto_run.put(change.kept_id, found=found)
+        await workspace.services.auto_run.put(change.change_id, restore=restore)
     if args.json:
         changed = [] if args.dry_run else [change.path]
         print_out(json.dumps({"dry_run": args.dry_run, "changed": changed}, indent=1))
         return 0
     name = escape_hidden_name(change.path)
-    print_out(tr("{file}: restored", file=name) if found else tr("{file}: taken back", file=name))
+    print_out(tr("{file}: restored", file=name) if restore else tr("{file}: taken back", file=name))
     if args.dry_run:
         print_err(tr("Nothing was changed: this was a dry run."))
     return 0

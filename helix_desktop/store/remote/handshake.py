@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.store.remote.rpc import InvalidFrame
-from helix_desktop.system.files import replace_file
+from helix_desktop.system.files import read_regular, replace_file
 
 LOOPBACK = sys.platform == "win32"
 ENDPOINT_FILE = "owner.address"
@@ -55,7 +55,7 @@ def write_endpoint(folder: Path, endpoint: OwnerEndpoint) -> None:
 def read_endpoint(folder: Path) -> OwnerEndpoint | None:
     """Return the address of a store's owner; None if there is none."""
     try:
-        return msgspec.json.decode((folder / ENDPOINT_FILE).read_bytes(), type=OwnerEndpoint)
+        return msgspec.json.decode(read_regular(folder / ENDPOINT_FILE), type=OwnerEndpoint)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 

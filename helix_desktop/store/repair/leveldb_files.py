@@ -18,6 +18,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.system.files import open_regular, read_regular
 
 _POLYNOMIAL = 0x82F63B78  # reflected
 _MASK_DELTA = 0xA282EAD8
@@ -347,10 +348,10 @@ class LevelDbManifest:
 def read_current(db: Path) -> LevelDbManifest | None:
     """Return the manifest that CURRENT names; None if there is none."""
     try:
-        name = (db / "CURRENT").read_bytes().decode("ascii").removesuffix("\n")
+        name = read_regular(db / "CURRENT").decode("ascii").removesuffix("\n")
         if not name.startswith("MANIFEST-") or "/" in name:
             return None
-        return _read_manifest((db / name).read_bytes())
+        return _read_manifest(read_regular(db / name))
     except (OSError, UnicodeDecodeError, ValueError):
         return None
 
@@ -359,7 +360,7 @@ def read_newest(db: Path) -> LevelDbManifest | None:
     """Return the newest manifest, for a database whose CURRENT is lost."""
     try:
         names = sorted(db.glob("MANIFEST-*"))
-        return _read_manifest(names[-1].read_bytes()) if names else None
+        return _read_manifest(read_regular(names[-1])) if names else None
     except OSError:
         return None
 
@@ -433,7 +434,7 @@ _EDIT_READERS: dict[int, Callable[[LevelDbManifest, ByteReader], None]] = {
 
 
 def _any_exists(db: Path, *names: str) -> bool:
-    return any((db / name).exists() for name in names)
+    return any((db / name).is_file() for name in names)
 
 
 _MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
@@ -471,11 +472,12 @@ def read_table(path: Path) -> Iterator[TableBlock]:
     """
     index = _read_index(path)
     if index is None:
-        yield from _scan_blocks(path.read_bytes())
+        yield from _scan_blocks(read_regular(path))
         return
     first = b""
     for last, offset, size in index:
-        with path.open("rb") as file:  # reopened each time: a large store has more tables than file handles
+        # Opened each time: a large store has more tables than file handles.
+        with open_regular(path) as file:
             file.seek(offset)
             yield TableBlock(file.read(size + _TRAILER_BYTES), (first, last))
         first = last
@@ -497,7 +499,7 @@ def _is_checksum_valid(stored: bytes) -> bool:
 
 def _read_index(path: Path) -> list[tuple[bytes, int, int]] | None:
     """Return the last possible key, offset and size in bytes of each block; None if that is not certain."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         size = file.seek(0, 2)
         if size < _FOOTER_BYTES:
             return None

@@ -39,6 +39,7 @@ from helix_desktop.store.repair.leveldb_files import (
     read_table,
 )
 from helix_desktop.store.repair.rebuild import BulkWriter, ContentRebuilder, LogRebuilder
+from helix_desktop.system.files import read_regular
 
 _STEPS_PER_STAGE = 1_000  # of one stage
 
@@ -112,7 +113,7 @@ def _block_versions(block: TableBlock) -> Iterator[RowVersion]:
 
 def _log_versions(path: Path) -> Iterator[RowVersion]:
     versions: list[RowVersion] = []
-    for record in read_log(path.read_bytes()):
+    for record in read_log(read_regular(path)):
         is_intact = _always_intact if record.is_intact else _never_intact
         versions += [
             RowVersion(key, -number, row, is_intact) for key, row, number in read_batch(record.payload)
@@ -342,11 +343,12 @@ def inspect_files(db: Path, clean_state: CleanState | None) -> PreflightReport:
     the changes in a log are numbered.
     """
     problems: list[str] = []
-    if not (db / "CURRENT").exists():
+    if not (db / "CURRENT").is_file():
         problems.append(text("CURRENT, the file that names all others, is missing"))
     listed = read_current(db) or read_newest(db)
     missing = listed.missing_files(db) if listed is not None else []
     short = listed.truncated_tables(db) if listed is not None else []
+    missing += [path.name for path in db.iterdir() if not (path.is_file() or path.is_dir())]  # pipes, say
     problems += [*(text("{file} is missing", file=name) for name in missing), *short]
     counted = (
         clean_state is not None and bool(clean_state.files) and read_current_name(db) == clean_state.current
@@ -381,7 +383,7 @@ def _log_gaps(db: Path, manifest: LevelDbManifest) -> list[str]:
 def read_current_name(db: Path) -> str:
     """Return the content of CURRENT."""
     try:
-        return (db / "CURRENT").read_bytes().decode("ascii", "replace")
+        return read_regular(db / "CURRENT").decode("ascii", "replace")
     except OSError:
         return ""
 

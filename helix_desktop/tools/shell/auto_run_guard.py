@@ -2,7 +2,7 @@
 
 A command in the sandbox may write anywhere in the workspace, and git, an editor or a shell outside would run
 what it wrote there. What git would run or follow is compared with what was there before the command. What is
-new is taken out before anything else runs, and kept byte for byte, so that the user can restore it.
+new is taken out before anything else runs, and saved byte for byte, so that the user can restore it.
 """
 
 from __future__ import annotations
@@ -18,40 +18,51 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, StoreError
+from helix_desktop.domain.file_history.diff import diff_states
+from helix_desktop.domain.file_history.patch import PatchFile
+from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.files.secret_names import is_secret_file
 from helix_desktop.domain.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
 from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
-from helix_desktop.system.files import open_regular
 from helix_desktop.tools.files.paths import startup_files
-from helix_desktop.tools.shell.auto_run_kept import (
-    NOTHING,
-    AutoRunState,
-    Content,
-    Entry,
-    KeptChanges,
-    Kind,
-    OpenState,
-)
 from helix_desktop.tools.shell.folder_tree import FolderTree
 from helix_desktop.tools.shell.git_config import (
     GitSetting,
     InvalidConfig,
+    files_in_value,
     parse_git_config,
     without_settings,
+)
+from helix_desktop.tools.shell.path_content import (
+    NOTHING,
+    Content,
+    held_parent,
+    is_link_to,
+    read_content,
+    read_content_at,
+    read_through,
+    write_content,
+)
+from helix_desktop.tools.shell.saved_changes import (
+    AutoRunState,
+    Kind,
+    OpenState,
+    SavedChange,
+    SavedChanges,
 )
 
 text = TextContext("Tools")
 log = logging.getLogger(__name__)
 
-_FILE_CAP = 16 * 1024 * 1024  # bytes that are read of one file
 _MAX_ROUNDS = 5
 _MAX_REASON = 300  # characters
 _GIT = ".git"
@@ -83,14 +94,14 @@ class AutoRunGuard:
 
     Commands that run at the same time, also in other processes, are compared with what was there before the
     first of them: what one plants is never what another one found. What a user decides on meanwhile stays.
-    `folder` is where what was taken out is kept, and what a crash must not lose.
+    `folder` is where what was taken out is saved, and what a crash must not lose.
     """
 
     def __init__(self, root: Path, home: Path | None = None, folder: Path | None = None) -> None:
         """Without a `folder`, a new temporary one is used, which stays."""
         self.root = Path(os.path.realpath(root))
         self._home = Path(os.path.realpath(home or Path.home()))
-        self.kept = KeptChanges(folder)
+        self.saved_changes = SavedChanges(folder)
         self._lock = threading.RLock()
         self._tree = FolderTree(str(self.root))
         self._before: AutoRunState | None = None  # of the commands in the sandbox, of which so many run
@@ -112,33 +123,37 @@ class AutoRunGuard:
         with self._lock:
             try:
                 if not self._is_recovered:
-                    for state in self.kept.left_open():
+                    for state in self.saved_changes.left_open():
                         changes = list(state.undecided)
                         if state.before is not None:
                             changes += self._compare(state.before, takes_out=True)
                         self._unreported += state.unreported
                         self.report_later(changes)
                         self._save(self._before)  # before what was left goes
-                    self.kept.clean_up(time.time_ns() // 1_000_000)
+                    self.saved_changes.clean_up(time.time_ns() // 1_000_000)
                     self._is_recovered = True
             except OSError:
                 log.exception("what a crash left in %s could not be looked at", self.root)
             return self._unreported
 
-    def begin(self, takes_out: bool = True) -> AutoRunState:
-        """Return what runs by itself before a command; `end` follows in any case.
+    def begin(self, takes_out: bool = True, hidden: Iterable[Path] = ()) -> AutoRunState:
+        """Return what runs by itself before a command that must not read `hidden`; `end` follows in any case.
 
         Raises OSError if that can't be saved for the case of a crash: the command must not run.
         """
         with self._lock:
             self.recover()
             if not takes_out:
-                self._others.append(self._look())
+                self._others.append(self._look(()))
                 return self._others[-1]
             if self._before is None:
-                with self.kept.exclusive():
-                    running = min(self.kept.running_elsewhere(), key=lambda state: state.at_ns, default=None)
-                    before = self._look() if running is None else running
+                with self.saved_changes.exclusive():
+                    running = min(
+                        self.saved_changes.running_elsewhere(), key=lambda state: state.at_ns, default=None
+                    )
+                    places = (self._relative(str(path)) for path in hidden)
+                    inside = tuple(place for place in places if place is not None)
+                    before = self._look(inside) if running is None else running
                     self._save(before)
                 self._before = before
             self._confined_count += 1
@@ -155,67 +170,69 @@ class AutoRunGuard:
                 self._confined_count -= 1
             else:
                 self._others = [state for state in self._others if state is not before]
-            with self.kept.exclusive():
+            with self.saved_changes.exclusive():
                 changes = self._compare(before, takes_out)
             unreported, self._unreported = self._unreported, ()
-            self._undecided += tuple(change for change in changes if change.kept_id)
+            self._undecided += tuple(change for change in changes if change.change_id)
             if not self._confined_count:
                 self._before = None
             self._try_to_save()
             return (*unreported, *changes)
 
-    def settle(self, kept_ids: Iterable[str], allowed_ids: Iterable[str] = ()) -> None:
+    def settle(self, change_ids: Iterable[str], allowed_ids: Iterable[str] = ()) -> None:
         """Forget that somebody has to decide on these changes: they have.
 
-        Of the `allowed_ids`, what a command left stays as it was then, also for commands that still run.
+        Of the `allowed_ids`, what a command left stays as it was then, also for commands that still run. What
+        another decision took out meanwhile is put back.
         """
         with self._lock:
-            settled = frozenset(kept_ids)
-            for kept_id in allowed_ids:
+            settled = frozenset(change_ids)
+            for change_id in allowed_ids:
                 try:
-                    self.kept.note_allowed(kept_id)
-                except OSError:
-                    log.warning("it could not be noted that %s is allowed", kept_id, exc_info=True)
-            self._undecided = tuple(change for change in self._undecided if change.kept_id not in settled)
-            self._unreported = tuple(change for change in self._unreported if change.kept_id not in settled)
+                    self.saved_changes.note_allowed(change_id)
+                    self._keep(change_id)
+                except (OSError, InvalidInput):
+                    log.warning("it could not be noted that %s is allowed", change_id, exc_info=True)
+            self._undecided = tuple(change for change in self._undecided if change.change_id not in settled)
+            self._unreported = tuple(change for change in self._unreported if change.change_id not in settled)
             self._try_to_save()
 
     def report_later(self, changes: Iterable[AutoRunChange]) -> None:
         """Have the next command report what was found after one that was cut off; it is taken back."""
         with self._lock:
-            reported = tuple(map(self._taken_back, changes))
-            self.settle(change.kept_id for change in reported)
+            reported = tuple(map(self._undo, changes))
+            self.settle(change.change_id for change in reported)
             self._unreported += reported
             self._try_to_save()
 
-    def _taken_back(self, change: AutoRunChange) -> AutoRunChange:
+    def _undo(self, change: AutoRunChange) -> AutoRunChange:
         """Take a change back that nobody decided on; it waits for nobody any more."""
         outcome = change.outcome
         if outcome == "named" and change.waits:
             try:
-                self.put(change.kept_id, found=False)
+                self.put(change.change_id, restore=False)
                 outcome = "removed"
             except InvalidInput:
                 log.warning("%s could not be taken back", change.path, exc_info=True)
                 outcome = "failed"
         return msgspec.structs.replace(change, outcome=outcome, waits=False)
 
-    def put(self, kept_id: str, *, found: bool) -> None:
-        """Put what a command left back (`found`), or take it out again; what is there now is kept beside.
+    def put(self, change_id: str, *, restore: bool) -> None:
+        """Put what a command left back (`restore`), or take it out again; what is there now is saved beside.
 
         Raises InvalidInput if that can't be done.
         """
         with self._lock:
-            entry = self.kept.entry(kept_id)
-            content = entry.found if found else entry.without
+            entry = self.saved_changes.entry(change_id)
+            content = entry.content if restore else self.saved_changes.undone_content(change_id, entry)
             try:
                 try:
-                    with _held_parent(self.root, entry.path, create=bool(content.form)) as (parent, name):
-                        self._put_at(parent, name, kept_id, entry, found)
+                    with held_parent(self.root, entry.path, create=bool(content.form)) as (parent, name):
+                        self._put_at(parent, name, change_id, entry, content)
                 except FileNotFoundError:
                     if content.form:
                         raise
-                self.kept.note_put(kept_id, found=found)
+                self.saved_changes.note_put(change_id, restored=restore)
             except OSError as error:
                 raise InvalidInput(
                     text("{file} could not be restored.", file=entry.path), system_reason(error)
@@ -223,33 +240,47 @@ class AutoRunGuard:
             # The user's decision holds for commands that still run.
             for state in (*self._others, *([self._before] if self._before is not None else ())):
                 _decide(state, entry, content)
-            self.settle([kept_id])
+            self.settle([change_id])
 
-    def _put_at(self, parent: int, name: str, kept_id: str, entry: Entry, found: bool) -> None:
-        if entry.found.stamp:
-            (_put_back if found else _set_aside)(parent, name, entry, kept_id)
+    def _keep(self, change_id: str) -> None:
+        """Put a change back that another decision took out; what the user wrote there since stays."""
+        entry = self.saved_changes.entry(change_id)
+        present = read_content(str(self.root / entry.path))
+        undone = self.saved_changes.undone_content(change_id, entry)
+        is_copied = not (entry.content.stamp or undone.stamp)
+        if is_copied and present == undone and present != entry.content:
+            self.put(change_id, restore=True)
+
+    def _put_at(self, parent: int, name: str, change_id: str, entry: SavedChange, content: Content) -> None:
+        restore = content is entry.content
+        if entry.content.stamp:
+            (_put_back if restore else _set_aside)(parent, name, entry, change_id)
             return
-        present = _read_at(parent, name)
-        may_hold_keys = entry.without.stamp or (entry.kind == "other" and _holds_keys(entry.path))
+        if entry.kind == "key" and is_link_to(parent, name, entry.content):
+            if not restore:
+                os.unlink(name, dir_fd=parent)
+            return
+        present = read_content_at(parent, name)
+        may_hold_keys = entry.safe_content.stamp or (entry.kind == "other" and _holds_keys(entry.path))
         if may_hold_keys and present.form == "file":
-            os.rename(name, _aside(name, kept_id), src_dir_fd=parent, dst_dir_fd=parent)
-        elif not any(_same(present, known) for known in (entry.found, entry.without)):
-            self.kept.keep_replaced(kept_id, present)
-        _write_at(parent, name, entry.found if found else entry.without)
+            os.rename(name, _aside(name, change_id), src_dir_fd=parent, dst_dir_fd=parent)
+        elif not any(present == known for known in (entry.content, entry.safe_content, content)):
+            self.saved_changes.save_replaced(change_id, present)
+        write_content(parent, name, content)
 
     def auto_run_changes(self) -> tuple[AutoRunChange, ...]:
-        """Return all changes that are kept, with what became of each last, the oldest first.
+        """Return all saved changes, with what became of each last, the oldest first.
 
         What the user or another program did to the files later is no part of that. Raises InvalidInput.
         """
         with self._lock:
             changes = []
             try:
-                for kept_id, entry in self.kept.entries():
+                for change_id, entry in self.saved_changes.entries():
                     effect = "" if entry.reasons else _effect(entry)
-                    outcome = self.kept.outcome(kept_id)
+                    outcome = self.saved_changes.outcome(change_id)
                     changes.append(
-                        AutoRunChange(entry.path, effect, entry.reasons, outcome=outcome, kept_id=kept_id)
+                        AutoRunChange(entry.path, effect, entry.reasons, outcome=outcome, change_id=change_id)
                     )
             except OSError as error:
                 raise InvalidInput(
@@ -257,49 +288,65 @@ class AutoRunGuard:
                 ) from error
             return tuple(changes)
 
+    def patch(self, change_id: str) -> PatchFile:
+        """Return what a command did to a file. Raises InvalidInput if its contents are not saved."""
+        with self._lock:
+            entry = self.saved_changes.entry(change_id)
+        if entry.content.stamp or entry.safe_content.stamp or entry.kind == "key":
+            raise InvalidInput(
+                text("{file} can't be compared.", file=entry.path),
+                text("Helix keeps no copy of it, because it may hold keys or is large."),
+            )
+        before, after = _file_state(entry.safe_content), _file_state(entry.content)
+        diff = diff_states(before, entry.safe_content.data, after, entry.content.data)
+        return PatchFile(FileChange(entry.path, before, after), diff)
+
     def saved_copies_size(self) -> int:
         """Return the bytes of all copies that are kept. Raises StoreError."""
         with self._lock:
             try:
-                return self.kept.size()
+                return self.saved_changes.size()
             except OSError as error:
                 raise StoreError(
                     text("The saved copies of files that commands changed can't be read."),
                     system_reason(error),
-                    text("Check that you may read {folder}.", folder=str(self.kept.folder)),
+                    text("Check that you may read {folder}.", folder=str(self.saved_changes.folder)),
                 ) from error
 
     def containing(self, redaction: Redaction) -> tuple[str, ...]:
-        """Return the paths of the kept changes that contain a secret. Raises OSError."""
+        """Return the paths of the saved changes that contain a secret. Raises OSError."""
         with self._lock:
-            return self.kept.containing(redaction)
+            return self.saved_changes.containing(redaction)
 
     def redact(self, redaction: Redaction) -> None:
-        """Remove a secret from all that is kept; no command runs. Raises OSError."""
+        """Remove a secret from all that is saved; no command runs. Raises OSError."""
         with self._lock:
-            self.kept.redact(redaction)
+            self.saved_changes.redact(redaction)
             self._unreported = tuple(_redacted(change, redaction) for change in self._unreported)
             self._undecided = tuple(_redacted(change, redaction) for change in self._undecided)
             self._save(self._before)
 
     def _compare(self, before: AutoRunState, takes_out: bool) -> list[AutoRunChange]:
         try:
-            for entry, content in self.kept.decisions_since(before.at_ns) if before.at_ns else ():
+            for entry, content in self.saved_changes.decisions_since(before.at_ns) if before.at_ns else ():
                 _decide(before, entry, content)
         except OSError:
             log.exception("what was decided on meanwhile in %s can't be read", self.root)
         changes: list[AutoRunChange] = []
-        now = self._look()
+        now = self._look(before.hidden)
         for _ in range(_MAX_ROUNDS):  # what is taken out may have hidden more
             found = list(self._planted(before, now))
-            changes += [self._take_out(entry) if takes_out else self._kept(entry) for entry in found]
+            if takes_out and any(entry.kind == "config" for entry in found):
+                # Without what is planted there, git may run a program no longer.
+                found = [entry for entry in found if entry.kind != "program"]
+            changes += [self._take_out(entry) if takes_out else self._save_change(entry) for entry in found]
             if not found or not takes_out or any(change.outcome == "failed" for change in changes):
                 break
-            now = self._look()
-        return [*changes, *map(self._kept, self._waiting(before, now))]
+            now = self._look(before.hidden)
+        return [*changes, *map(self._save_change, self._waiting(before, now))]
 
     def _save(self, before: AutoRunState | None) -> None:
-        self.kept.save_open(OpenState(before, self._undecided, self._unreported))
+        self.saved_changes.save_open(OpenState(before, self._undecided, self._unreported))
 
     def _try_to_save(self) -> None:
         try:
@@ -309,8 +356,8 @@ class AutoRunGuard:
 
     # What is there
 
-    def _look(self) -> AutoRunState:
-        state = AutoRunState(at_ns=time.time_ns())
+    def _look(self, hidden: tuple[str, ...]) -> AutoRunState:
+        state = AutoRunState(hidden=hidden, key_links=self._key_links(hidden), at_ns=time.time_ns())
         folders = self._tree.folders()
         git_folders: dict[str, None] = {}
         tops = [folder for folder, names in folders.items() if _GIT in names]
@@ -347,6 +394,30 @@ class AutoRunGuard:
                     self._see_waiting(state, os.path.join(folder, name))
         return state
 
+    def _key_links(self, hidden: tuple[str, ...]) -> dict[str, str]:
+        """Return other names that hidden files have in their own folder: Landlock refuses links elsewhere.
+
+        Read there, they are no hidden file any more. A hidden folder is hidden with all that is in it.
+        """
+        names: dict[str, set[str]] = {}
+        for path in hidden:
+            folder, _, name = path.rpartition("/")
+            names.setdefault(folder, set()).add(name)
+        found: dict[str, str] = {}
+        for folder, hidden_names in names.items():
+            try:
+                with os.scandir(self.root / folder) as entries:
+                    inodes = {entry.name: entry.inode() for entry in entries}
+            except OSError:
+                continue
+            keys = {inodes[name]: name for name in hidden_names if name in inodes}
+            found |= {
+                f"{folder}/{name}" if folder else name: keys[inode]
+                for name, inode in inodes.items()
+                if inode in keys and name not in hidden_names
+            }
+        return found
+
     def _see_git_folder(self, state: AutoRunState, folder: str) -> None:
         for name in _CONFIGS:
             self._see(state, os.path.join(folder, name), "config")
@@ -368,7 +439,7 @@ class AutoRunGuard:
     def _see(self, state: AutoRunState, path: str, kind: Kind) -> None:
         relative = self._relative(path)
         if relative is not None and relative not in state.git:
-            content = _read(path)
+            content = read_content(path)
             if content.form and not stat.S_ISDIR(content.mode):
                 state.git[relative] = (kind, content)
 
@@ -411,7 +482,7 @@ class AutoRunGuard:
             config, folder = pair
             if config not in parsed:
                 try:
-                    parsed[config] = parse_git_config(_read_through(config))
+                    parsed[config] = parse_git_config(read_through(config))
                 except InvalidConfig:
                     parsed[config] = []
             for setting in parsed[config]:
@@ -422,40 +493,52 @@ class AutoRunGuard:
                     path = os.path.realpath(os.path.join(os.path.dirname(config), name))
                     self._see(state, path, "config")
                     configs.append((path, folder))
-                elif (setting.section, setting.key) == ("core", "hookspath"):
+                elif setting.names_program:
                     for top in (state.tops.get(folder), folder, *(tops if folder not in state.tops else ())):
-                        if top is not None:
+                        if top is None:
+                            continue
+                        if (setting.section, setting.key) == ("core", "hookspath"):
                             place = os.path.realpath(os.path.join(top, name))
                             self._see_hooks(state, place, is_own=False)
+                        else:
+                            for place in files_in_value(setting.value, top, str(self._home)):
+                                self._see(state, place, "program")
 
     def _expanded(self, name: str) -> str:
         return str(self._home / name[2:]) if name.startswith("~/") else os.path.expanduser(name)
 
     # What is new
 
-    def _planted(self, before: AutoRunState, now: AutoRunState) -> Iterator[Entry]:
+    def _planted(self, before: AutoRunState, now: AutoRunState) -> Iterator[SavedChange]:
         for path, (kind, content) in now.git.items():
             former = before.git.get(path, (kind, NOTHING))[1]
             if content != former:
                 entry = self._judged(path, kind, content, former)
                 if entry is not None:
                     yield entry
+        for path, name in now.key_links.items():
+            if path not in before.key_links:
+                reasons = (f"another name of {name}, which is hidden from commands",)
+                content = Content("hard link", os.fsencode(name))
+                yield SavedChange(path, "key", reasons, time.time_ns() // 1_000_000, content, NOTHING)
 
-    def _judged(self, path: str, kind: Kind, content: Content, former: Content) -> Entry | None:
+    def _judged(self, path: str, kind: Kind, content: Content, former: Content) -> SavedChange | None:
         """Return what has to be taken out of a file that is new or changed; None: nothing."""
         reasons: tuple[str, ...] = ()
-        without = former
+        safe_content = former
         if content.form == "special":
             reasons = ("not a regular file",)
         elif content.form == "link" and not (kind == "pointer" and self._is_own_pointer(path, content)):
             reasons = (f"link to {_words(content.data)}",)
         elif kind == "config":
-            reasons, without = self._judged_config(path, content, former)
+            reasons, safe_content = self._judged_config(path, content, former)
         elif kind == "todo":
-            reasons, without = _judged_todo(content, former)
+            reasons, safe_content = _judged_todo(content, former)
         elif kind == "hook":
             if content.is_executable and not self._is_template(path, content):
                 reasons = ("a program that git runs",)
+        elif kind == "program":
+            reasons = ("a program that git runs by your settings",)
         elif kind == "commondir":
             if not self._is_own_common(path, content):
                 reasons = (f"commondir: {_words(content.data)}",)
@@ -466,7 +549,7 @@ class AutoRunGuard:
             reasons = (f"strategy: {_words(content.data)}",)
         if not reasons:
             return None
-        return Entry(path, kind, reasons, time.time_ns() // 1_000_000, content, without)
+        return SavedChange(path, kind, reasons, time.time_ns() // 1_000_000, content, safe_content)
 
     def _judged_config(self, path: str, content: Content, former: Content) -> tuple[tuple[str, ...], Content]:
         try:
@@ -525,7 +608,7 @@ class AutoRunGuard:
             return True  # git refuses it
         target = Path(os.path.realpath(file.parent / _name(content.data.removeprefix(_GITDIR))))
         if target.parent.name == "worktrees":
-            back = os.path.realpath(target / _name(_read_through(str(target / "gitdir"))))
+            back = os.path.realpath(target / _name(read_through(str(target / "gitdir"))))
             return back == os.path.realpath(file)
         for folder in target.parents:
             if folder.name == _GIT:
@@ -542,66 +625,79 @@ class AutoRunGuard:
             with suppress(InvalidConfig):
                 folders += [
                     Path(self._expanded(setting.value))
-                    for setting in parse_git_config(_read_through(str(self._home / name)))
+                    for setting in parse_git_config(read_through(str(self._home / name)))
                     if (setting.section, setting.key) == ("init", "templatedir") and setting.value
                 ]
         outside = (folder for folder in folders if self._relative(os.path.realpath(folder)) is None)
         name = path.rpartition("/")[2]
-        return any(_read(str(folder / "hooks" / name)).data == content.data for folder in outside)
+        return any(read_content(str(folder / "hooks" / name)).data == content.data for folder in outside)
 
-    def _waiting(self, before: AutoRunState, now: AutoRunState) -> Iterator[Entry]:
+    def _waiting(self, before: AutoRunState, now: AutoRunState) -> Iterator[SavedChange]:
         for path, content in now.other.items():
             former = before.other.get(path, NOTHING)
-            if not _same(content, former) and not _same(content, before.reported.get(path, former)):
+            if content not in (former, before.reported.get(path, former)):
                 before.reported[path] = content
-                yield Entry(path, "other", (), time.time_ns() // 1_000_000, content, former)
+                yield SavedChange(path, "other", (), time.time_ns() // 1_000_000, content, former)
 
     # Taking out, and keeping
 
-    def _take_out(self, entry: Entry) -> AutoRunChange:
-        change = self._kept(entry)
-        if not change.kept_id:
+    def _take_out(self, entry: SavedChange) -> AutoRunChange:
+        change = self._save_change(entry)
+        if not change.change_id:
             return msgspec.structs.replace(change, outcome="failed")
         try:
-            with _held_parent(self.root, entry.path) as (parent, name):
-                if entry.found.stamp:
-                    _set_aside(parent, name, entry, change.kept_id)
+            with held_parent(self.root, entry.path) as (parent, name):
+                if entry.content.stamp:
+                    _set_aside(parent, name, entry, change.change_id)
+                elif entry.kind == "key":
+                    if is_link_to(parent, name, entry.content):
+                        os.unlink(name, dir_fd=parent)
                 else:
-                    present = _read_at(parent, name)
-                    if not _same(present, entry.found):  # another command that still runs has changed it
-                        self.kept.keep_replaced(change.kept_id, present)
-                    _write_at(parent, name, entry.without)
+                    present = read_content_at(parent, name)
+                    if present != entry.content:  # another command that still runs has changed it
+                        self.saved_changes.save_replaced(change.change_id, present)
+                    write_content(parent, name, entry.safe_content)
         except OSError:
             log.warning("%s could not be taken out", entry.path, exc_info=True)
             return msgspec.structs.replace(change, outcome="failed")
         try:
-            self.kept.note_put(change.kept_id, found=False)
+            self.saved_changes.note_put(change.change_id, restored=False)
         except OSError:
             log.warning("it could not be noted that %s is taken out", entry.path, exc_info=True)
         return msgspec.structs.replace(change, outcome="removed")
 
-    def _kept(self, entry: Entry) -> AutoRunChange:
-        """Keep what there is with and without a change; return it, without an id if that failed."""
+    def _save_change(self, entry: SavedChange) -> AutoRunChange:
+        """Save what there is with and without a change; return it, without an id if that failed."""
         try:
-            kept_id = self.kept.keep(entry)
+            change_id = self.saved_changes.save(entry)
         except OSError:
-            log.warning("%s could not be kept", entry.path, exc_info=True)
-            kept_id = ""
+            log.warning("%s could not be saved", entry.path, exc_info=True)
+            change_id = ""
         effect = "" if entry.reasons else _effect(entry)
-        return AutoRunChange(entry.path, effect, entry.reasons, waits=True, kept_id=kept_id)
+        return AutoRunChange(entry.path, effect, entry.reasons, waits=True, change_id=change_id)
 
 
-def _decide(state: AutoRunState, entry: Entry, content: Content) -> None:
+def _decide(state: AutoRunState, entry: SavedChange, content: Content) -> None:
     """Have a state hold what the user decided on after it."""
     if entry.kind == "other":
         state.other[entry.path] = content
+    elif entry.kind == "key":
+        state.key_links[entry.path] = os.fsdecode(content.data)
     else:
         state.git[entry.path] = (entry.kind, content)
     state.reported.pop(entry.path, None)
 
 
-def _effect(entry: Entry) -> TranslatableText:
-    if entry.found.stamp or entry.without.stamp:
+def _file_state(content: Content) -> FileState | None:
+    if not content.form:
+        return None
+    if content.form == "link":
+        return FileState("link", target=os.fsdecode(content.data))
+    return FileState(digest=digest_of(content.data), size=len(content.data), mode=content.mode)
+
+
+def _effect(entry: SavedChange) -> TranslatableText:
+    if entry.content.stamp or entry.safe_content.stamp:
         return NOT_COPIED
     kind = auto_run_kind(entry.path)
     return AT_LOGIN if kind is None else kind.effect
@@ -660,11 +756,11 @@ def _led_to(top: str) -> Iterable[str]:
             continue
         if os.path.isdir(path):
             found[path] = None
-            common = _name(_read_through(os.path.join(path, "commondir")))
+            common = _name(read_through(os.path.join(path, "commondir")))
             if common:
                 pending.append(os.path.realpath(os.path.join(path, common)))
         else:
-            data = _read_through(path)
+            data = read_through(path)
             if data.startswith(_GITDIR):
                 name = _name(data.removeprefix(_GITDIR))
                 pending.append(os.path.realpath(os.path.join(os.path.dirname(path), name)))
@@ -680,121 +776,34 @@ def _words(data: bytes) -> str:
     return " ".join(data.decode("utf-8", "replace").split())[:_MAX_REASON]
 
 
-def _same(one: Content, other: Content) -> bool:
-    return (one.form, one.data, one.mode, one.stamp) == (other.form, other.data, other.mode, other.stamp)
-
-
-def _read_through(path: str) -> bytes:
-    """Return the bytes of a file, also behind links; none of what is no file."""
-    try:
-        with open_regular(path) as file:
-            return file.read(_FILE_CAP)
-    except OSError:
-        return b""
-
-
-def _read(path: str) -> Content:
-    """Return what is at a path; a link is not followed."""
-    folder, name = os.path.split(path)
-    try:
-        parent = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return NOTHING
-    try:
-        return _read_at(parent, name)
-    finally:
-        os.close(parent)
-
-
 def _read_other(path: str, holds_keys: bool = False) -> Content:
     """Return what is at a path, with a digest in place of the bytes of a file that may hold keys."""
-    content = _read(path)
+    content = read_content(path)
     if not (holds_keys or _holds_keys(path)) or content.form != "file" or content.stamp:
         return content
     digest = struct.unpack(">4Q", hashlib.sha256(content.data).digest())
     return msgspec.structs.replace(content, data=b"", stamp=digest)
 
 
-def _read_at(parent: int, name: str) -> Content:
-    try:
-        status = os.lstat(name, dir_fd=parent)
-        if stat.S_ISLNK(status.st_mode):
-            return Content("link", os.fsencode(os.readlink(name, dir_fd=parent)))
-        if not stat.S_ISREG(status.st_mode):
-            return Content("special", mode=stat.S_IFMT(status.st_mode))
-        mode = stat.S_IMODE(status.st_mode)
-        if status.st_size > _FILE_CAP:
-            return Content(
-                "file",
-                mode=mode,
-                stamp=(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns),
-            )
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)
-        with os.fdopen(fd, "rb") as file:
-            return Content("file", file.read(_FILE_CAP), mode)
-    except OSError:
-        return NOTHING
-
-
-@contextmanager
-def _held_parent(root: Path, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
-    """Hold the folder of a path of the workspace open, never through a link. Raises OSError."""
-    *folders, name = path.split("/")
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-    parent = os.open(root, flags)
-    try:
-        for folder in folders:
-            if create:
-                with suppress(FileExistsError):
-                    os.mkdir(folder, dir_fd=parent)
-            inner = os.open(folder, flags, dir_fd=parent)
-            os.close(parent)
-            parent = inner
-        yield parent, name
-    finally:
-        os.close(parent)
-
-
-def _write_at(parent: int, name: str, content: Content) -> None:
-    """Make a name in a folder what a content says, at once; nothing if it is not copied. Raises OSError."""
-    if not content.form or content.stamp:
-        with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=parent)
-        return
-    temporary = f".{name[:100]}.{secrets.token_hex(4)}"
-    if content.form == "link":
-        os.symlink(os.fsdecode(content.data), temporary, dir_fd=parent)
-    elif content.form == "special":
-        os.mkfifo(temporary, dir_fd=parent)  # of other kinds only root could make one
-    else:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
-        with os.fdopen(fd, "wb") as file:
-            file.write(content.data)
-            file.flush()
-            os.fchmod(fd, content.mode)
-            os.fsync(fd)
-    os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
-
-
-def _set_aside(parent: int, name: str, entry: Entry, kept_id: str) -> None:
+def _set_aside(parent: int, name: str, entry: SavedChange, change_id: str) -> None:
     """Leave a file that is not copied where it is, but so that nothing runs or reads it."""
     if entry.kind == "hook":
-        _change_mode(parent, name, entry.found.mode & ~0o111)
+        _change_mode(parent, name, entry.content.mode & ~0o111)
         return
-    os.rename(name, _aside(name, kept_id), src_dir_fd=parent, dst_dir_fd=parent)
-    if entry.without.form and not entry.without.stamp:
-        _write_at(parent, name, entry.without)
+    os.rename(name, _aside(name, change_id), src_dir_fd=parent, dst_dir_fd=parent)
+    if entry.safe_content.form and not entry.safe_content.stamp:
+        write_content(parent, name, entry.safe_content)
 
 
-def _put_back(parent: int, name: str, entry: Entry, kept_id: str) -> None:
+def _put_back(parent: int, name: str, entry: SavedChange, change_id: str) -> None:
     """Undo `_set_aside`; what is there by now changes places with it."""
     if entry.kind == "hook":
-        _change_mode(parent, name, entry.found.mode)
+        _change_mode(parent, name, entry.content.mode)
         return
-    between = f"{_aside(name, kept_id)}.{secrets.token_hex(4)}"
-    os.rename(_aside(name, kept_id), between, src_dir_fd=parent, dst_dir_fd=parent)
+    between = f"{_aside(name, change_id)}.{secrets.token_hex(4)}"
+    os.rename(_aside(name, change_id), between, src_dir_fd=parent, dst_dir_fd=parent)
     with suppress(FileNotFoundError):
-        os.rename(name, _aside(name, kept_id), src_dir_fd=parent, dst_dir_fd=parent)
+        os.rename(name, _aside(name, change_id), src_dir_fd=parent, dst_dir_fd=parent)
     os.rename(between, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
@@ -806,5 +815,5 @@ def _change_mode(parent: int, name: str, mode: int) -> None:
         os.close(fd)
 
 
-def _aside(name: str, kept_id: str) -> str:
-    return f"{name}.taken-out-{kept_id}"
+def _aside(name: str, change_id: str) -> str:
+    return f"{name}.taken-out-{change_id}"

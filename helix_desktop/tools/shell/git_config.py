@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from helix_desktop.domain.permissions.auto_run import runs_program
@@ -12,6 +13,8 @@ _BOM = "\ufeff".encode().decode("latin-1")
 _HEADER = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]')
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _BLANKS = " \t\r"
+_WORDS = re.compile(r"""[^\s"'!|&;()<>=$`]+|[!|&;(`]""")
+_OPERATOR = re.compile(r"[!|&;(`]")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
 
 
@@ -131,6 +134,28 @@ def _value(text: str, at: int) -> tuple[str | None, int]:
     if is_quoted:
         raise InvalidConfig
     return "".join(signs[:kept]), at
+
+
+def files_in_value(value: str, top: str, home: str) -> Iterator[str]:
+    """Yield the files that a program's line names by a path, links resolved; git starts it in `top`.
+
+    A command without a slash is found by the PATH. Folders that the line names may be where it goes first.
+    """
+    folders, names = [top], list[str]()
+    is_command = True
+    for word in _WORDS.findall(value.encode("latin-1").decode(errors="surrogateescape")):
+        is_operator = bool(_OPERATOR.fullmatch(word))
+        if not is_operator and "\0" not in word:
+            name = f"{home}/{word[2:]}" if word.startswith("~/") else word
+            if os.path.isdir(folder := os.path.join(top, name)):
+                folders.append(folder)
+            elif "/" in word or not is_command:
+                names.append(name)
+        is_command = is_operator
+    for folder in folders:
+        for path in (os.path.realpath(os.path.join(folder, name)) for name in names):
+            if os.path.isfile(path):
+                yield path
 
 
 def without_settings(data: bytes, settings: Iterable[GitSetting]) -> bytes:

@@ -8,8 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from helix_desktop.tools.shell.git_config import InvalidConfig, files_in_value, parse_git_config
 
 _MAX_FOLDERS = 20_000
 # What stands there is made and removed as a whole: a mount in it would stop `rm -rf build`.
@@ -22,6 +25,7 @@ _HOOKS = (
     "post-merge", "post-rewrite", "pre-applypatch", "pre-auto-gc", "pre-commit", "pre-merge-commit",
     "pre-push", "pre-rebase", "prepare-commit-msg", "reference-transaction", "sendemail-validate",
 )  # fmt: skip
+_FOLLOWED_SECTIONS = ("include", "includeif")
 _USER_CONFIGS = (".gitconfig", ".config/git/config")
 
 _CONTINUED = re.compile(r"\\\r?\n")
@@ -103,6 +107,11 @@ def _follow(configs: list[tuple[Path, Path]], read_only: dict[Path, None]) -> No
         if (config, top) in seen:
             continue
         seen.add((config, top))
+        with suppress(InvalidConfig):
+            for setting in parse_git_config(_read(config).encode(errors="surrogateescape")):
+                if setting.names_program and setting.value and setting.section not in _FOLLOWED_SECTIONS:
+                    found = files_in_value(setting.value, str(top), os.path.expanduser("~"))
+                    read_only.update(dict.fromkeys(map(Path, found)))
         for key, value in _FOLLOWED.findall(_CONTINUED.sub("", _read(config))):
             written = _VALUE.match(value)
             assert written is not None  # it may be empty

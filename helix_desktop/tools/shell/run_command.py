@@ -142,7 +142,7 @@ class RunCommand(Tool[RunCommandArguments]):
         try:
             spec, scope, spill_path = await asyncio.to_thread(prepared.__enter__)
             try:
-                async with self._guarded(sandbox) as changes:
+                async with self._guarded(sandbox, scope) as changes:
                     result = await run_process(
                         spec, args.timeout_s, on_output=on_output, spill_path=spill_path
                     )
@@ -157,7 +157,7 @@ class RunCommand(Tool[RunCommandArguments]):
         return self._result(args, result, sandbox, network, spill_path, hidden, tuple(changes))
 
     @asynccontextmanager
-    async def _guarded(self, sandbox: Sandbox) -> AsyncIterator[list[AutoRunChange]]:
+    async def _guarded(self, sandbox: Sandbox, scope: SandboxScope) -> AsyncIterator[list[AutoRunChange]]:
         """Run a command inside; yield what then holds what it changed that runs by itself.
 
         What is not sandboxed could change anything anywhere: the user allowed just that, and nothing of it is
@@ -166,7 +166,7 @@ class RunCommand(Tool[RunCommandArguments]):
         changes: list[AutoRunChange] = []
         guard = self._context.guard
         is_confined = sandbox.kind != "none"
-        before = await asyncio.to_thread(guard.begin, is_confined)
+        before = await asyncio.to_thread(guard.begin, is_confined, scope.unreadable)
         is_over = False
         try:
             yield changes

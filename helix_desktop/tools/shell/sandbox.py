@@ -53,6 +53,12 @@ class SandboxScope:
         """Return True if the user's home folder is inside the workspace."""
         return self.home.is_relative_to(self.root)
 
+    @property
+    def unreadable(self) -> set[Path]:
+        """What commands must not read, with the files of which they read a part elsewhere."""
+        filtered_files = (entry.source for entry in self.view.shown if entry.is_filtered)
+        return {*self.hidden, *self.view.secrets, *filtered_files}
+
     def hides(self, path: Path) -> bool:
         """Return True if commands do not see a path, links resolved, that exists."""
         if any(path.is_relative_to(hidden) for hidden in (*self.hidden, *self.view.secrets)):

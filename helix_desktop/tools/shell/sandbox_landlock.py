@@ -117,10 +117,8 @@ def readable_paths(scope: SandboxScope) -> list[Path]:
 
 
 def _hidden(scope: SandboxScope) -> set[Path]:
-    """Return what commands must not read, with the files of which they read a part elsewhere."""
-    filtered_files = (entry.source for entry in scope.view.shown if entry.is_filtered)
-    hidden = {*scope.hidden, *scope.view.secrets, *filtered_files}
-    return {path for path in hidden if _PROCESSES not in path.parents}
+    """Return what commands must not read; of the processes' folders that is for the kernel to say."""
+    return {path for path in scope.unreadable if _PROCESSES not in path.parents}
 
 
 def _workspace_rights(scope: SandboxScope, rights: int) -> list[tuple[Path, int]]:

@@ -268,8 +268,8 @@ class ChangeDetail(Themed, QWidget):
         self._fit()
 
     def _show_turn(self, group: ChangeGroup) -> None:
-        taken_back = "redo-2" if group.first.is_redo else "undo-2"
-        self._icon.show_icon(taken_back if group.is_revert else "message-square", "muted")
+        icon = "redo-2" if group.first.is_redo else "undo-2"
+        self._icon.show_icon(icon if group.is_revert else "message-square", "muted")
         self._title.set_text(turn_text(group))
         self._show_note(group)
         self._show_status(group)

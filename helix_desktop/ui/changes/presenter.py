@@ -11,6 +11,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.services.git.checkouts import GitCheckouts
 from helix_desktop.ui.changes.rows import (
     ChangesState,
@@ -80,6 +81,7 @@ class ChangesPresenter:
             changes = commit_changes(await self._git.changes(workspace.id).list())
         else:
             changes = await workspace.changes.of_session(conversation.session.id)
+        undone, undone_error = await _undone_changes(workspace)
         grouped = self._grouped
         if grouped is None or grouped.changes != changes:
             grouped = await asyncio.to_thread(group_changes, changes)
@@ -87,7 +89,10 @@ class ChangesPresenter:
             self._grouped = grouped
             has_git = self._git.status(workspace.id) is not None
             coverage = workspace.changes.coverage
-            self._view.set_state(ChangesState(grouped, coverage, _obstacle(workspace), has_git, source))
+            obstacle = _obstacle(workspace)
+            self._view.set_state(
+                ChangesState(grouped, coverage, obstacle, has_git, source, undone, undone_error)
+            )
             if self._pending_key:
                 self._view.list.select(self._pending_key)
                 self._pending_key = ""
@@ -167,6 +172,18 @@ class ChangesPresenter:
                 self._view.show_counts(counts)
                 counts = {}
         self._view.show_counts(counts)
+
+
+async def _undone_changes(
+    workspace: OpenWorkspace,
+) -> tuple[tuple[AutoRunChange, ...], HelixError | None]:
+    """Return what is undone after commands, or why that can't be read: the rest is shown all the same."""
+    store = workspace.services.auto_run
+    try:
+        changes = await store.auto_run_changes() if store is not None else ()
+    except HelixError as error:
+        return (), error
+    return tuple(change for change in changes if change.outcome == "removed"), None
 
 
 def _obstacle(workspace: OpenWorkspace) -> Obstacle:

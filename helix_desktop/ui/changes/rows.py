@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 
 from msgspec.structs import replace
 
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
 from helix_desktop.domain.file_history.diff import BINARY_KINDS, FileDiff
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
@@ -22,6 +23,7 @@ from helix_desktop.domain.file_history.session_changes import (
     SessionChanges,
 )
 from helix_desktop.domain.file_history.state import ChangeKind, FileChange, FileState, is_folder
+from helix_desktop.domain.tools import AutoRunChange
 
 RowKind: TypeAlias = Literal["created", "changed", "deleted", "moved", "mode", "link", "folder", "same"]
 """What is drawn of a change; `same`: several changes that together left a file as it was."""
@@ -236,6 +238,8 @@ class ChangesState:
     """All that the page shows: changes (None: no session), what is covered, and where they are from.
 
     `has_git`: the workspace is in a git checkout, so that what differs from its last commit can be listed.
+    `undone` is what was undone after commands of any session, the oldest first; `undone_error` says why that
+    can't be read.
     """
 
     grouped: GroupedChanges | None = None
@@ -243,6 +247,8 @@ class ChangesState:
     obstacle: Obstacle = ""
     has_git: bool = False
     source: ListSource = "session"
+    undone: tuple[AutoRunChange, ...] = ()
+    undone_error: HelixError | None = None
 
     @property
     def changes(self) -> SessionChanges | None:

@@ -36,6 +36,7 @@ from helix_desktop.ui.changes.rows import (
 )
 from helix_desktop.ui.changes.shortcuts import add_changes_shortcuts
 from helix_desktop.ui.changes.texts import empty_button_text, empty_text
+from helix_desktop.ui.changes.undone_changes_panel import UndoneChangesPanel
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
@@ -86,6 +87,7 @@ class ChangesPage(Themed, QWidget):
         ages = MinuteClock(self, clock)
         ages.ticked.connect(self.list.viewport().update)
         ages.ticked.connect(self.detail.update_times)
+        self.undone = UndoneChangesPanel(self)
         self.coverage = FileCoverageStrip(self)
         self.empty = EmptyState("diff", "", tr("Write a message"))
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))
@@ -109,6 +111,9 @@ class ChangesPage(Themed, QWidget):
             self.filter_bar.show_changes(state.grouped)
             self._show_totals()
         self.filter_bar.show_source(state.source, has_git=state.has_git)
+        self.undone.show_changes(
+            state.undone, error_text(state.undone_error) if state.undone_error is not None else ""
+        )
         self.coverage.show_coverage(state.coverage, state.obstacle)
         self._show_groups()
         self._request_counts()
@@ -213,7 +218,7 @@ class ChangesPage(Themed, QWidget):
         self.splitter.addWidget(self.detail)
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setSizes([_LIST_PX, _DETAIL_PX])
-        layout = column(self.filter_bar, self.splitter, self.empty, self.coverage, gap=0)
+        layout = column(self.filter_bar, self.splitter, self.empty, self.undone, self.coverage, gap=0)
         layout.setStretch(1, 1)
         layout.setStretch(2, 1)
         self.setLayout(layout)

@@ -116,10 +116,10 @@ class ReadChanges:
 
 @dataclass(frozen=True, slots=True)
 class PutAutoRun:
-    """Restore what was taken back of a call (`found`), or take it back: by ids, or paths of a capture."""
+    """Restore what was taken back of a call (`restore`), or take it back: by ids, or paths of a capture."""
 
-    kept_ids: tuple[str, ...]
-    found: bool
+    change_ids: tuple[str, ...]
+    restore: bool
     capture_id: str = ""
     paths: tuple[str, ...] = ()
 

@@ -273,7 +273,7 @@ class ChatPresenter:
         else:
             rows, folded = rows_from_log(log)
         removed = await removed_outputs(conversation.session, log)
-        put = await conversation.auto_run_outcomes(rows.tools.kept_ids)
+        put = await conversation.auto_run_outcomes(rows.tools.change_ids)
         if self._conversation is not conversation:
             return  # the user went on to another session meanwhile
         self._rows = rows
@@ -410,8 +410,8 @@ class ChatPresenter:
                 self._arriving.show_retry(reset, self._show_waiting)
             case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
                 self._show_ask(ask)
-            case AutoRunPut(kept_ids=kept_ids, found=found):
-                self._model.put_all(self._rows.tools.mark_put(dict.fromkeys(kept_ids, found)))
+            case AutoRunPut(change_ids=change_ids, restore=restore):
+                self._model.put_all(self._rows.tools.mark_put(dict.fromkeys(change_ids, restore)))
             case CallStarted() | ModelCalled():
                 self._on_work_started(update)
             case SubagentProgress() | SideQuestionProgress() as progress:

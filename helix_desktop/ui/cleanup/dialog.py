@@ -134,9 +134,9 @@ class CleanupDialog(SizedDialog):
     def show_history(self, totals: FileHistoryTotals, plan: FileHistoryCleanup, quota: int) -> None:
         """Say what the file history takes, and what of it may go; nothing where there is none."""
         clear_layout(self._history_lines)
-        total, *taken_back = history_totals_lines(totals, quota)
+        total, *details = history_totals_lines(totals, quota)
         self._history_lines.addWidget(label(total, "strong", wrap=True))
-        for line in (*taken_back, *history_cleanup_lines(plan, quota)):
+        for line in (*details, *history_cleanup_lines(plan, quota)):
             self._history_lines.addWidget(label(line, "note", wrap=True))
         self.history_button.setVisible(bool(plan.stored_size))
         self._history_card.setVisible(bool(totals.stored_size or totals.saved_copies_size))

@@ -144,7 +144,7 @@ REFUSED_COMPACTION = "refused-compaction"
 FAILED_WRITE = "failed-write"
 """Of the banner that says that nothing can be saved: the next event that is saved ends it."""
 
-TAKEN_BACK = "taken-back"
+UNDONE_CHANGES = "undone-changes"
 """Of the banner that says what was taken back after a crash: what restores it ends it."""
 
 AGENT_WORKING = "agent-working"

@@ -18,7 +18,7 @@ from helix_desktop.domain.store.retention import RetentionRule
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.history_storage import WorkspaceHistoryStorage
 from helix_desktop.ui.design.dialogs import pick_folder
-from helix_desktop.ui.design.shell_data import TAKEN_BACK, Banner, BannerAction
+from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner, BannerAction
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -59,20 +59,20 @@ async def report_history_damage(
         _show(damage, workspace, banners)
 
 
-async def report_taken_back(workspace: OpenWorkspace, banners: BannerArea) -> None:
+async def report_undone_changes(workspace: OpenWorkspace, banners: BannerArea) -> None:
     """Show what was taken back because a command was cut off when the app ended."""
     store = workspace.services.auto_run
     changes = await store.unreported() if store is not None else ()
     if not changes:
         return
-    kept_ids = ",".join(change.kept_id for change in changes if change.outcome == "removed")
+    change_ids = ",".join(change.change_id for change in changes if change.outcome == "removed")
     banners.show_banner(
         Banner(
-            TAKEN_BACK,
+            UNDONE_CHANGES,
             "warning",
             changes_tr("A command was cut off before its changes were reported."),
             "\n".join(auto_run_texts(changes)),
-            actions=(BannerAction(kept_ids, changes_tr("Restore")),) if kept_ids else (),
+            actions=(BannerAction(change_ids, changes_tr("Restore")),) if change_ids else (),
             workspace_id=workspace.id,
         )
     )
@@ -320,7 +320,7 @@ class WorkspaceController(QObject):
         self._windows.workspace_opened.emit(workspace)
         self.workspace_opened.emit(workspace.id)
         await watch_store_health(workspace, self._window.banners)
-        await report_taken_back(workspace, self._window.banners)
+        await report_undone_changes(workspace, self._window.banners)
         if workspace.id in self._windows.started_workspaces:
             return  # by another window
         self._windows.started_workspaces.add(workspace.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import shutil
 from pathlib import Path
@@ -73,6 +74,24 @@ async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, expected: Expe
     assert again.health.report is None
     assert not await compare_store(again, expected)
     await again.close()
+
+
+@pytest.mark.parametrize("name", ["CURRENT", "MANIFEST-*", "*.log", "*.ldb"])
+async def test_a_pipe_in_the_place_of_a_file_is_a_lost_file(
+    tmp_path: Path, expected: ExpectedState, name: str
+) -> None:
+    """LevelDB would wait for ever to open it."""
+    folder = tmp_path / "store"
+    for path in (folder / "db").glob(name):
+        path.unlink()
+        os.mkfifo(path)
+    async with asyncio.timeout(60):
+        store = await LevelDbStore.open(folder, WORKSPACE)
+    try:
+        assert store.health.report is not None
+        assert name.startswith("*") or not await compare_store(store, expected)
+    finally:
+        await store.close()
 
 
 @pytest.mark.parametrize("cut", [1, 60, 5000])

@@ -19,9 +19,9 @@ from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
 from helix_desktop.domain.tools import AutoRunChange, OutputCallback, ToolResult, ignore_output
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
-from helix_desktop.tools.shell.auto_run_kept import AutoRunState
 from helix_desktop.tools.shell.sandbox import Sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.saved_changes import AutoRunState
 from tests.support.planting_process import kill_hard, start_planting
 from tests.support.sandbox_rig import SANDBOXES
 from tests.support.tool_rig import make_call, make_tools
@@ -49,11 +49,11 @@ class GuardRig:
     """A repository, a program that must not run, and commands that are confined."""
 
     def __init__(self, home: Path, sandbox: Sandbox) -> None:
-        self.home, self.root, self.kept = home, home / "work", home / "kept"
+        self.home, self.root, self.saved = home, home / "work", home / "saved"
         self.sandbox = sandbox
         self.root.mkdir()
         self.flag = home / "ran"
-        self.guard = AutoRunGuard(self.root, home, self.kept)
+        self.guard = AutoRunGuard(self.root, home, self.saved)
         self.git("init", "-q", "-b", "main", ".")
         self.git("config", "extensions.worktreeConfig", "true")
         (self.root / "a.txt").write_text("one\n")
@@ -112,9 +112,9 @@ class GuardRig:
                 self.git(*words.split(), folder=place)
             self.log_on_terminal(place)
 
-    def content_kept(self, change: AutoRunChange) -> bytes:
-        """Return the bytes that are kept of a change."""
-        return self.guard.kept.place(change.kept_id).read_bytes()
+    def saved_content(self, change: AutoRunChange) -> bytes:
+        """Return the bytes that are saved of a change."""
+        return self.guard.saved_changes.place(change.change_id).read_bytes()
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ async def test_what_a_command_plants_for_git_does_not_run_outside(any_rig: Guard
 
 @pytest.mark.parametrize("way", PLANTED)
 async def test_without_the_guard_it_would_run(guard_rig: GuardRig, way: str) -> None:
-    guard_rig.guard = _Idle(guard_rig.root, guard_rig.home, guard_rig.kept)
+    guard_rig.guard = _Idle(guard_rig.root, guard_rig.home, guard_rig.saved)
     await guard_rig.run(PLANTED[way])
     await asyncio.to_thread(guard_rig.use_git_everywhere)
     assert guard_rig.flag.exists()
@@ -227,7 +227,7 @@ async def test_without_bubblewrap_what_was_there_is_there_again(landlock_rig: Gu
 @pytest.mark.parametrize("way", PLANTED_IN_GIT)
 async def test_without_the_guard_what_was_there_would_run_changed(landlock_rig: GuardRig, way: str) -> None:
     await asyncio.to_thread(_prepare_what_git_follows, landlock_rig)
-    landlock_rig.guard = _Idle(landlock_rig.root, landlock_rig.home, landlock_rig.kept)
+    landlock_rig.guard = _Idle(landlock_rig.root, landlock_rig.home, landlock_rig.saved)
     await landlock_rig.run(PLANTED_IN_GIT[way])
     await asyncio.to_thread(landlock_rig.use_git_everywhere)
     assert landlock_rig.flag.exists()
@@ -245,7 +245,7 @@ async def test_usual_commands_of_git_work_as_before(any_rig: GuardRig, command: 
     result = await any_rig.run(USUAL[command])
     assert not [change for change in result.auto_run if change.reasons]
     assert any_rig.git("status").returncode == 0
-    assert not list(any_rig.kept.iterdir()), "nothing was taken out"
+    assert not list(any_rig.saved.iterdir()), "nothing was taken out"
 
 
 async def test_a_hook_of_the_users_own_template_stays(guard_rig: GuardRig) -> None:
@@ -261,7 +261,7 @@ async def test_a_hook_of_the_users_own_template_stays(guard_rig: GuardRig) -> No
     assert not result.auto_run
 
 
-async def test_what_was_taken_out_is_kept_byte_for_byte_and_can_be_restored(guard_rig: GuardRig) -> None:
+async def test_what_was_taken_out_is_saved_byte_for_byte_and_can_be_restored(guard_rig: GuardRig) -> None:
     result = await guard_rig.run(
         r'git init -q -b main sub; printf "# caf\351\n[core]\n\tpager = x y # why\n[user]\n\tname = me\n" '
         r'>> sub/.git/config; printf "[core]\n\tpager = z\n" >> sub/.git/config; cp sub/.git/config copy; '
@@ -271,19 +271,19 @@ async def test_what_was_taken_out_is_kept_byte_for_byte_and_can_be_restored(guar
     assert (config.path, hook.path) == ("sub/.git/config", "sub/.git/hooks/pre-push")
     assert config.reasons == ("core.pager = x y", "core.pager = z")
     written, copy = guard_rig.root / "sub/.git/config", (guard_rig.root / "copy").read_bytes()
-    assert guard_rig.content_kept(config) == copy
+    assert guard_rig.saved_content(config) == copy
     assert written.read_bytes() == copy.replace(b"\tpager = x y # why\n", b"").replace(b"\tpager = z\n", b"")
     assert not (guard_rig.root / "sub/.git/hooks/pre-push").exists()
     guard_rig.git("config", "user.name", "other", folder="sub")
     changed = written.read_bytes()
     for change in (config, hook):
-        guard_rig.guard.put(change.kept_id, found=True)
+        guard_rig.guard.put(change.change_id, restore=True)
     assert written.read_bytes() == copy
     assert os.access(guard_rig.root / "sub/.git/hooks/pre-push", os.X_OK)
-    beside = [path.read_bytes() for path in guard_rig.kept.rglob("replaced-*")]
-    assert beside == [changed], "what stood there meanwhile is kept too"
+    beside = [path.read_bytes() for path in guard_rig.saved.rglob("replaced-*")]
+    assert beside == [changed], "what stood there meanwhile is saved too"
     assert not (await guard_rig.run("touch sub/b.txt")).auto_run, "what the user restored stays"
-    guard_rig.guard.put(hook.kept_id, found=False)
+    guard_rig.guard.put(hook.change_id, restore=False)
     assert not (guard_rig.root / "sub/.git/hooks/pre-push").exists()
 
 
@@ -352,7 +352,7 @@ async def test_what_other_programs_run_is_found_and_left_where_it_is(guard_rig: 
     assert all(change.waits and change.effect and change.outcome == "named" for change in result.auto_run)
     for change in result.auto_run:
         assert (guard_rig.root / change.path).exists()
-        guard_rig.guard.put(change.kept_id, found=False)
+        guard_rig.guard.put(change.change_id, restore=False)
     assert (guard_rig.root / ".envrc").read_text() == "export A=1\n"
     assert (guard_rig.root / ".vscode/settings.json").read_text() == "{}"
     assert not (guard_rig.root / ".claude/hooks/a").exists()
@@ -364,7 +364,7 @@ async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_worksp
 ) -> None:
     """Also what a link in the home leads to, as with a repository of such files."""
     home = any_rig.home
-    any_rig.root, any_rig.guard = home, AutoRunGuard(home, home, any_rig.kept)
+    any_rig.root, any_rig.guard = home, AutoRunGuard(home, home, any_rig.saved)
     (home / "work/zsh").write_text("mine\n")
     (home / ".zshrc").symlink_to(home / "work/zsh")
     result = await any_rig.run(
@@ -378,13 +378,13 @@ async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_worksp
     }  # fmt: skip
     assert all(change.effect or change.reasons for change in result.auto_run)
     for change in result.auto_run:
-        any_rig.guard.put(change.kept_id, found=False)
+        any_rig.guard.put(change.change_id, restore=False)
     assert (home / "work/zsh").read_text() == "mine\n"
     assert not (home / ".profile").exists()
 
 
 def test_keys_of_a_home_that_is_the_workspace_are_never_copied(guard_rig: GuardRig) -> None:
-    home, guard = guard_rig.home, AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.kept)
+    home, guard = guard_rig.home, AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.saved)
     names = {
         ".ssh/id_ed25519", ".npmrc", "work/npm", ".config/git/credentials", ".claude/.credentials.json",
         ".ssh/authorized_keys",
@@ -396,44 +396,153 @@ def test_keys_of_a_home_that_is_the_workspace_are_never_copied(guard_rig: GuardR
     before = guard.begin()
     for name in (*names, ".pypirc"):
         (home / name).write_text("evil" if name == ".ssh/authorized_keys" else "SECRET two")
-    assert _are_copied(guard_rig.kept, b"mine"), "what is no key can be restored after a crash"
-    assert not _are_copied(guard_rig.kept)
+    assert _are_copied(guard_rig.saved, b"mine"), "what is no key can be restored after a crash"
+    assert not _are_copied(guard_rig.saved)
     changes = {change.path: change for change in guard.end(before)}
     assert changes.keys() == names - {".ssh/id_ed25519", ".npmrc"} | {".pypirc"}
     for path, change in changes.items():
         assert ("no copy" in change.effect) == (path != ".ssh/authorized_keys")
-        guard.put(change.kept_id, found=False)
+        guard.put(change.change_id, restore=False)
     assert (home / ".ssh/authorized_keys").read_text() == "mine"
     for path in (".pypirc", "work/npm"):
         assert not (home / path).exists()
         (home / path).write_text("SECRET three")
-        guard.put(changes[path].kept_id, found=True)
+        guard.put(changes[path].change_id, restore=True)
         assert (home / path).read_text() == "SECRET two"
         (beside,) = home.glob(f"{path}.taken-out-*")
         assert beside.read_text() == "SECRET three", "nothing is lost"
-    assert not _are_copied(guard_rig.kept)
+    assert not _are_copied(guard_rig.saved)
+    with pytest.raises(InvalidInput, match="can't be compared"):
+        guard.patch(changes[".pypirc"].change_id)
 
 
-def _are_copied(kept: Path, words: bytes = b"SECRET") -> bool:
-    return any(words in path.read_bytes() for path in kept.rglob("*") if path.is_file())
+def _are_copied(saved: Path, words: bytes = b"SECRET") -> bool:
+    return any(words in path.read_bytes() for path in saved.rglob("*") if path.is_file())
 
 
 def test_a_link_in_the_place_of_a_file_with_keys_is_taken_back(guard_rig: GuardRig) -> None:
-    home, guard = guard_rig.home, AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.kept)
+    home, guard = guard_rig.home, AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.saved)
     (home / ".claude").mkdir()
     (keys := home / ".claude/auth.json").write_text("SECRET one")
     before = guard.begin()
     keys.unlink()
     keys.symlink_to("/dev/null")
     (change,) = guard.end(before)
-    guard.put(change.kept_id, found=False)
+    guard.put(change.change_id, restore=False)
     assert not os.path.lexists(keys), "no empty file in the place of what it was"
     keys.write_text("SECRET two")
-    guard.put(change.kept_id, found=True)
+    guard.put(change.change_id, restore=True)
     assert keys.is_symlink()
-    assert not _are_copied(guard_rig.kept)
+    assert not _are_copied(guard_rig.saved)
     (beside,) = home.glob(".claude/auth.json.taken-out-*")
     assert beside.read_text() == "SECRET two"
+
+
+NAMED_PROGRAMS = {
+    "core.fsmonitor": "./tools/run.sh",
+    "diff.external": "tools/run.sh --color",
+    "alias.st": "!sh tools/run.sh",
+    "diff.c.command": "cd tools && ./run.sh",
+    "diff.c.textconv": "python3 -c 'import os; os.system(\"tools/run.sh\")'",
+}
+
+
+@pytest.mark.parametrize("setting", NAMED_PROGRAMS)
+async def test_a_program_that_the_users_settings_name_stays_as_it_was(
+    any_rig: GuardRig, setting: str
+) -> None:
+    """Where it was not there before, it is taken out; else it is read-only, or put back."""
+    any_rig.git("config", setting, NAMED_PROGRAMS[setting])
+    program, other = any_rig.root / "tools/run.sh", any_rig.root / "tools/other.sh"
+    program.parent.mkdir()
+    for place in (program, other):
+        place.write_text("#!/bin/sh\nexit 0\n")
+        place.chmod(0o755)
+    plant = "\n".join(
+        f"printf '#!/bin/sh\\ntouch {any_rig.flag}\\n' > tools/{name} && chmod +x tools/{name} || true"
+        for name in ("run.sh", "other.sh")
+    )
+    result = await any_rig.run(plant)
+    is_written = any_rig.sandbox.kind == "landlock"
+    assert [change.path for change in result.auto_run] == (["tools/run.sh"] if is_written else [])
+    assert program.read_text() == "#!/bin/sh\nexit 0\n"
+    assert "touch" in other.read_text(), "what git does not run is written"
+    await asyncio.to_thread(any_rig.use_git_everywhere)
+    assert not any_rig.flag.exists(), "nothing of it ran"
+    program.unlink()
+    (change,) = (await any_rig.run(plant)).auto_run
+    assert (change.path, change.outcome) == ("tools/run.sh", "removed"), "it was not there before"
+    assert not program.exists()
+
+
+async def test_a_script_that_a_planted_setting_names_stays(guard_rig: GuardRig) -> None:
+    result = await guard_rig.run(
+        "echo exit > build.sh; git init -q new; git -C new config alias.b '!../build.sh'"
+    )
+    assert [change.path for change in result.auto_run] == ["new/.git/config"]
+    assert (guard_rig.root / "build.sh").exists()
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_an_answer_is_about_the_change_that_it_was_asked_for(guard_rig: GuardRig, is_same: bool) -> None:
+    """While a question is on screen, another command changes the file too, and that is decided on first."""
+    guard, file = guard_rig.guard, guard_rig.root / ".envrc"
+    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
+
+    def change(by: AutoRunGuard, text: str) -> str:
+        before = by.begin()
+        file.write_text(text)
+        (found,) = by.end(before)
+        return found.change_id
+
+    first, second = change(guard, "one"), change(other, "two")
+    guard.put(first, restore=False)
+    other.put(second, restore=False)
+    assert not file.exists(), "not what the first one left, as that was taken back"
+    first, second = change(guard, "one"), change(other, "two")
+    guard.put(first, restore=False)
+    other.settle([second], [second])
+    assert file.read_text() == "two", "it was kept"
+    file.unlink()
+    first = change(guard, "one")
+    other.put(first, restore=False)
+    guard.settle([first], [first])
+    assert file.read_text() == "one"
+    file.write_text("mine")
+    guard.settle([first], [first])
+    assert file.read_text() == "mine", "what the user wrote meanwhile"
+
+
+async def test_another_name_of_a_hidden_file_is_taken_out(landlock_rig: GuardRig) -> None:
+    """Landlock allows a hard link in the same folder, and `read_file` would read it without a question."""
+    home = landlock_rig.home
+    (home / ".npmrc").write_text("SECRET one")
+    assert not (await landlock_rig.run("ln ~/.npmrc notes.txt || true")).auto_run
+    assert not (home / "work/notes.txt").exists(), "the kernel refuses it from outside the workspace"
+    landlock_rig.root, landlock_rig.guard = home, AutoRunGuard(home, home, landlock_rig.saved)
+    os.link(home / ".npmrc", home / "mine.txt")
+    result = await landlock_rig.run("cd ~; ln .npmrc notes.txt; ln .npmrc work/notes.txt || true")
+    assert not (home / "work/notes.txt").exists(), "the kernel refused it"
+    (change,) = result.auto_run
+    assert (change.path, change.outcome) == ("notes.txt", "removed")
+    assert change.reasons == ("another name of .npmrc, which is hidden from commands",)
+    assert not (home / "notes.txt").exists()
+    assert (home / ".npmrc").read_text() == (home / "mine.txt").read_text() == "SECRET one"
+    assert not _are_copied(landlock_rig.saved)
+    with pytest.raises(InvalidInput, match="can't be compared"):
+        landlock_rig.guard.patch(change.change_id)
+    for _ in range(2):
+        landlock_rig.guard.put(change.change_id, restore=True)
+        assert (home / "notes.txt").samefile(home / ".npmrc")
+    assert not (await landlock_rig.run("true")).auto_run, "it was there before"
+    landlock_rig.guard.put(change.change_id, restore=False)
+    assert not (home / "notes.txt").exists()
+    assert not list(home.glob(".notes.txt*")), "nothing is left behind"
+    before = landlock_rig.guard.begin(hidden=[home / ".npmrc"])
+    (home / "notes.txt").write_text("other")
+    landlock_rig.guard.end(before)
+    assert (home / "notes.txt").read_text() == "other"
+    assert not _are_copied(landlock_rig.saved)
 
 
 async def test_a_link_to_what_only_commands_write_is_taken_out(any_rig: GuardRig) -> None:
@@ -478,7 +587,7 @@ async def test_two_commands_at_once_miss_nothing_and_take_nothing_twice(guard_ri
     assert guard_rig.git("config", "core.pager", folder="build/sub").stdout == ""
     assert not (guard_rig.root / "build/sub/.git/hooks/pre-commit").exists()
     envrc = next(change for change in one if change.path == ".envrc")
-    guard_rig.guard.put(envrc.kept_id, found=False)
+    guard_rig.guard.put(envrc.change_id, restore=False)
     assert (guard_rig.root / ".envrc").read_text() == "export A=1\n"
     assert not (await guard_rig.run("true")).auto_run
 
@@ -490,8 +599,8 @@ async def test_what_the_user_takes_back_or_restores_holds_for_a_command_that_sti
     result = await guard_rig.run("hook build/.git/hooks pre-commit; git init -q build; echo x > .envrc")
     hook, envrc = sorted(result.auto_run, key=lambda change: change.path, reverse=True)
     assert (hook.path, envrc.path) == ("build/.git/hooks/pre-commit", ".envrc")
-    guard_rig.guard.put(hook.kept_id, found=True)
-    guard_rig.guard.put(envrc.kept_id, found=False)
+    guard_rig.guard.put(hook.change_id, restore=True)
+    guard_rig.guard.put(envrc.change_id, restore=False)
     (guard_rig.root / ".envrc").write_text("")
     again = (await other.end()).auto_run
     assert [change.path for change in again] == [".envrc"], "only what has changed since then"
@@ -522,7 +631,7 @@ class _Running:
 async def test_what_the_user_allowed_elsewhere_meanwhile_stays(guard_rig: GuardRig, is_same: bool) -> None:
     """While a command runs in the sandbox, the user allows a hook, and restores another one."""
     guard, hooks = guard_rig.guard, guard_rig.root / ".git/hooks"
-    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
     running = guard.begin()
     for name, takes_out in (("pre-commit", False), ("pre-push", True)):
         before = other.begin(takes_out)
@@ -531,8 +640,8 @@ async def test_what_the_user_allowed_elsewhere_meanwhile_stays(guard_rig: GuardR
         (change,) = other.end(before, takes_out)
         if takes_out:
             assert not (hooks / name).exists()
-            other.put(change.kept_id, found=True)
-        other.settle([change.kept_id], [change.kept_id])
+            other.put(change.change_id, restore=True)
+        other.settle([change.change_id], [change.change_id])
     (hooks / "post-commit").write_text("#!/bin/sh\n")
     (hooks / "post-commit").chmod(0o755)
     (change,) = guard.end(running)
@@ -547,15 +656,15 @@ async def test_what_is_planted_again_before_it_is_settled_is_not_allowed(
 ) -> None:
     """The user clicks Take back while another command that still runs writes the same once more."""
     guard, hook, envrc = guard_rig.guard, guard_rig.root / ".git/hooks/pre-commit", guard_rig.root / ".envrc"
-    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    other = guard if is_same else AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
     running = guard.begin()
     changes = other.end(_plant(other.begin(), hook, envrc))
     _plant(running, hook, envrc)
     for change in changes:
         if change.path == ".envrc":
-            other.put(change.kept_id, found=False)
+            other.put(change.change_id, restore=False)
             _plant(running, hook, envrc)
-    other.settle([change.kept_id for change in changes])
+    other.settle([change.change_id for change in changes])
     again = {change.path: change.outcome for change in guard.end(running)}
     assert again == {".git/hooks/pre-commit": "removed", ".envrc": "named"}
     assert not hook.exists()
@@ -572,9 +681,9 @@ async def test_what_the_user_kept_and_changed_later_is_not_listed_as_taken_back(
     result = await guard_rig.run(
         "git init -q sub; git -C sub config core.pager x; echo x > .envrc; echo > .exrc"
     )
-    ids = {change.path: change.kept_id for change in result.auto_run}
-    guard_rig.guard.put(ids["sub/.git/config"], found=True)
-    guard_rig.guard.put(ids[".exrc"], found=False)
+    ids = {change.path: change.change_id for change in result.auto_run}
+    guard_rig.guard.put(ids["sub/.git/config"], restore=True)
+    guard_rig.guard.put(ids[".exrc"], restore=False)
     guard_rig.guard.settle(ids.values(), [ids[".envrc"]])
     guard_rig.git("config", "user.name", "Ann", folder="sub")
     (guard_rig.root / ".envrc").write_text("mine\n")
@@ -585,7 +694,7 @@ async def test_what_the_user_kept_and_changed_later_is_not_listed_as_taken_back(
 
 
 async def test_what_a_command_of_another_process_planted_is_never_what_one_found(guard_rig: GuardRig) -> None:
-    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
     hook = guard_rig.root / ".git/hooks/pre-commit"
     first = guard_rig.guard.begin()
     hook.write_text("#!/bin/sh\n")
@@ -599,8 +708,8 @@ async def test_what_a_command_of_another_process_planted_is_never_what_one_found
 
 
 async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard_rig: GuardRig) -> None:
-    process = start_planting(guard_rig.root, guard_rig.home, guard_rig.kept)
-    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    process = start_planting(guard_rig.root, guard_rig.home, guard_rig.saved)
+    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
     assert other.recover() == (), "it still runs"
     assert (guard_rig.root / ".git/hooks/pre-commit").exists()
     kill_hard(process)
@@ -611,19 +720,31 @@ async def test_what_a_killed_process_left_is_taken_out_at_the_next_opening(guard
     assert guard_rig.git("commit", "-qm", "two", "--allow-empty").returncode == 0
     assert not guard_rig.flag.exists()
     assert not (guard_rig.root / ".envrc").exists()
-    again = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.kept)
+    again = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
     assert again.recover() == (), "this process reports it"
     assert (await guard_rig.run("true")).auto_run == changes, "a command reports it, once"
     assert not (await guard_rig.run("true")).auto_run
     for change in changes:
-        guard_rig.guard.put(change.kept_id, found=True)
+        guard_rig.guard.put(change.change_id, restore=True)
     assert os.access(guard_rig.root / ".git/hooks/pre-commit", os.X_OK)
     assert (guard_rig.root / ".envrc").read_text() == "planted"
 
 
+def test_a_pipe_among_the_saved_changes_does_not_hang(guard_rig: GuardRig) -> None:
+    before = guard_rig.guard.begin()
+    (guard_rig.root / ".envrc").write_text("one")
+    (change,) = guard_rig.guard.end(before)
+    os.mkfifo(guard_rig.saved / "open-0123456789abcdef")
+    (noted := guard_rig.saved / change.change_id / "restored").unlink(missing_ok=True)
+    os.mkfifo(noted)
+    other = AutoRunGuard(guard_rig.root, guard_rig.home, guard_rig.saved)
+    assert other.recover() == ()
+    assert [found.path for found in other.auto_run_changes()] == [".envrc"]
+
+
 async def test_what_a_killed_process_left_undecided_is_taken_back(guard_rig: GuardRig) -> None:
     """The question was on screen: git's part is out, the rest is there."""
-    kill_hard(start_planting(guard_rig.root, guard_rig.home, guard_rig.kept, is_over=True))
+    kill_hard(start_planting(guard_rig.root, guard_rig.home, guard_rig.saved, is_over=True))
     assert (guard_rig.root / ".envrc").exists()
     changes = guard_rig.guard.recover()
     assert {change.path for change in changes} == {".git/hooks/pre-commit", ".envrc"}
@@ -633,7 +754,7 @@ async def test_what_a_killed_process_left_undecided_is_taken_back(guard_rig: Gua
 async def test_a_command_does_not_run_if_what_to_compare_it_with_cannot_be_saved(
     guard_rig: GuardRig,
 ) -> None:
-    guard_rig.kept.write_text("not a folder")
+    guard_rig.saved.write_text("not a folder")
     provider = SandboxProvider(lambda: guard_rig.sandbox, guard_rig.home)
     tools = make_tools(guard_rig.root, sandbox_provider=provider, guard=guard_rig.guard)
     with pytest.raises(ToolError, match="could not be started"):
@@ -643,19 +764,19 @@ async def test_a_command_does_not_run_if_what_to_compare_it_with_cannot_be_saved
 
 async def test_a_copy_that_cannot_be_read_is_an_error_of_the_store(guard_rig: GuardRig) -> None:
     await guard_rig.run("git init -q sub; git -C sub config core.pager evil")
-    assert guard_rig.guard.saved_copies_size() == guard_rig.guard.kept.size() > 0
-    (guard_rig.kept / "0123456789abcdef").write_text("no folder")
+    assert guard_rig.guard.saved_copies_size() == guard_rig.guard.saved_changes.size() > 0
+    (guard_rig.saved / "0123456789abcdef").write_text("no folder")
     with pytest.raises(StoreError, match="can't be read"):
         guard_rig.guard.saved_copies_size()
 
 
-async def test_what_is_kept_goes_only_when_it_is_old_and_too_much(guard_rig: GuardRig) -> None:
+async def test_what_is_saved_goes_only_when_it_is_old_and_too_much(guard_rig: GuardRig) -> None:
     (change,) = (await guard_rig.run("git init -q sub; git -C sub config core.pager evil")).auto_run
-    kept, at_ms = guard_rig.guard.kept, guard_rig.guard.kept.entry(change.kept_id).at_ms
+    saved, at_ms = guard_rig.guard.saved_changes, guard_rig.guard.saved_changes.entry(change.change_id).at_ms
     month_ms = 30 * 24 * 3600 * 1000
-    assert kept.clean_up(at_ms + month_ms) == 0, "it is little"
-    assert kept.clean_up(at_ms + month_ms - 1, max_bytes=0) == 0, "it is young"
-    size = kept.size()
-    assert kept.clean_up(at_ms + month_ms, max_bytes=0) == size > 0
+    assert saved.clean_up(at_ms + month_ms) == 0, "it is little"
+    assert saved.clean_up(at_ms + month_ms - 1, max_bytes=0) == 0, "it is young"
+    size = saved.size()
+    assert saved.clean_up(at_ms + month_ms, max_bytes=0) == size > 0
     with pytest.raises(InvalidInput, match="no longer kept"):
-        guard_rig.guard.put(change.kept_id, found=True)
+        guard_rig.guard.put(change.change_id, restore=True)

@@ -20,6 +20,7 @@ from helix_desktop.domain.file_history.session_changes import (
     SessionChanges,
 )
 from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.ui.changes.rows import (
     ChangesState,
     Contents,
@@ -247,11 +248,29 @@ def commit_state() -> ChangesState:
     return ChangesState(group_changes(commit_changes(changes)), COVERAGE, has_git=True, source="commit")
 
 
+UNDONE = (
+    AutoRunChange(".git/hooks/pre-commit", reasons=("a program that git runs",), outcome="removed"),
+    AutoRunChange(
+        "vendor/widget/.git/config",
+        reasons=("core.fsmonitor = ./tools/watch --all", "include.path = ../shared/config"),
+        outcome="removed",
+        change_id="0123456789abcdef",
+    ),
+    AutoRunChange(
+        ".envrc",
+        "sets the environment of every shell in the folder",
+        outcome="removed",
+        change_id="fedcba9876543210",
+    ),
+)
+
 STATES = {
     "changes since the last commit": commit_state(),
     "changes in git": replace(changes_state(), has_git=True),
     "changes": changes_state(),
     "changes, many": many_changes(),
+    "changes, undone after commands": replace(changes_state(), undone=UNDONE),
+    "changes, none but undone": replace(EMPTY, undone=UNDONE),
     "changes, none": EMPTY,
     "changes, first copy": replace(EMPTY, coverage=COPYING),
     "changes, copy paused": replace(EMPTY, coverage=msgspec.structs.replace(COPYING, is_paused=True)),

@@ -9,13 +9,15 @@ import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.capture import RevertScope
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.file_history.session_changes import RecordedChanges
 from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,
     ChangesState,
@@ -75,6 +77,35 @@ def test_steps_that_the_file_history_does_not_have_are_said_to_be_missing(page: 
     page.select(group.key)
     for button in (page.detail.accept, page.detail.revert, page.detail.patch):
         assert not button.isVisible()
+
+
+def test_what_was_undone_after_commands_is_listed_and_can_be_restored(page: ChangesPage) -> None:
+    assert not page.undone.isVisible(), "nothing was"
+    state = replace(samples.changes_state(), undone=samples.UNDONE)
+    page.set_state(state)
+    assert page.undone.heading.text == "3 files undone after commands"
+    lines = [line.text for line in page.undone.rows.findChildren(TextLine)]
+    assert lines[:2] == [".envrc", "sets the environment of every shell in the folder"], "the newest first"
+    assert lines[3].startswith("core.fsmonitor = ./tools/watch --all; include.path"), "why"
+    restored: list[str] = []
+    page.undone.restore_requested.connect(restored.append)
+    find_button(page.undone, "restore:vendor/widget/.git/config").click()
+    assert restored == [samples.UNDONE[1].change_id]
+    rest = page.undone.rows.height()
+    page.undone.fold.click()
+    assert not page.undone.rows.isVisible()
+    page.undone.fold.click()
+    assert page.undone.rows.height() == rest
+    page.set_state(replace(state, undone=samples.UNDONE * 20))
+    QTest.qWait(0)
+    assert page.undone.rows.height() < page.height() / 3, "they scroll"
+    page.set_state(
+        replace(state, undone=(), undone_error=InvalidInput(TextContext("Tools")("It can't be read.")))
+    )
+    assert page.undone.heading.text == "Undone after commands"
+    assert "It can't be read." in [part.text() for part in page.undone.rows.findChildren(QLabel)]
+    page.set_state(samples.changes_state())
+    assert not page.undone.isVisible()
 
 
 def test_the_diff_is_below_the_list_only_where_it_has_more_room_there(page: ChangesPage) -> None:

@@ -11,11 +11,12 @@ import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.services.tool_service import TAKEN_OUT
+from helix_desktop.services.tool_service import SAVED_CHANGES_FOLDER
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.ui.chat.questions.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
-from helix_desktop.ui.design.shell_data import TAKEN_BACK
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.shell_data import UNDONE_CHANGES
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -24,6 +25,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.planting_process import kill_hard, start_planting
+from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = [
@@ -102,6 +104,46 @@ async def test_the_card_takes_back_and_the_line_restores(qapp: QApplication, tmp
         await until(lambda: _labels(rig)[0] == "Restore", "the label")
 
 
+async def test_the_changes_page_lists_what_was_undone_and_restores_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    call = Call("run_command", json.dumps({"command": "python3 plant.py"}), id="call_1")
+    server = ChatServer(replies_in_order(StreamedReply(call), text_reply("Done.")))
+    async with server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"plant.py": PLANT})
+        await rig.use_server(server)
+        await rig.conversation.set_mode("auto")
+        project = Path(rig.wiring.services.registry.get(rig.workspace.id).path)
+        rig.type_message("Plant it")
+
+        def take_back() -> bool:
+            if (shown := _card(rig)) is not None:
+                shown.options[0].click()
+                shown.answer.click()
+            return bool(rig.events(ToolAnswered))
+
+        await until(take_back, "the answer")
+        await rig.wait_for_turn_end()
+        rig.window.show_page("changes")
+        undone = rig.views.changes.undone
+        await until(lambda: undone.heading.text == "3 files undone after commands", "the list")
+        assert undone.isVisible()
+        lines = [line.text for line in undone.rows.findChildren(TextLine)]
+        assert lines[lines.index("sub/.git/config") + 1] == "core.fsmonitor = evil"
+        find_button(undone, "restore:.envrc").click()
+        await until((project / ".envrc").exists, "restored")
+        await until(lambda: undone.heading.text == "2 files undone after commands", "the list without it")
+        await until(lambda: "1 file restored" in rig.banner_text(), "the report")
+        (undo,) = [
+            button
+            for button in rig.window.banners.findChildren(QPushButton)
+            if button.objectName().startswith("auto_run:")
+        ]
+        undo.click()
+        await until(lambda: undone.heading.text == "3 files undone after commands", "undone again")
+        assert not (project / ".envrc").exists()
+
+
 async def test_a_banner_names_what_a_killed_app_left_and_restores_it(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -109,9 +151,9 @@ async def test_a_banner_names_what_a_killed_app_left_and_restores_it(
         workspace_id = await rig.open_folder("project", {"a.txt": "one"})
         registry = rig.wiring.services.registry
         project = Path(registry.get(workspace_id).path)
-        kept = registry.data_folder(workspace_id) / TAKEN_OUT
+        saved = registry.data_folder(workspace_id) / SAVED_CHANGES_FOLDER
         await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(project)], check=True)
-    process = await asyncio.to_thread(start_planting, project, Path.home(), kept)
+    process = await asyncio.to_thread(start_planting, project, Path.home(), saved)
     await asyncio.to_thread(kill_hard, process)
     hook = project / ".git/hooks/pre-commit"
     assert hook.exists()
@@ -123,7 +165,7 @@ async def test_a_banner_names_what_a_killed_app_left_and_restores_it(
         (restore,) = [
             button
             for button in rig.window.banners.findChildren(QPushButton)
-            if button.objectName().startswith(f"{TAKEN_BACK}:")
+            if button.objectName().startswith(f"{UNDONE_CHANGES}:")
         ]
         restore.click()
         await until(hook.exists, "restored")

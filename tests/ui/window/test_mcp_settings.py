@@ -159,6 +159,7 @@ async def _check_consent(rig: WindowRig) -> None:
     assert "EVIL=1" in card._consent_details.text()
     await until(lambda: "The MCP server box needs your approval." in rig.banner_text(), "the banner")
     assert "raw_server.py" in card._consent_details.text()
+    assert card._endpoint.isHidden(), "the command is there once"
     rig.wiring.services.registry.change(
         rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
     )
@@ -170,6 +171,7 @@ async def _check_consent(rig: WindowRig) -> None:
     press(card, "allow")
     await ready(page, "box")
     assert record(rig)[0].is_consented
+    assert not card._endpoint.isHidden()
     await until(lambda: "approval" not in rig.banner_text(), "no banner")
 
 

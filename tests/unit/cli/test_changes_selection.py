@@ -68,9 +68,9 @@ def test_what_there_is_not_is_said(arguments: dict[str, object], words: str) -> 
 
 
 AUTO_RUN = (
-    AutoRunChange("hook", kept_id="a1"),
-    AutoRunChange("rc", kept_id="e5"),
-    AutoRunChange("x", kept_id="e6"),
+    AutoRunChange("hook", change_id="a1"),
+    AutoRunChange("rc", change_id="e5"),
+    AutoRunChange("x", change_id="e6"),
 )
 
 

@@ -103,7 +103,7 @@ class AutoRunStrip:
                 if outcomes != ("failed",):
                     is_out = outcomes == ("removed",)
                     label = tr("Restore") if is_out else tr("Undo")
-                    action = _action(part, capture_id, found=is_out)
+                    action = _action(part, capture_id, restore=is_out)
                 self._lines.append((auto_run_texts(part)[0], label, action, QRectF()))
         self.hit_areas: list[HitArea] = []
 
@@ -148,10 +148,10 @@ class AutoRunStrip:
             paint_line(painter, style, room, text, style.font(SMALL), theme.text)
 
 
-def _action(part: Sequence[AutoRunChange], capture_id: str, *, found: bool) -> PutAutoRun:
-    kept_ids = tuple(change.kept_id for change in part if change.kept_id)
-    paths = tuple(change.path for change in part if not change.kept_id) if capture_id else ()
-    return PutAutoRun(kept_ids, found, capture_id, paths)
+def _action(part: Sequence[AutoRunChange], capture_id: str, *, restore: bool) -> PutAutoRun:
+    change_ids = tuple(change.change_id for change in part if change.change_id)
+    paths = tuple(change.path for change in part if not change.change_id) if capture_id else ()
+    return PutAutoRun(change_ids, restore, capture_id, paths)
 
 
 _BAR_HEIGHT = 38.0  # pixels

@@ -219,17 +219,19 @@ class ToolRows:
         ]
 
     @property
-    def kept_ids(self) -> list[str]:
+    def change_ids(self) -> list[str]:
         """Return the ids of what calls changed that runs by itself."""
-        return [change.kept_id for row in self._rows.values() for change in row.auto_run if change.kept_id]
+        return [
+            change.change_id for row in self._rows.values() for change in row.auto_run if change.change_id
+        ]
 
-    def mark_put(self, found: Mapping[str, bool]) -> list[ToolRow]:
+    def mark_put(self, restored: Mapping[str, bool]) -> list[ToolRow]:
         """Return the rows of calls of which something was restored (True) or taken back since, by its id."""
         rows = []
         for row in list(self._rows.values()):
             changes = tuple(
-                replace(change, outcome="kept" if found[change.kept_id] else "removed")
-                if change.kept_id in found
+                replace(change, outcome="kept" if restored[change.change_id] else "removed")
+                if change.change_id in restored
                 else change
                 for change in row.auto_run
             )

@@ -279,6 +279,7 @@ class ServerCard(QFrame):
         show_text(self._cost, tools_cost_text(report))
         self._cost.setToolTip(token_count_tip())
         self._endpoint.set_full_text(report.config.target_line)
+        self._endpoint.setVisible(report.state != "unapproved")  # what is agreed to says it in full
         self._enabled_switch.blockSignals(True)
         self._enabled_switch.setChecked(report.config.enabled)
         self._enabled_switch.blockSignals(False)

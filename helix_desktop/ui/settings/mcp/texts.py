@@ -121,8 +121,11 @@ def start_files_text(start_files: tuple[str, ...]) -> str:
     ]
     return join_sentences(
         tr("Of the workspace it runs {files}.", files=tuple(files[:_NAMED_FILES])) if files else "",
-        tr(
+        tr.plural(
+            len(folders),
             "You're asked again when such a file changes, or the agent changes anything in {folders}.",
+            "You're asked again when such a file changes, or the agent changes anything in one of %n "
+            "folders: {folders}.",
             folders=tuple(folders[:_NAMED_FILES]),
         )
         if folders

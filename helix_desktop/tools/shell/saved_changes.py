@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -26,6 +27,8 @@ from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS
 from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome
 from helix_desktop.domain.translatable_text import TextContext, plain_text
+from helix_desktop.system.files import read_regular
+from helix_desktop.tools.shell.path_content import Content
 
 if sys.platform != "win32":
     import fcntl
@@ -33,44 +36,28 @@ if sys.platform != "win32":
 text = TextContext("Tools")
 log = logging.getLogger(__name__)
 
-MAX_KEPT_BYTES = 256 * 1024 * 1024
-"""Above that, what is older than the trash may be is no longer kept."""
+MAX_SAVED_BYTES = 256 * 1024 * 1024
+"""Above that, what is older than the trash may be is removed."""
 _OPEN, _DAMAGED = "open-", "damaged-"
-_KEPT_ID = re.compile("[0-9a-f]{16}")
-_ENTRY, _CONTENT, _WITHOUT, _FOUND = "entry.json", "content", "without", "found"
+_CHANGE_ID = re.compile("[0-9a-f]{16}")
+_CHANGE, _CONTENT, _SAFE_CONTENT, _RESTORED = "change.json", "content", "safe-content", "restored"
 _ALLOWED = "allowed"
 _CLOCK_NS = 20_000_000  # by which the time of a file may lie before that of the clock
 
-Kind = Literal["config", "hook", "pointer", "commondir", "todo", "strategy", "folder", "other"]
-_Form = Literal["", "file", "link", "special"]
+Kind = Literal[
+    "config", "hook", "pointer", "commondir", "todo", "strategy", "folder", "program", "other", "key"
+]
 
 
-class Content(msgspec.Struct, frozen=True):
-    """What is at a path: nothing (``), the bytes of a file, where a link leads, or another kind of file."""
-
-    form: _Form = ""
-    data: bytes = b""
-    mode: int = 0
-    stamp: tuple[int, ...] = ()
-    """Of a file that is not copied, without `data`: a digest if it may hold keys, else it is too large."""
-
-    @property
-    def is_executable(self) -> bool:
-        return self.form == "link" or bool(self.mode & 0o111)
-
-
-NOTHING = Content()
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """A change that is kept: what the command left, and what is there without it."""
+class SavedChange(msgspec.Struct, frozen=True):
+    """A change with what the command left, and what stands in its place without it."""
 
     path: str
     kind: Kind
     reasons: tuple[str, ...]
     at_ms: int
-    found: Content
-    without: Content
+    content: Content
+    safe_content: Content
 
 
 class AutoRunState(msgspec.Struct):
@@ -80,6 +67,10 @@ class AutoRunState(msgspec.Struct):
     other: dict[str, Content] = {}
     tops: dict[str, str] = {}
     """Git folders with the folder that each belongs to."""
+    hidden: tuple[str, ...] = ()
+    """Files and folders of the workspace that commands must not read."""
+    key_links: dict[str, str] = {}
+    """Other names of hidden files in their folder, with the names that they have there."""
     reported: dict[str, Content] = {}
     """What has changed since, and a command has reported."""
     at_ns: int = 0
@@ -98,7 +89,7 @@ class OpenState(msgspec.Struct, frozen=True):
     unreported: tuple[AutoRunChange, ...] = ()
 
 
-class KeptChanges:
+class SavedChanges:
     """The folder of one workspace. Everything blocks; one thread at a time."""
 
     def __init__(self, folder: Path | None) -> None:
@@ -114,31 +105,33 @@ class KeptChanges:
             self._folder = Path(tempfile.mkdtemp(prefix="helix-desktop-taken-out-"))
         return self._folder
 
-    def place(self, kept_id: str) -> Path:
+    def place(self, change_id: str) -> Path:
         """Return the file that holds what was taken out."""
-        return self.folder / kept_id / _CONTENT
+        return self.folder / change_id / _CONTENT
 
-    def keep(self, entry: Entry) -> str:
-        """Keep a change durably; return its id. Raises OSError."""
-        kept_id = secrets.token_hex(8)
-        folder = self.folder / kept_id
+    def save(self, entry: SavedChange) -> str:
+        """Save a change durably; return its id. Raises OSError."""
+        change_id = secrets.token_hex(8)
+        folder = self.folder / change_id
         folder.mkdir(mode=0o700, parents=True)
-        _store(folder / _CONTENT, entry.found.data)
-        _store(folder / _WITHOUT, entry.without.data)
-        bare = msgspec.structs.replace(entry, found=_bare(entry.found), without=_bare(entry.without))
-        _store(folder / _ENTRY, msgspec.json.encode(bare))
-        return kept_id
+        _store(folder / _CONTENT, entry.content.data)
+        _store(folder / _SAFE_CONTENT, entry.safe_content.data)
+        bare = msgspec.structs.replace(
+            entry, content=_bare(entry.content), safe_content=_bare(entry.safe_content)
+        )
+        _store(folder / _CHANGE, msgspec.json.encode(bare))
+        return change_id
 
-    def keep_replaced(self, kept_id: str, content: Content) -> None:
-        """Keep what stood in the place of a change that is put back or taken out again. Raises OSError."""
-        _store(self.folder / kept_id / f"replaced-{time.time_ns()}", content.data)
+    def save_replaced(self, change_id: str, content: Content) -> None:
+        """Save what stood in the place of a change that is put back or taken out again. Raises OSError."""
+        _store(self.folder / change_id / f"replaced-{time.time_ns()}", content.data)
 
-    def entry(self, kept_id: str) -> Entry:
-        """Return a change that is kept. Raises InvalidInput if it no longer is."""
-        folder = self.folder / kept_id
+    def entry(self, change_id: str) -> SavedChange:
+        """Return a change. Raises InvalidInput if it is no longer saved."""
+        folder = self.folder / change_id
         try:
-            entry = self._bare_entry(kept_id)
-            found, without = (folder / _CONTENT).read_bytes(), (folder / _WITHOUT).read_bytes()
+            entry = self._bare_entry(change_id)
+            content, safe_content = map(read_regular, (folder / _CONTENT, folder / _SAFE_CONTENT))
         except (OSError, msgspec.MsgspecError) as error:
             raise InvalidInput(
                 text("What was taken out is no longer kept."),
@@ -146,11 +139,11 @@ class KeptChanges:
             ) from error
         return msgspec.structs.replace(
             entry,
-            found=msgspec.structs.replace(entry.found, data=found),
-            without=msgspec.structs.replace(entry.without, data=without),
+            content=msgspec.structs.replace(entry.content, data=content),
+            safe_content=msgspec.structs.replace(entry.safe_content, data=safe_content),
         )
 
-    def entries(self) -> list[tuple[str, Entry]]:
+    def entries(self) -> list[tuple[str, SavedChange]]:
         """Return all changes that can be read with their ids, without contents, the oldest first.
 
         Raises OSError.
@@ -163,51 +156,70 @@ class KeptChanges:
                 log.warning("%s can't be read", folder, exc_info=True)
         return sorted(found, key=lambda pair: pair[1].at_ms)
 
-    def _bare_entry(self, kept_id: str) -> Entry:
+    def _bare_entry(self, change_id: str) -> SavedChange:
         """Return a change without contents. Raises OSError and msgspec.MsgspecError."""
-        if not _KEPT_ID.fullmatch(kept_id):
+        if not _CHANGE_ID.fullmatch(change_id):
             raise FileNotFoundError
-        return msgspec.json.decode((self.folder / kept_id / _ENTRY).read_bytes(), type=Entry)
+        return msgspec.json.decode(read_regular(self.folder / change_id / _CHANGE), type=SavedChange)
 
-    def note_put(self, kept_id: str, *, found: bool) -> None:
+    def note_put(self, change_id: str, *, restored: bool) -> None:
         """Note what became of a change last. Raises OSError."""
-        (self.folder / kept_id / _FOUND).write_bytes(b"1" if found else b"0")
+        (self.folder / change_id / _RESTORED).write_bytes(b"1" if restored else b"0")
 
-    def note_allowed(self, kept_id: str) -> None:
+    def note_allowed(self, change_id: str) -> None:
         """Note that a change stays as a command left it, on the user's word. Raises OSError."""
-        (self.folder / kept_id / _ALLOWED).touch()
+        (self.folder / change_id / _ALLOWED).touch()
 
-    def decisions_since(self, at_ns: int) -> list[tuple[Entry, Content]]:
+    def undone_content(self, change_id: str, entry: SavedChange) -> Content:
+        """Return what stands in the place of a change without it: nothing that another undone change left.
+
+        Raises OSError, and InvalidInput for one that is no longer saved.
+        """
+        others = [
+            self.entry(other_id)
+            for other_id, other in self.entries()
+            if (other.path, other.kind) == (entry.path, entry.kind)
+            and other_id != change_id
+            and self.outcome(other_id) == "removed"
+        ]
+        content = entry.safe_content
+        while left := next((other for other in others if other.content == content), None):
+            others.remove(left)
+            content = left.safe_content
+        return content
+
+    def decisions_since(self, at_ns: int) -> list[tuple[SavedChange, Content]]:
         """Return what was decided on since a time, by any process, with what stands there on its word.
 
         The oldest decision first. Raises OSError.
         """
         decided = []
         for folder in self._folders():
-            for name in (_FOUND, _ALLOWED):
+            for name in (_RESTORED, _ALLOWED):
                 note = folder / name
                 with suppress(FileNotFoundError, InvalidInput):
                     noted_ns = note.stat().st_mtime_ns
                     if noted_ns >= at_ns - _CLOCK_NS:
                         entry = self.entry(folder.name)
-                        is_found = name == _ALLOWED or note.read_bytes() == b"1"
-                        decided.append((noted_ns, entry, entry.found if is_found else entry.without))
+                        is_restored = name == _ALLOWED or read_regular(note) == b"1"
+                        undone = self.undone_content(folder.name, entry)
+                        decided.append((noted_ns, entry, entry.content if is_restored else undone))
         decided.sort(key=lambda decision: decision[0])
         return [(entry, content) for _, entry, content in decided]
 
-    def outcomes(self, kept_ids: Iterable[str]) -> dict[str, bool]:
+    def outcomes(self, change_ids: Iterable[str]) -> dict[str, bool]:
         """Return which changes were put back last (True), or taken out again (False), by their ids."""
         noted = {}
-        for kept_id in filter(_KEPT_ID.fullmatch, kept_ids):
+        for change_id in filter(_CHANGE_ID.fullmatch, change_ids):
             with suppress(OSError):
-                noted[kept_id] = (self.folder / kept_id / _FOUND).read_bytes() == b"1"
+                noted[change_id] = read_regular(self.folder / change_id / _RESTORED) == b"1"
         return noted
 
-    def outcome(self, kept_id: str) -> AutoRunOutcome:
+    def outcome(self, change_id: str) -> AutoRunOutcome:
         """Return what became of a change last, as it was noted; `named`: nothing was decided on yet."""
-        put = self.outcomes([kept_id]).get(kept_id)
+        put = self.outcomes([change_id]).get(change_id)
         if put is None:
-            return "kept" if (self.folder / kept_id / _ALLOWED).exists() else "named"
+            return "kept" if (self.folder / change_id / _ALLOWED).exists() else "named"
         return "kept" if put else "removed"
 
     # What a crash must not lose, and other processes have to know
@@ -291,6 +303,9 @@ class KeptChanges:
             if self._open is not None and path == self._open[0]:
                 continue
             try:
+                if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would wait for ever
+                    log.warning("%s is not a file", path)
+                    continue
                 file = os.open(path, os.O_RDWR)
             except FileNotFoundError:  # its process has gone on meanwhile
                 continue
@@ -301,8 +316,8 @@ class KeptChanges:
 
     # Bounds, and secrets
 
-    def clean_up(self, now_ms: int, max_bytes: int = MAX_KEPT_BYTES) -> int:
-        """Remove the oldest while more than `max_bytes` are kept; return the bytes that were removed.
+    def clean_up(self, now_ms: int, max_bytes: int = MAX_SAVED_BYTES) -> int:
+        """Remove the oldest while more than `max_bytes` are saved; return the bytes that were removed.
 
         What is younger than the trash may be stays. Raises OSError.
         """
@@ -316,7 +331,7 @@ class KeptChanges:
         return removed
 
     def size(self) -> int:
-        """Return the bytes of all that is kept. Raises OSError."""
+        """Return the bytes of all that is saved. Raises OSError."""
         return sum(map(_size, self._folders()))
 
     def containing(self, redaction: Redaction) -> tuple[str, ...]:
@@ -324,11 +339,11 @@ class KeptChanges:
         return tuple(
             redaction.redact_text(self._path(folder))
             for folder in self._folders()
-            if any(redaction.matches(file.read_bytes()) for file in folder.iterdir())
+            if any(redaction.matches(read_regular(file)) for file in folder.iterdir())
         )
 
     def redact(self, redaction: Redaction) -> None:
-        """Remove a secret from all that is kept, in place. Raises OSError."""
+        """Remove a secret from all that is saved, in place. Raises OSError."""
         for folder in self._folders():
             for path in folder.iterdir():
                 with path.open("r+b") as file:
@@ -343,7 +358,7 @@ class KeptChanges:
     def _folders(self) -> list[Path]:
         if self._folder is None or not self._folder.is_dir():
             return []
-        return [path for path in sorted(self._folder.iterdir()) if _KEPT_ID.fullmatch(path.name)]
+        return [path for path in sorted(self._folder.iterdir()) if _CHANGE_ID.fullmatch(path.name)]
 
     def _at_ms(self, folder: Path) -> int:
         try:

@@ -1,0 +1,134 @@
+"""What is at a path of a workspace: read, and written at once."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.system.files import open_regular
+
+_FILE_CAP = 16 * 1024 * 1024  # bytes that are read of one file
+_Form = Literal["", "file", "link", "hard link", "special"]
+
+
+class Content(msgspec.Struct, frozen=True):
+    """What is at a path: nothing (``), the bytes of a file, where a link leads, or another kind of file.
+
+    Of a hard link to a file with keys, `data` is the name of that file in the same folder.
+    """
+
+    form: _Form = ""
+    data: bytes = b""
+    mode: int = 0
+    stamp: tuple[int, ...] = ()
+    """Of a file that is not copied, without `data`: a digest if it may hold keys, else it is too large."""
+
+    @property
+    def is_executable(self) -> bool:
+        return self.form == "link" or bool(self.mode & 0o111)
+
+
+NOTHING = Content()
+
+
+def read_through(path: str) -> bytes:
+    """Return the bytes of a file, also behind links; none of what is no file."""
+    try:
+        with open_regular(path) as file:
+            return file.read(_FILE_CAP)
+    except OSError:
+        return b""
+
+
+def read_content(path: str) -> Content:
+    """Return what is at a path; a link is not followed."""
+    folder, name = os.path.split(path)
+    try:
+        parent = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return NOTHING
+    try:
+        return read_content_at(parent, name)
+    finally:
+        os.close(parent)
+
+
+def read_content_at(parent: int, name: str) -> Content:
+    """Return what has a name in a folder that is held open; a link is not followed."""
+    try:
+        status = os.lstat(name, dir_fd=parent)
+        if stat.S_ISLNK(status.st_mode):
+            return Content("link", os.fsencode(os.readlink(name, dir_fd=parent)))
+        if not stat.S_ISREG(status.st_mode):
+            return Content("special", mode=stat.S_IFMT(status.st_mode))
+        mode = stat.S_IMODE(status.st_mode)
+        if status.st_size > _FILE_CAP:
+            return Content(
+                "file",
+                mode=mode,
+                stamp=(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns),
+            )
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)
+        with os.fdopen(fd, "rb") as file:
+            return Content("file", file.read(_FILE_CAP), mode)
+    except OSError:
+        return NOTHING
+
+
+@contextmanager
+def held_parent(root: Path, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
+    """Hold the folder of a path of the workspace open, never through a link. Raises OSError."""
+    *folders, name = path.split("/")
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+    parent = os.open(root, flags)
+    try:
+        for folder in folders:
+            if create:
+                with suppress(FileExistsError):
+                    os.mkdir(folder, dir_fd=parent)
+            inner = os.open(folder, flags, dir_fd=parent)
+            os.close(parent)
+            parent = inner
+        yield parent, name
+    finally:
+        os.close(parent)
+
+
+def is_link_to(parent: int, name: str, content: Content) -> bool:
+    """Return True if a name still leads to the hidden file: its bytes are copied nowhere."""
+    with suppress(FileNotFoundError):
+        there, key = (os.lstat(each, dir_fd=parent) for each in (name, os.fsdecode(content.data)))
+        return os.path.samestat(there, key)
+    return False
+
+
+def write_content(parent: int, name: str, content: Content) -> None:
+    """Make a name in a folder what a content says, at once; nothing if it is not copied. Raises OSError."""
+    if not content.form or content.stamp:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=parent)
+        return
+    temporary = f".{name[:100]}.{secrets.token_hex(4)}"
+    if content.form == "link":
+        os.symlink(os.fsdecode(content.data), temporary, dir_fd=parent)
+    elif content.form == "hard link":
+        os.link(
+            os.fsdecode(content.data), temporary, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False
+        )
+    elif content.form == "special":
+        os.mkfifo(temporary, dir_fd=parent)  # of other kinds only root could make one
+    else:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
+        with os.fdopen(fd, "wb") as file:
+            file.write(content.data)
+            file.flush()
+            os.fchmod(fd, content.mode)
+            os.fsync(fd)
+    os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
