@@ -9,8 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from helix_desktop.config.data_dir_move import DataDirMove, plan_move
-from helix_desktop.config.data_dir_pointer import places_of
-from helix_desktop.config.paths import DataDir
+from helix_desktop.config.paths import DataDir, places_of
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.progress import OnProgress

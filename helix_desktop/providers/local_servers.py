@@ -18,7 +18,7 @@ from helix_desktop.domain.local_server import LocalModel, LocalServer, ServerKin
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.providers.http import HttpClient, HttpError
-from helix_desktop.providers.reported_specs import parse_model_list
+from helix_desktop.providers.model_list import parse_model_list
 
 text = TextContext("Providers")
 

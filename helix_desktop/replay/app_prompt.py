@@ -11,8 +11,7 @@ import msgspec
 
 from helix_desktop.agent.settings.run_settings import schemas_json
 from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
-from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.prompts import load_prompts
+from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.replay.message_tokens import MessageTokenCounter

@@ -15,8 +15,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports.permissions import Approver
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
-from helix_desktop.config.paths import DataDir, resources_dir
-from helix_desktop.config.prompts import load_prompts
+from helix_desktop.config.paths import DataDir, load_prompts, resources_dir
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.settings_file import SettingsFile
@@ -59,8 +58,7 @@ from helix_desktop.store.remote.open_store import open_as_owner, open_store
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.tools.registry import ToolRegistry, parse_description
-from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.registry import MODEL_ROLES, WorkspaceRecord, WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import SavedRules
 
 text = TextContext("Services")

@@ -16,8 +16,7 @@ from helix_desktop.store.archive.archive_file import file_name, read_info, refus
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.files import non_folder_in, write_text_durably
 from helix_desktop.words.session_markdown import session_markdown
-from helix_desktop.workspaces.record import WorkspaceRecord
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
 text = TextContext("Services")
 

@@ -35,10 +35,10 @@ from helix_desktop.providers.local_servers import DEFAULT_PORTS, find_servers, i
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy
-from helix_desktop.providers.window_limits import WindowLimits
+from helix_desktop.providers.streaming import WindowLimits
 from helix_desktop.services.provider_check import ProviderCheck
 from helix_desktop.services.provider_check_result import CheckStep
-from helix_desktop.workspaces.record import MAIN, WorkspaceRecord
+from helix_desktop.workspaces.registry import MAIN, WorkspaceRecord
 
 log = logging.getLogger(__name__)
 text = TextContext("Models")

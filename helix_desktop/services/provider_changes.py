@@ -13,7 +13,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.workspaces.record import MODEL_ROLES
+from helix_desktop.workspaces.registry import MODEL_ROLES
 
 text = TextContext("Models")
 

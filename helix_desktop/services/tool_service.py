@@ -45,8 +45,7 @@ from helix_desktop.tools.workspace_tools import (
     create_workspace_tools,
     open_jail,
 )
-from helix_desktop.workspaces.record import Grant
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.registry import Grant, WorkspaceRegistry
 
 text = TextContext("Services")
 

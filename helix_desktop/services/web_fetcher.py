@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import Sequence
 
-from helix_desktop.providers.web_fetch import fetch_page
+from helix_desktop.providers.http import fetch_page
 from helix_desktop.tools.web.fetch_url import HttpReply
 
 

@@ -17,8 +17,7 @@ from helix_desktop.agent.ports.permissions import Approver
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import Update
-from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.prompts import load_prompts
+from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
 from helix_desktop.domain.events.recorded_event import Event

@@ -10,8 +10,7 @@ from pathlib import Path
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.file_history.state import FileChange
-from helix_desktop.file_history.history import WorkspaceFileHistory
-from helix_desktop.file_history.opened_history import OpenedHistory
+from helix_desktop.file_history.history import OpenedHistory, WorkspaceFileHistory
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 DEFAULTS = FileCoverageSettings()

@@ -16,10 +16,10 @@ from helix_desktop.file_history.revert.current_paths import (
     CurrentPath,
     CurrentPathReader,
     RevertTree,
+    check_folders,
     is_alike,
     is_plain_path,
 )
-from helix_desktop.file_history.revert.folder_checks import check_folders
 from helix_desktop.file_history.revert.folders import Folders
 
 _MAX_LARGE = 128 * 1024 * 1024  # bytes of a file over the size limit that are stored when it is reverted

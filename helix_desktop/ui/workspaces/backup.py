@@ -19,7 +19,7 @@ from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 
 text = TextContext("Workspaces")
 tr = Translator("Workspaces")

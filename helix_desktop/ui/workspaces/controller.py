@@ -32,7 +32,7 @@ from helix_desktop.ui.workspaces.store_health import (
 )
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 
 tr = Translator("Workspaces")
 

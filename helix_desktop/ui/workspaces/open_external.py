@@ -25,7 +25,7 @@ from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 
 text = TextContext("Workspaces")
 tr = Translator("Workspaces")

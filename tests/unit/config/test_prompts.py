@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.config.prompts import load_prompts
+from helix_desktop.config.paths import load_prompts
 from helix_desktop.context.prompt_version import split_version
 
 

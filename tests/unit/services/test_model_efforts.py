@@ -11,7 +11,7 @@ from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest
 from helix_desktop.services.models import ModelService
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 from tests.support.scripted_model import ScriptedModel, WordCounter, text_reply
 
 PROVIDER = Provider(

@@ -22,7 +22,7 @@ from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_tokens, format_usd
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.record import MAIN
+from helix_desktop.workspaces.registry import MAIN
 
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")

@@ -14,8 +14,8 @@ from helix_desktop.domain.file_history.state import ChangeList, FileChange, File
 from helix_desktop.domain.progress import no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
 from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.redaction import HistoryRedaction
-from helix_desktop.file_history.database.tree_rows import SeenPath
+from helix_desktop.file_history.database.rows import SeenPath
+from helix_desktop.file_history.storage import HistoryRedaction
 
 NOW = 1_800_000_000_000
 SECRET = "hunter2-hunter2"

@@ -16,9 +16,8 @@ from helix_desktop.context.summaries.summary_task import full_request, handover_
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.domain.events.summary import SECTIONS, Observation, ObservationsMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse
-from helix_desktop.providers.demo.handover import write_handover
 from helix_desktop.providers.demo.model import DemoModel, write_summary
-from helix_desktop.providers.demo.observations import write_observations, write_reflection
+from helix_desktop.providers.demo.summaries import write_handover, write_observations, write_reflection
 from tests.support.histories import SessionSimulator, histories
 
 DEMO = Path(__file__).resolve().parents[4] / "resources" / "demo"

@@ -1,20 +1,108 @@
-"""Extract the points of a history by the sections of a handover: sentences with their sources.
+"""The demo model's handovers and observations, extracted from the history in a request.
 
 Nothing is composed but the frame of a sentence: every path, number, decision and result comes from an entry
 of the record, and the entry's id stands behind it.
+
+A previous handover in the request is updated.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from helix_desktop.context.summaries.conclusions import main_statement, only_announces
+from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.typed_text import typed_text
-from helix_desktop.providers.demo.position import newest_position
-from helix_desktop.providers.demo.script import Script
-from helix_desktop.providers.demo.summary_input import HistoryLine, SummaryPoint
+from helix_desktop.providers.demo.script import Script, newest_position
+
+_RECORD_START = re.compile(r"^The (?:messages|observations) to \w+(?: \w+)?:$", re.MULTILINE)
+_ENTRY = re.compile(r"^e(\d+) (user|assistant|tool)\b ?(.*)$")
+_LATER_REQUEST = re.compile(r"^later e(\d+) user: (.+)$", re.MULTILINE)
+_FACT = re.compile(r"^observed \(([123])\) \S+: (.+?)(?: \[(e\d+(?:, e\d+)*)\])?$")
+_HEADING = re.compile(r"^## (.+)$")
+_BULLET = re.compile(r"^- (.+?) \[(e\d+(?:, e\d+)*)\]$")
+
+
+@dataclass(frozen=True)
+class HistoryLine:
+    """A message of the history: its sequence number, role, and text."""
+
+    seq: int
+    role: str
+    text: str
+
+
+@dataclass(frozen=True)
+class SummaryPoint:
+    """A bullet: a sentence and the sequence numbers of its sources."""
+
+    text: str
+    sources: tuple[int, ...]
+
+    @property
+    def line(self) -> str:
+        """The bullet as Markdown."""
+        cited = f" [{', '.join(f'e{seq}' for seq in self.sources)}]" if self.sources else ""
+        return f"- {self.text}{cited}"
+
+
+def split_record(request: str) -> tuple[str, str]:
+    """Split a request into the text before its history, and the history."""
+    match = _RECORD_START.search(request)
+    return (request[: match.start()], request[match.end() :]) if match else (request, "")
+
+
+def newest_request(head: str) -> SummaryPoint | None:
+    """Return the user's newest message after the history, which stays as it is; None if there is none."""
+    requests = _LATER_REQUEST.findall(head)
+    return SummaryPoint(requests[-1][1], (int(requests[-1][0]),)) if requests else None
+
+
+def read_facts(body: str) -> list[tuple[int, SummaryPoint]]:
+    """Return the observed facts in a history, with their priorities."""
+    matches = [entry for line in body.splitlines() if (entry := _FACT.match(line))]
+    return [
+        (
+            int(match[1]),
+            SummaryPoint(match[2], tuple(int(seq[1:]) for seq in (match[3] or "").split(", ") if seq)),
+        )
+        for match in matches
+    ]
+
+
+def read_record(body: str) -> list[HistoryLine]:
+    """Return the messages in a history; skip everything else."""
+    record: list[HistoryLine] = []
+    for line in body.splitlines():
+        if _FACT.match(line):
+            continue
+        entry = _ENTRY.match(line)
+        if entry and int(entry[1]) > (record[-1].seq if record else 0):
+            record.append(HistoryLine(int(entry[1]), entry[2], entry[3].removeprefix(": ").strip()))
+        elif record:
+            record[-1] = HistoryLine(
+                record[-1].seq, record[-1].role, f"{record[-1].text}\n{line.removeprefix('| ')}"
+            )
+    return record
+
+
+def read_sections(head: str) -> dict[str, list[SummaryPoint]]:
+    """Return the bullets of a previous handover, by section."""
+    sections: dict[str, list[SummaryPoint]] = {}
+    current: list[SummaryPoint] = []
+    for line in head.splitlines():
+        heading, bullet = _HEADING.match(line), _BULLET.match(line)
+        if heading:
+            current = sections.setdefault(heading[1], [])
+        elif bullet:
+            current.append(
+                SummaryPoint(bullet[1], tuple(int(source[1:]) for source in bullet[2].split(", ")))
+            )
+    return sections
+
 
 FIRST_REQUEST = "The user asked first:"
 """The beginning of the point that says what a session is about."""
@@ -298,3 +386,203 @@ def _quoted(text: str) -> str:
             break
         quoted = f"{quoted} {sentence}"
     return quoted
+
+
+OPENING = "[Write a handover]"
+_MERGES = "The handovers of the parts of a long record, oldest first, to be merged into one:"
+_PART = re.compile(r"^part \d+: ", re.MULTILINE)
+_FOCUS = "Pay special attention to: "
+_IMPORTANT = re.compile(r"cause|offset|recalibrat|threshold|proof|effect|limit|because|left", re.IGNORECASE)
+_SECTION_OPENINGS = tuple(
+    (title, re.compile(begins))
+    for title, begins in (
+        ("Project Background", "The user asked|The README says|The workspace was listed"),
+        ("User Preferences", "The user wants"),
+        ("Completed Work", "Read |Wrote |Edited |Test run"),
+        ("TODO Items", r"Newest request|Request \d+:|Place in the script|Left to the user"),
+        ("Current Issues", "Not allowed|Failed|Failing|The newest test run"),
+    )
+)
+_ENDS = re.compile(
+    r"Newest request|Request \d+:|Place in the script|The newest test run|Failing test|Failed: "
+)
+"""Of what was open: what each update says again, if it still is."""
+_NOTHING = "None."
+_FORMER_NOTHING = "The demo model found nothing of this kind."
+_MAX_TOTAL_CHARS = 1_950  # characters of all bullets: about 700 tokens with their citations
+_DOCUMENT = re.compile(r"\S+\.md\b")
+
+
+def write_handover(request: str, scripts: Sequence[Script] = ()) -> str:
+    """Return the handover for the text of a summary request, with its place in one of the scripts."""
+    if _MERGES in request:
+        return _merge_parts(request)
+    head, body = split_record(request)
+    lines = read_record(body)
+    previous = read_sections(head)
+    for title, facts in _group_by_section(read_facts(body)).items():
+        previous[title] = _merge_section(previous.get(title, []), facts, title)
+    focus = next((line.removeprefix(_FOCUS) for line in head.splitlines() if line.startswith(_FOCUS)), "")
+    points = extract_points(lines, scripts, newest_request(head))
+    if previous:
+        points["Project Background"] = [
+            point for point in points["Project Background"] if FIRST_REQUEST not in point.text
+        ]
+    if focus:
+        words = {word.lower() for word in re.findall(r"\w{4,}", focus)}
+        points["Technical Details"].sort(key=lambda point: any(word in point.text.lower() for word in words))
+    sections = {title: _merge_section(previous.get(title, []), points[title], title) for title in SECTIONS}
+    _shorten_to_fit(sections)
+    return "\n".join(
+        part for title in SECTIONS for part in (f"## {title}", *_section_bullets(sections[title], lines))
+    )
+
+
+def _merge_parts(request: str) -> str:
+    """Merge the handovers of the parts into one: each updates the earlier ones."""
+    head, _, body = request.partition(_MERGES)
+    sections = read_sections(head)
+    for part in _PART.split(body)[1:]:
+        part_sections = read_sections("\n".join(line.removeprefix("| ") for line in part.splitlines()))
+        sections = {
+            title: _merge_section(sections.get(title, []), part_sections.get(title, []), title)
+            for title in SECTIONS
+        }
+    _shorten_to_fit(sections)
+    return "\n".join(
+        part for title in SECTIONS for part in (f"## {title}", *_section_bullets(sections[title], ()))
+    )
+
+
+def _group_by_section(facts: Iterable[tuple[int, SummaryPoint]]) -> dict[str, list[SummaryPoint]]:
+    """Group observed facts by the section they belong to."""
+    sections: dict[str, list[SummaryPoint]] = {}
+    for _, point in facts:
+        title = next(
+            (title for title, pattern in _SECTION_OPENINGS if pattern.match(point.text)), "Technical Details"
+        )
+        sections.setdefault(title, []).append(point)
+    return sections
+
+
+def _section_bullets(points: Sequence[SummaryPoint], lines: Sequence[HistoryLine]) -> list[str]:
+    last = f" [e{lines[-1].seq}]" if lines else ""
+    return [point.line for point in points] or [f"- {_NOTHING}{last}"]
+
+
+def _merge_section(previous: list[SummaryPoint], new: list[SummaryPoint], title: str) -> list[SummaryPoint]:
+    """Merge old points that still hold with new ones; of too many, keep the most important."""
+    previous, new = (
+        [point for point in points if point.text not in (_NOTHING, _FORMER_NOTHING)]
+        for points in (previous, new)
+    )
+    if title in ("Current Issues", "TODO Items"):
+        known = {point.text for point in new}
+        open_points = [
+            point
+            for point in previous
+            if point.text not in known
+            and (
+                point.text.startswith(LEFT_TO_USER) if title == "TODO Items" else not _ENDS.match(point.text)
+            )
+        ]
+        return [*open_points, *new][-MAX_POINTS:]
+    if title == "Completed Work":
+        changed_paths = {changed_path(point.text) for point in new}
+        still_valid = [point for point in previous if changed_path(point.text) not in {"", *changed_paths}]
+        return _most_important([*still_valid, *new], lambda point: not _DOCUMENT.search(point.text))
+    point_by_text = {point.text: point for point in previous}
+    point_by_text.update({point.text: point for point in new})
+    return _most_important(_with_one_first_request(list(point_by_text.values())), _importance)
+
+
+def _most_important(
+    points: Sequence[SummaryPoint], importance: Callable[[SummaryPoint], int]
+) -> list[SummaryPoint]:
+    """Return as many points as a section has at most, in their order; of equals the newest."""
+    ranked = sorted(enumerate(points), key=lambda place: (importance(place[1]), place[0]))
+    return [point for _, point in sorted(ranked[-MAX_POINTS:])]
+
+
+def _importance(point: SummaryPoint) -> int:
+    return len(_IMPORTANT.findall(point.text))
+
+
+def _with_one_first_request(points: Sequence[SummaryPoint]) -> list[SummaryPoint]:
+    """Return the points without what was asked first in a later part of the session."""
+    requests = [point for point in points if point.text.startswith(FIRST_REQUEST)]
+    later = sorted(requests, key=lambda point: point.sources)[1:]
+    return [point for point in points if point not in later]
+
+
+def _shorten_to_fit(sections: dict[str, list[SummaryPoint]]) -> None:
+    """Drop the least important point of the longest section, the oldest of equals, until all fit."""
+    while sum(len(point.line) for points in sections.values() for point in points) > _MAX_TOTAL_CHARS:
+        fullest = max(sections.values(), key=lambda points: sum(len(point.line) for point in points))
+        if len(fullest) < 2:  # noqa: PLR2004 - a section keeps at least one point
+            return
+        fullest.remove(min(fullest[1:], key=_importance))
+
+
+OBSERVATION_OPENING, REFLECTION_OPENING = "[Write observations]", "[Refine observations]"
+_PRIORITIES = {
+    "Project Background": 1,
+    "User Preferences": 1,
+    "Completed Work": 2,
+    "Current Issues": 2,
+    "Technical Details": 3,
+}
+_MAX_FACTS = 40  # facts of one generation
+_MAX_FACT_CHARS = 250  # a longer sentence is left to the handover
+_MAX_REFLECTION_SHARE = 0.5  # of the characters that a reflection leaves, at most
+_TEST_STATE = re.compile(r"Test run|The newest test run|Failing test")
+
+
+def write_observations(request: str) -> str:
+    """Return the observations for the text of a request."""
+    head, body = split_record(request)
+    known_texts = {point.text for _, point in read_facts(head)}
+    points = extract_points(read_record(body))
+    facts = [
+        (priority, point)
+        for title, priority in _PRIORITIES.items()
+        for point in points[title]
+        if point.text not in known_texts and len(point.text) <= _MAX_FACT_CHARS
+    ]
+    facts.sort(key=lambda fact: fact[1].sources)
+    return _format_facts(_drop_least_important(facts, _MAX_FACTS))
+
+
+def write_reflection(request: str) -> str:
+    """Return the observations of a request without those that were superseded."""
+    _, body = split_record(request)
+    newest: dict[str, tuple[int, SummaryPoint]] = {}
+    facts = read_facts(body)
+    for priority, point in facts:
+        if _TEST_STATE.match(point.text) and not point.text.startswith(
+            FAILING
+        ):  # a run, with what fails in it
+            newest = {key: fact for key, fact in newest.items() if not _TEST_STATE.match(fact[1].text)}
+        key = changed_path(point.text) or point.text
+        newest.pop(key, None)
+        newest[key] = (priority, point)
+    current = list(newest.values())
+    max_chars = _MAX_REFLECTION_SHARE * sum(len(point.line) for _, point in facts)
+    while len(current) > 1 and sum(len(point.line) for _, point in current) > max_chars:
+        current = _drop_least_important(current, len(current) - 1)
+    return _format_facts(current)
+
+
+def _drop_least_important(
+    facts: list[tuple[int, SummaryPoint]], max_count: int
+) -> list[tuple[int, SummaryPoint]]:
+    """Drop the least important facts, the oldest of equals first, down to `max_count`."""
+    remaining = list(facts)
+    while len(remaining) > max_count:
+        remaining.remove(max(remaining, key=lambda fact: fact[0]))
+    return remaining
+
+
+def _format_facts(facts: list[tuple[int, SummaryPoint]]) -> str:
+    lines = [f"- ({priority}) {point.line.removeprefix('- ')}" for priority, point in facts]
+    return "\n".join(lines) or "- (3) Nothing of note was said."
