@@ -19,13 +19,17 @@ from helix_desktop.context.log.branch_points import (
 )
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.continued_handover import continued_title
-from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.session import NEW_TITLE, BranchKind, SessionBranched
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.events.session import (
+    NEW_TITLE,
+    BranchKind,
+    EffortChosen,
+    ModelChosen,
+    SessionBranched,
+)
+from helix_desktop.domain.store.commit import Commit, Draft
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.clock import ClockMs

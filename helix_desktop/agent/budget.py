@@ -16,8 +16,8 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending, format_usd
 from helix_desktop.domain.errors import BudgetExhausted
-from helix_desktop.domain.events.choices import BudgetNeared, BudgetSet
 from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.session import BudgetNeared, BudgetSet
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 

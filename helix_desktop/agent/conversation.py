@@ -33,17 +33,22 @@ from helix_desktop.agent.window.side_questions import SideQuestions
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.missed_questions import missed_questions
 from helix_desktop.context.policy import ContextPolicy, policy_fields
+from helix_desktop.domain.choices import PermissionMode, SentEffort
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
-from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.choices import HoldSet, ModeChanged, PolicyChosen
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, TurnEnded
-from helix_desktop.domain.events.session import SessionArchived, SessionPinned, SessionRenamed
+from helix_desktop.domain.events.session import (
+    HoldSet,
+    ModeChanged,
+    PolicyChosen,
+    SessionArchived,
+    SessionPinned,
+    SessionRenamed,
+)
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.question import Question, QuestionReply, late_reply_text
-from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.domain.slash_command import PromptSource
+from helix_desktop.domain.store.entries import ListPlace
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates

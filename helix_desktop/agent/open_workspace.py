@@ -26,16 +26,20 @@ from helix_desktop.agent.window.continuation import continuation
 from helix_desktop.agent.window.workspace_fallbacks import WorkspaceFallbacks
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.session import NEW_TITLE, ModelRole, SessionStarted
+from helix_desktop.domain.events.session import (
+    NEW_TITLE,
+    EffortChosen,
+    ModelChosen,
+    ModelRole,
+    SessionStarted,
+)
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.listeners import Listeners
-from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.domain.store.entries import ListPlace, SessionSummary
 from helix_desktop.system.task_scope import TaskScope
 
 

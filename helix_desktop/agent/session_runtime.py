@@ -14,7 +14,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.informative_lines import UNCACHED, OutputExtracts
 from helix_desktop.context.window.window import PromptFrame
-from helix_desktop.domain.effort import SentEffort
+from helix_desktop.domain.choices import SentEffort
 from helix_desktop.system.clock import ClockMs, WaitSeconds
 from helix_desktop.system.task_scope import TaskScope
 

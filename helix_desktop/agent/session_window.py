@@ -21,9 +21,8 @@ from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_re
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, Undone, Unpinned
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.wire_request import WireRequest
+from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, SweepReason, Undone, Unpinned
+from helix_desktop.domain.messages import WireRequest
 
 
 class SessionWindow:

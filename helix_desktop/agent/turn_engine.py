@@ -36,10 +36,9 @@ from helix_desktop.domain.errors import (
     InvalidModelResponse,
     ReadingLost,
 )
-from helix_desktop.domain.events.choices import EffortRefused, WindowLearned
 from helix_desktop.domain.events.conversation import TurnEnded, TurnRetried, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.events.session import NEW_TITLE, SessionRenamed
+from helix_desktop.domain.events.session import NEW_TITLE, EffortRefused, SessionRenamed, WindowLearned
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelResponse,

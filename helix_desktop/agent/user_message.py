@@ -8,7 +8,7 @@ import msgspec
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.prompt_file import PromptSource
+from helix_desktop.domain.slash_command import PromptSource
 
 
 class UserMessage(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupResult, RetentionRule
 

@@ -16,6 +16,7 @@ from typing import TypeVar
 import msgspec
 from filelock import FileLock, Timeout
 
+from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.errors import (
     ContentDamaged,
@@ -27,11 +28,17 @@ from helix_desktop.domain.errors import (
     StoreError,
     StoreUnreadable,
 )
-from helix_desktop.domain.file_history.capture import AgentChanges, CallMark, Capture, CapturedChanges
+from helix_desktop.domain.file_history.changes import (
+    AgentChanges,
+    CallMark,
+    Capture,
+    CapturedChanges,
+    ChangeList,
+    FileChange,
+    FileState,
+)
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCoverageSettings, UncoveredPlace
 from helix_desktop.domain.file_history.revert import RevertPlan
-from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database.database import FileHistoryDatabase

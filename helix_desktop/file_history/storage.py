@@ -25,15 +25,14 @@ from helix_desktop.domain.errors import (
     StoreRepaired,
     StoreWriteFailed,
 )
-from helix_desktop.domain.file_history.capture import Capture
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.domain.file_history.storage import (
+from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange, FileState
+from helix_desktop.domain.file_history.file_coverage import (
     DamagedVersion,
     FileHistoryCheck,
     FileHistoryCleanup,
     FileHistoryTotals,
 )
-from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database.cleanup import clean_up, plan_clean_up

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Set
 from http import HTTPStatus
 from typing import Any, Protocol
 
-from helix_desktop.domain.effort import SentEffort
+from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.messages import (
     CacheHints,
     EffortRefusal,

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.effort import EffortLevel, sort_levels
+from helix_desktop.domain.choices import EffortLevel, sort_levels
 from helix_desktop.domain.errors import InvalidModelResponse, ModelError
 from helix_desktop.domain.model_spec import DialectName, ModelSpec
 from helix_desktop.domain.translatable_text import TextContext

@@ -21,10 +21,10 @@ from helix_desktop.domain.messages import (
     RequestState,
     RetryScheduled,
     StreamItem,
+    WireRequest,
 )
 from helix_desktop.domain.model_spec import LearnedWindow
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.domain.wire_request import WireRequest
 from helix_desktop.providers.answer_end import MalformedCall, is_written_call, malformed_call_error
 from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError
 from helix_desktop.providers.endpoint import Endpoint

@@ -21,11 +21,11 @@ from helix_desktop.config.settings import Settings
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
-from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import HelixError, WorkspaceMissing
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.model_spec import LearnedWindow
-from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.providers.demo.script import read_scripts

@@ -21,11 +21,10 @@ from helix_desktop.config.settings import (
     key_variable,
     parse_label,
 )
-from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.model_spec import LearnedWindow, SourcedSpec
+from helix_desktop.domain.model_spec import LearnedWindow, LocalServer, SourcedSpec
 from helix_desktop.domain.request_extras import NO_EXTRAS
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel

@@ -13,8 +13,8 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.decoding_faults import decoding_fault
-from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import (
     HelixError,
     InvalidInput,
@@ -24,7 +24,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.file_history.file_coverage import MAX_FILE, QUOTA
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.domain.saved_filter import SavedFilter
+from helix_desktop.domain.store.entries import SavedFilter
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name

@@ -34,15 +34,13 @@ from helix_desktop.config.settings import Settings
 from helix_desktop.config.view_states import VIEWS_FILE, ViewState
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.prompt_version import split_version
-from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.file_history.capture import Capture
-from helix_desktop.domain.file_history.state import ChangeList, FileChange
-from helix_desktop.domain.store.archive_suffix import SUFFIX
-from helix_desktop.domain.store.branch_point import BranchPoint
+from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange
+from helix_desktop.domain.store.commit import BranchPoint, Draft
 from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
-from helix_desktop.domain.store.repair_report import RepairReport
+from helix_desktop.domain.store.reports import RepairReport
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.file_history.database.rows import RunningCallRow
 from helix_desktop.file_history.revert.operations import JournalEntry
@@ -186,7 +184,7 @@ def test_files_keep_their_names_in_the_data_directory(tmp_path: Path) -> None:
             "store": STORE_FOLDER,
         },
         "the folder of a store": store,
-        "archives": {"(ending)": SUFFIX},
+        "archives": {"(ending)": ARCHIVE_SUFFIX},
         "the keychain": {"service": SERVICE, "item": ITEM},
     }
     assert_matches_golden("file_names", now, PEOPLE)

@@ -24,11 +24,12 @@ from helix_desktop.domain.events.rewrite import (
     Form,
     FormChosen,
     Pinned,
+    PlacementReason,
     Redone,
+    SweepReason,
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import (
     Observation,
     ObservationsFailed,

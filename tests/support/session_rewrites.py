@@ -15,8 +15,15 @@ from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.exclusion import excluded_event, plan_exclusion, plan_opening_exclusion
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import Form, FormChosen, Pinned, Unpinned
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import (
+    Form,
+    FormChosen,
+    HandoverTrigger,
+    Pinned,
+    PlacementReason,
+    SweepReason,
+    Unpinned,
+)
 from helix_desktop.domain.events.summary import (
     SECTIONS,
     Bullet,

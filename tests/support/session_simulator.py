@@ -55,8 +55,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Form, Redone, SweepMade, Undone
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.rewrite import Form, HandoverTrigger, Redone, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import Image

@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.session import Session
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.file_changes import MAX_PATHS, ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.file_history.capture import CapturedChanges
+from helix_desktop.domain.events.workspace import MAX_PATHS, ChangesRecorded
+from helix_desktop.domain.file_history.changes import (
+    CapturedChanges,
+    FileChange,
+    FileState,
+    is_folder,
+    without_implied,
+)
 from helix_desktop.domain.file_history.diff import BINARY_KINDS, diff_states
-from helix_desktop.domain.file_history.implied_changes import without_implied
-from helix_desktop.domain.file_history.state import FileChange, FileState, is_folder
 
 _MAX_COMPARED = 50  # files of one capture whose lines are counted
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of their contents: some 0.1 s in a thread

@@ -11,10 +11,9 @@ from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.log.file_notes import FileUpdate
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.diff import FileDiff, diff_contents
-from helix_desktop.domain.file_history.patch import PatchFile, patch_text
-from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.domain.files.version import ChangedFile
+from helix_desktop.domain.file_history.changes import FileChange, FileState
+from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_contents, patch_text
+from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.unicode_safety import escape_hidden_name, repair_surrogates
 
 _MAX_TOKENS = 1_500  # tokens of all diffs together

@@ -21,14 +21,13 @@ from helix_desktop.context.log.file_notes import FileUpdate, reverts_note
 from helix_desktop.context.log.reverted_changes import redo_ids
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import SubagentStarted, UserSpoke
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.file_history.changes import CallMark, CapturedChanges, FileChange, FileState
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
-from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile
+from helix_desktop.domain.files.content import FINGERPRINT_DIGITS, ChangedFile
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.permissions.data_loss import find_scripts
-from helix_desktop.domain.permissions.texts_to_run import ANY_REMOVAL
+from helix_desktop.domain.permissions.program import ANY_REMOVAL
 from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.domain.translatable_text import (

@@ -16,8 +16,7 @@ from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, AttachmentKind
-from helix_desktop.domain.files.encoding import PDF, is_binary, kind_by_signature, utf16_encoding
-from helix_desktop.domain.files.pdf import PdfRefused
+from helix_desktop.domain.files.content import PDF, PdfRefused, is_binary, kind_by_signature, utf16_encoding
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content

@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from helix_desktop.agent.ports.model import Model, wire_request
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
-from helix_desktop.domain.wire_request import WireRequest
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, WireRequest
 
 
 class ModelWrapper:

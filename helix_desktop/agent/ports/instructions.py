@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from helix_desktop.domain.events.instructions import StandingText
+from helix_desktop.domain.events.workspace import StandingText
 
 
 class InstructionSource(Protocol):

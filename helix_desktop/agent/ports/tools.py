@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from helix_desktop.domain.files.pdf import PdfText
-from helix_desktop.domain.files.version import ChangeReport, FileVersion
-from helix_desktop.domain.matching_lines import MatchingLines
+from helix_desktop.domain.files.content import ChangeReport, FileVersion, PdfText
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
+from helix_desktop.domain.text_search import MatchingLines
 from helix_desktop.domain.tools import (
     ApprovalRequest,
     AutoRunChange,

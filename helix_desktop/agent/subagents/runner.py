@@ -16,9 +16,14 @@ from helix_desktop.agent.subagents.monitor import SubagentConversation, Subagent
 from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
 from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.domain.errors import SubagentFailed, ToolError
-from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, TurnEnded
-from helix_desktop.domain.events.session import NEW_TITLE, ModelRole, SessionStarted
+from helix_desktop.domain.events.session import (
+    NEW_TITLE,
+    EffortChosen,
+    ModelChosen,
+    ModelRole,
+    SessionStarted,
+)
 from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.text_format import title_line
 from helix_desktop.domain.tools import STOPPED, TURN_ENDED, SubagentUsage, ToolResult

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from helix_desktop.agent.ports.tools import AutoRunStore
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.state import FileChange, is_folder
+from helix_desktop.domain.file_history.changes import FileChange, is_folder
 from helix_desktop.domain.permissions.auto_run import auto_run_kind
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome, ToolResult

@@ -7,8 +7,8 @@ import logging
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.tool_calls.running_calls import RunningCall
-from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.store.commit import PartialOutput
 
 _SAVE_EVERY_S = 1.0  # quicker calls are never saved
 _log = logging.getLogger(__name__)

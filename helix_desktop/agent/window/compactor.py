@@ -51,8 +51,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     SUMMARY_TEXT_VERSION,

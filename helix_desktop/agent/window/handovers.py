@@ -26,7 +26,7 @@ from helix_desktop.context.summaries.handover_revision import to_markdown
 from helix_desktop.domain.cost import SpendReply, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,

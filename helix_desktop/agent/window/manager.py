@@ -22,7 +22,7 @@ from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import break_down_window
-from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.errors import ContextWindowExceeded, RequestInvalid, RequestTooLarge
 from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.messages import ModelRequest

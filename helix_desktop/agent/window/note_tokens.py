@@ -11,7 +11,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.rewrites.note_parts import note_parts, parts_of_message
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
-from helix_desktop.domain.text_chunks import MAX_CHUNK_CHARS, split_text
+from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
 
 _MAX_PARTS = 65_536
 

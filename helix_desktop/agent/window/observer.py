@@ -34,7 +34,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     SUMMARY_TEXT_VERSION,

@@ -9,7 +9,7 @@ from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.translatable_text import OptionalText
 
 Rung = Callable[[int], Awaitable[None]]

@@ -30,11 +30,10 @@ from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, measure_next_request
 from helix_desktop.context.window.window import Projector, PromptFrame, Window
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.instructions import StandingText
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import FoldMade, PlacementReason, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import ObservationsPlaced
+from helix_desktop.domain.events.workspace import StandingText
 from helix_desktop.domain.todo import TodoList
 
 _READ_TOGETHER = 4  # messages whose parts one task counts

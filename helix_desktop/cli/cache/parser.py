@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 from helix_desktop.cli import argument_types
-from helix_desktop.domain.store.sort_column import SortColumn
+from helix_desktop.domain.choices import SortColumn
 from helix_desktop.tools.cache.recall_limits import MAX_CONTEXT, MAX_TOKENS, MIN_TOKENS
 from helix_desktop.words.translation import Translator
 

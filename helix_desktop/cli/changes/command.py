@@ -25,10 +25,10 @@ from helix_desktop.cli.changes.selection import (
 from helix_desktop.cli.output import as_builtins, print_err, print_notice, print_out, write_text
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
+from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.patch import patch_text
+from helix_desktop.domain.file_history.diff import patch_text
 from helix_desktop.domain.file_history.revert import RevertPlan
-from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from helix_desktop.domain.file_history.changes import ChangeKind, RecordedChanges, SessionChanges
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
-from helix_desktop.domain.file_history.session_changes import RecordedChanges, SessionChanges
-from helix_desktop.domain.file_history.state import ChangeKind
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.capture import RevertScope
-from helix_desktop.domain.file_history.session_changes import (
+from helix_desktop.domain.file_history.changes import (
     RecordedChanges,
+    RevertScope,
     RevertSelection,
     SessionChanges,
 )

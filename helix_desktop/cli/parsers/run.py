@@ -8,8 +8,7 @@ from typing import get_args
 from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.parsers.options import Commands, add_model, add_patience, add_workspace, keys_text
-from helix_desktop.domain.effort import EFFORT_LEVELS
-from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.choices import EFFORT_LEVELS, PermissionMode
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")

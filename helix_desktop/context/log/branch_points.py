@@ -17,12 +17,11 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
+from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, SweepMade
 from helix_desktop.domain.events.session import SessionBranched, SessionRenamed
-from helix_desktop.domain.store.list_place import PLACE_EVENTS
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.store.entries import PLACE_EVENTS
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 _text = TextContext("Context")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.domain.files.version import ChangedFile
+from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 _MAX_NAMED = 20

@@ -16,8 +16,8 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.question import answered_text, decision_text
+from helix_desktop.domain.store.entries import MessageCounts
 
 _ASKING_TOOLS = frozenset(
     (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.permission_mode import PermissionMode
 
 UNKNOWN_MODE = ""
 """The announced mode when the note that announced it left the window."""

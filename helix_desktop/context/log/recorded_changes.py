@@ -23,18 +23,20 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.file_changes import ChangesAccepted, ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.file_history.capture import Capture, CapturedChanges
-from helix_desktop.domain.file_history.revert_direction import RevertDirections
-from helix_desktop.domain.file_history.session_changes import (
+from helix_desktop.domain.events.workspace import ChangesAccepted, ChangesRecorded
+from helix_desktop.domain.file_history.changes import (
+    Capture,
+    CapturedChanges,
     ChangedFileStatus,
+    ChangeList,
+    FileChange,
     FileSummary,
     RecordedChanges,
     RevertSelection,
     SessionChanges,
 )
-from helix_desktop.domain.file_history.state import ChangeList, FileChange
+from helix_desktop.domain.file_history.revert import RevertDirections
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.text_format import title_line
 from helix_desktop.domain.tool_call_target import call_target

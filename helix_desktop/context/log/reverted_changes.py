@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 import msgspec
 
-from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.file_history.revert_direction import RevertDirections
-from helix_desktop.domain.file_history.session_changes import RecordedChanges
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.file_history.changes import FileChange, FileState, RecordedChanges
+from helix_desktop.domain.file_history.revert import RevertDirections
 
 Place = tuple[str, str]
 """A path in a capture: its id, and the path."""

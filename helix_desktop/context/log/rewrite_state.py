@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
     FormChosen,
@@ -15,7 +16,6 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 
 Undoable = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | FormChosen | Excluded

@@ -30,7 +30,7 @@ from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, RepeatedBlock, quoted_tokens
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.files.command_use import is_test_command
+from helix_desktop.domain.files.file_use import is_test_command
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.todo import NO_LIST, TodoList

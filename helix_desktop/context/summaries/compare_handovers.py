@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.context.summaries.handover import comparable_sentence
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
-from helix_desktop.domain.file_history.word_spans import Span, SpanBudget, compare_words
+from helix_desktop.domain.file_history.line_match import Span, SpanBudget, compare_words
 
 ItemChange: TypeAlias = Literal["dropped", "below", "changed", "moved", "added", "same"]
 """`below`: no section has it any more, but the list below them, of what they don't name, says the same."""

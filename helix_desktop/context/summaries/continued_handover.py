@@ -17,7 +17,7 @@ from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.translatable_text import TextContext
 

@@ -25,7 +25,7 @@ from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Quote, Section
-from helix_desktop.domain.message_counts import MessageCounts
+from helix_desktop.domain.store.entries import MessageCounts
 from helix_desktop.domain.text_format import ellipsize_title, pluralize
 from helix_desktop.domain.translatable_text import TextContext
 

@@ -26,8 +26,8 @@ from helix_desktop.context.summaries.newest_runs import newest_runs
 from helix_desktop.context.summaries.user_rules import DECISION_CHARS, preferences_in
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
-from helix_desktop.domain.typed_text import typed_text
 
 OPENING = "The user asked"
 LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request, answered"

@@ -25,7 +25,7 @@ from helix_desktop.context.summaries.summary_coverage import (
 )
 from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.events.summary import Section, SummaryCoverage
-from helix_desktop.domain.message_counts import MessageCounts
+from helix_desktop.domain.store.entries import MessageCounts
 
 
 class HandoverPreview(msgspec.Struct, frozen=True):

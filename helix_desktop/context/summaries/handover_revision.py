@@ -16,7 +16,7 @@ from helix_desktop.context.summaries.handover import (
     section_title,
 )
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.translatable_text import TextContext
 

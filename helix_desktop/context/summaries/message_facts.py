@@ -10,7 +10,7 @@ from helix_desktop.context.summaries.markdown_lines import without_marks
 from helix_desktop.context.summaries.user_rules import instructions_in
 from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.identifiers import identifiers_in
-from helix_desktop.domain.typed_text import typed_text
+from helix_desktop.domain.messages import typed_text
 
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
 _PARSED_CHARS = 20_000  # characters of a message that are searched

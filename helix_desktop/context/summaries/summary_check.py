@@ -12,7 +12,7 @@ from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.transcript_lines import TranscriptLine
 from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+from helix_desktop.domain.events.rewrite import SummaryProblem
 from helix_desktop.domain.events.summary import Observation, ObservationsMade, Section
 from helix_desktop.domain.translatable_text import TextContext
 

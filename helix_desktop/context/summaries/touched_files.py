@@ -11,8 +11,7 @@ import msgspec
 from helix_desktop.context.summaries.ledger_entries import StoredContent
 from helix_desktop.domain.digest import MARKER_START
 from helix_desktop.domain.events.conversation import AssistantSpoke, MaskedCall, ToolAnswered
-from helix_desktop.domain.files.file_use import file_use
-from helix_desktop.domain.files.line_range import ALL_LINES
+from helix_desktop.domain.files.file_use import ALL_LINES, file_use
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_call_target import ToolKind, decode_arguments, tool_kind

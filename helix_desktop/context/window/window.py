@@ -23,9 +23,9 @@ from helix_desktop.context.summaries.repeated_bullets import without_repeats
 from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText, join_texts
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
+from helix_desktop.domain.events.workspace import InstructionsAdded, StandingText, join_texts
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 
 NO_OUTPUT = "(no output)"

@@ -19,16 +19,16 @@ from helix_desktop.context.log.window_layout import (
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.exclusion import can_exclude
 from helix_desktop.context.window.window import PromptFrame, Window
-from helix_desktop.domain.effort import SentEffort
+from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.instructions import (
+from helix_desktop.domain.events.rewrite import Excluded, FoldKind, FoldMade, FormChosen
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.workspace import (
     InstructionsAdded,
     StandingKind,
     StandingProblem,
     StandingText,
 )
-from helix_desktop.domain.events.rewrite import Excluded, FoldKind, FoldMade, FormChosen
-from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.text_format import ellipsize, plain_line

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.file_history.storage import FileHistoryTotals
+from helix_desktop.domain.file_history.file_coverage import FileHistoryTotals
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.file_history.database.connection import BUSY_S
 from helix_desktop.file_history.database.contents import ContentRows

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from helix_desktop.domain.file_history.capture import CallMark, Capture
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.file_history.changes import CallMark, Capture, FileChange, FileState
 from helix_desktop.file_history.database.connection import Connection, blob
 
 

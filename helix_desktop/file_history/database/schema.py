@@ -27,8 +27,7 @@ from filelock import FileLock, Timeout
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
-from helix_desktop.domain.file_history.capture import Capture
-from helix_desktop.domain.file_history.state import FileChange
+from helix_desktop.domain.file_history.changes import Capture, FileChange
 from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
 from helix_desktop.file_history.database.connection import BUSY_S, Connection, unreadable
 from helix_desktop.file_history.database.contents import ContentRows, unpack

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import msgspec
 
 from helix_desktop.domain.errors import StoreError, StoreUnreadable
+from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertProblem
-from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.revert.current_paths import (
     CurrentPath,

@@ -9,11 +9,17 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.capture import Capture, CapturedChanges
+from helix_desktop.domain.file_history.changes import (
+    Capture,
+    CapturedChanges,
+    ChangeList,
+    FileChange,
+    FileState,
+    is_folder,
+)
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
-from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState, is_folder
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.rows import SeenPath

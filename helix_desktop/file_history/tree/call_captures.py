@@ -12,8 +12,15 @@ from uuid import uuid4
 import msgspec
 from filelock import FileLock, Timeout
 
-from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges, ChangeSource
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.file_history.changes import (
+    CallMark,
+    Capture,
+    CapturedChanges,
+    ChangeList,
+    ChangeSource,
+    FileChange,
+    FileState,
+)
 from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.rows import RunningCallRow
 from helix_desktop.file_history.tree.tree import WorkspaceTree

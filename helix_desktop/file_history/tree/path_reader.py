@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.file_history.database.cleanup import make_room
 from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.rows import SeenPath

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings, UncoveredReason
 from helix_desktop.domain.files.ignore_rules import IgnoreRules
-from helix_desktop.domain.files.secret_names import is_secret_file, is_secret_folder
+from helix_desktop.domain.files.names import is_secret_file, is_secret_folder
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.tree.folder import (
     Handle,

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.file_coverage import (
     FileCoverage,
     FileCoverageSettings,
     UncoveredPlace,
     UncoveredReason,
 )
-from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.database.rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders, file_stamp, folder_stamp, is_folder, stat_in

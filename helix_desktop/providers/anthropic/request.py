@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from helix_desktop.domain.effort import SentEffort
+from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.request_extras import merge_fields

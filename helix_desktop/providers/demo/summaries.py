@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from helix_desktop.context.summaries.conclusions import main_statement, only_announces
 from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.providers.demo.script import Script, newest_position
 
 _RECORD_START = re.compile(r"^The (?:messages|observations) to \w+(?: \w+)?:$", re.MULTILINE)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from helix_desktop.domain.effort import SentEffort
+from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.request_extras import merge_fields

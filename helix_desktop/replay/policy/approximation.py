@@ -30,10 +30,10 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.events.workspace import InstructionsAdded, OpeningGiven
 from helix_desktop.replay.policy.output_forms import may_be_shortened, omitted_tokens
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint

@@ -22,10 +22,10 @@ from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.context.summaries.informative_lines import OutputExtracts
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
-from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, TurnRetried
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
+from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.policy.output_forms import OutputForms

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from helix_desktop.domain.text_chunks import MAX_CHUNK_CHARS
+from helix_desktop.domain.text_format import MAX_CHUNK_CHARS
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 
 MAX_LINES = MAX_WORDS = 200_000

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.capture import AgentChanges
+from helix_desktop.domain.file_history.changes import AgentChanges
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.mcp.client.server_actor import ConsentEnded
 from helix_desktop.mcp.client.start_files import FolderState, StartFiles, find_start_files, read_folders

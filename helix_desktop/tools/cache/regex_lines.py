@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from helix_desktop.domain.errors import InvalidInput, ToolError
-from helix_desktop.domain.matching_lines import MatchingLines
+from helix_desktop.domain.text_search import MatchingLines
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.tools.cache.line_matches import pattern_options
 from helix_desktop.tools.cache.paging import decode_lines, release_lines

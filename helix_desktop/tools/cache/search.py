@@ -17,10 +17,10 @@ import msgspec
 
 from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.search_query import parse_query
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import AGENT_KINDS, EntryFilter
 from helix_desktop.domain.text_format import ellipsize, pluralize
+from helix_desktop.domain.text_search import parse_query
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments

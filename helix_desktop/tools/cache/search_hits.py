@@ -10,11 +10,10 @@ import msgspec
 
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.search_query import normalize
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry, ContentHit
 from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
-from helix_desktop.domain.text_search import MatchingLine
+from helix_desktop.domain.text_search import MatchingLine, normalize
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.context_lines import (

@@ -11,9 +11,8 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.index_lines import IndexLine
 from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
-from helix_desktop.domain.search_query import normalize
 from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.text_search import find_matches
+from helix_desktop.domain.text_search import find_matches, normalize
 from helix_desktop.tools.cache.search_hits import Hit, terms_in
 
 _MAX_HITS = 50

@@ -9,8 +9,7 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, ToolError
-from helix_desktop.domain.files.pdf import PdfText
-from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, FileVersion
+from helix_desktop.domain.files.content import FINGERPRINT_DIGITS, FileVersion, PdfText
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.files.file_versions import version_of

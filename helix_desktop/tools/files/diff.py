@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helix_desktop.domain.file_history.diff import FileDiff, diff_contents
-from helix_desktop.domain.file_history.patch import SIGNS
+from helix_desktop.domain.file_history.diff import SIGNS, FileDiff, diff_contents
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 
 _MAX_BYTES = 512 * 1024

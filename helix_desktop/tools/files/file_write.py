@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.files.version import FileVersion
+from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
 from helix_desktop.domain.translatable_text import TextContext

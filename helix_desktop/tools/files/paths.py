@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PureWindowsPath
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.files.name_comparison import normalized_name
+from helix_desktop.domain.files.names import normalized_name
 from helix_desktop.tools.errors import path_refused
 
 _MAX_LENGTH = 4096  # characters

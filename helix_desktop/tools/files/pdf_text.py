@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from helix_desktop.domain.files.pdf import PdfFailure, PdfRefused, PdfText
+from helix_desktop.domain.files.content import PdfFailure, PdfRefused, PdfText
 
 MAX_PAGES = 500  # a long book; what lies behind is named, not read
 DEADLINE_S = 10.0  # seconds for all pages: some 300 of text on an old computer

@@ -10,13 +10,13 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.files.encoding import (
+from helix_desktop.domain.files.content import (
     declared_encoding,
     kind_by_signature,
     text_encoding,
     utf16_encoding,
 )
-from helix_desktop.domain.files.secret_names import is_secret_path
+from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.tools import (

@@ -13,8 +13,8 @@ import msgspec
 
 from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.files.encoding import text_encoding, utf16_encoding
-from helix_desktop.domain.files.secret_names import is_secret_path
+from helix_desktop.domain.files.content import text_encoding, utf16_encoding
+from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.tools.arguments import Arguments
 
 _SHOWN_LINES = 5

@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.files.secret_names import is_secret_path
+from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable

@@ -7,7 +7,7 @@ import stat
 from typing import NamedTuple
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.tools.files.jail import DirEntry, Jail
 from helix_desktop.tools.git.objects import MAX_CONTENT_BYTES, SHA1_DIGITS, blob_id
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput, StoreError
-from helix_desktop.domain.files.secret_names import is_secret_file
+from helix_desktop.domain.files.names import is_secret_file
 from helix_desktop.domain.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
 from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange

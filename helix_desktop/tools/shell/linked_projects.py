@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from helix_desktop.domain.files.secret_names import is_secret_file, is_secret_folder
+from helix_desktop.domain.files.names import is_secret_file, is_secret_folder
 from helix_desktop.tools.shell.file_lookups import MAX_ENTRIES, Entry, FileLookups, is_inside, parents
 
 _PROJECT_FILES = (

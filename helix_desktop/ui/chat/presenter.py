@@ -35,8 +35,8 @@ from helix_desktop.domain.events.conversation import (
     ToolAnswered,
     UserSpoke,
 )
-from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.workspace import ChangesRecorded
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.prompt_file import WORKSPACE_FOLDERS
-from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.domain.slash_command import SLASH, WORKSPACE_FOLDERS
 from helix_desktop.ui.help.guide_section import GuideSection
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
 from helix_desktop.words.translation import Translator, current_language, translate

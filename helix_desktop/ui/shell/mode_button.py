@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QMenu, QPushButton
 
-from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror

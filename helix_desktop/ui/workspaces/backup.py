@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.progress import OnProgress
-from helix_desktop.domain.store.archive_report import ExportResult
+from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.domain.store.reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel

@@ -25,9 +25,8 @@ from helix_desktop.agent.changes.capture_events import record_captures, record_u
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.capture import CallMark
-from helix_desktop.domain.file_history.state import FileChange
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.file_history.changes import CallMark, FileChange
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.file_changes.rig import SESSION, open_history

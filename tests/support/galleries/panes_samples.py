@@ -13,7 +13,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.fallback_rate import FallbackRate
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.cache.rows import (
     CacheFilter,

@@ -17,7 +17,6 @@ from helix_desktop.agent.tool_calls.runner import CRASHED
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
@@ -36,7 +35,7 @@ from helix_desktop.domain.messages import (
     TextDelta,
     ToolCall,
 )
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore

@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from helix_desktop.domain.file_history.merge import ChunkChoice, Merge
-from helix_desktop.domain.files.encoding import utf16_encoding
+from helix_desktop.domain.files.content import utf16_encoding
 from helix_desktop.ui.changes.reverts.merge_result import MergeResult
 from helix_desktop.ui.changes.reverts.merge_sides import SideView
 from helix_desktop.ui.changes.texts import path_text

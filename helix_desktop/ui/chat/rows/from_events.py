@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES
-from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused, McpServerFailed, WindowLearned
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     OutputHeld,
@@ -18,8 +17,6 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -31,12 +28,14 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
+from helix_desktop.domain.events.session import BudgetNeared, EffortRefused, McpServerFailed, WindowLearned
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsPlaced,
 )
+from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged
 from helix_desktop.ui.chat.actions import ApplyRemedy, RetrySummary
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.answer_rows import AnswerRows

@@ -8,7 +8,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.search_query import MAX_QUERY_LENGTH
+from helix_desktop.domain.text_search import MAX_QUERY_LENGTH
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.source import WorkspaceCacheSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from helix_desktop.domain.file_history.storage import FileHistoryTotals
+from helix_desktop.domain.file_history.file_coverage import FileHistoryTotals
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS

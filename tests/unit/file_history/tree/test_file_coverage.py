@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.domain.file_history.capture import CallMark
+from helix_desktop.domain.file_history.changes import CallMark
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.store.retention import DAY_MS
 from helix_desktop.file_history.database.cleanup import clean_up

@@ -1,9 +1,12 @@
-"""What the bytes of a file are: text in UTF-8, UTF-16 or the encoding that it declares, or something else."""
+"""What the bytes of a file are: text in which encoding, a PDF, something else; and versions of a file."""
 
 from __future__ import annotations
 
 import codecs
 import re
+from typing import Literal
+
+import msgspec
 
 PDF = "PDF document"
 _SNIFFED = 8192  # bytes; text has no NUL among its first ones
@@ -84,3 +87,60 @@ def _is_lossless(data: bytes, codec: str) -> bool:
         return data.decode(codec).encode(codec) == data
     except (UnicodeError, ValueError):
         return False
+
+
+PdfFailure = Literal["password", "damaged", "slow", "pictures"]
+"""Why a PDF gives no text: it needs a password, is damaged, takes too long, or has only pictures."""
+
+
+class PdfText(msgspec.Struct, frozen=True):
+    """The text of the pages that were read, and how many there are."""
+
+    text: str
+    pages: int
+    page_count: int
+
+
+class PdfRefused(Exception):
+    """A PDF gives no text."""
+
+    def __init__(self, reason: PdfFailure, page_count: int = 0) -> None:
+        super().__init__(reason)
+        self.reason, self.page_count = reason, page_count
+
+
+FINGERPRINT_DIGITS = 32  # hex digits of a SHA-256: enough, and never taken for the digest of stored content
+
+
+class FileVersion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file of the workspace as it was at one moment.
+
+    `size` is in bytes, `modified_ns` in nanoseconds since 1970; 0 if the file had just been written, so that
+    its time says little. `fingerprint` is how the SHA-256 of its bytes begins; it is empty for a file too
+    large to be hashed.
+    """
+
+    path: str
+    size: int
+    modified_ns: int
+    inode: int = 0
+    fingerprint: str = ""
+
+
+class ChangedFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file that is not as it was; fingerprints before and after, empty where they are not known.
+
+    `is_gone`: there is no file of that path in the workspace any more.
+    """
+
+    path: str
+    before: str = ""
+    after: str = ""
+    is_gone: bool = False
+
+
+class ChangeReport(msgspec.Struct, frozen=True):
+    """Which of some files changed, and how many could not be looked at."""
+
+    files: tuple[ChangedFile, ...] = ()
+    unchecked: int = 0

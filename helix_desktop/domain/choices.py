@@ -1,9 +1,29 @@
-"""Reasoning effort: how much a model is asked to think before it answers."""
+"""What command line and window name at every start, so without structs: modes, effort, columns, remedies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
+
+Remedy = Literal[
+    "choose_model",
+    "compact",
+    "enter_key",
+    "new_session",
+    "open_log",
+    "policy_settings",
+    "provider_settings",
+    "send_as_message",
+    "send_without_images",
+    "set_budget",
+    "trust_folder",
+    "undo_compaction",
+]
+
+
+PermissionMode = Literal["ask", "plan", "auto"]
+"""How freely a session's agent acts: asks first, only reads and plans, or edits and runs confined."""
+
 
 EffortLevel = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """What a request can ask for, from the least to the most. Which of them a model takes differs."""
@@ -38,3 +58,17 @@ def fit_level(effort: Effort, levels: Sequence[EffortLevel]) -> SentEffort:
     rank = EFFORT_LEVELS.index(effort)
     lower = [level for level in levels if EFFORT_LEVELS.index(level) <= rank]
     return max(lower, key=EFFORT_LEVELS.index) if lower else min(levels, key=EFFORT_LEVELS.index)
+
+
+RevertChoice = Literal["former", "present", "merged"]
+"""What shall stand at a path: what was there before the change, what is there now, or both merged."""
+
+
+SortColumn = Literal[
+    "created", "used", "size", "stored", "tokens", "tool", "target", "line", "recalls", "references", "digest"
+]
+
+
+ARCHIVE_SUFFIX = ".helix"
+TRANSCRIPT_SUFFIX = ".md"
+"""The ending of a session's transcript."""
