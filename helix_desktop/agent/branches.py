@@ -11,12 +11,7 @@ import msgspec
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
-from helix_desktop.context.log.branch_points import (
-    holder_of,
-    point_after,
-    point_before_message,
-    point_of_retry,
-)
+from helix_desktop.context.log.steps import holder_of, point_after, point_before_message, point_of_retry
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.continued_handover import continued_title
 from helix_desktop.domain.errors import InvalidInput

@@ -31,7 +31,7 @@ from helix_desktop.agent.user_message import MessageTooLarge, TurnStart, UserMes
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.agent.window.side_questions import SideQuestions
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.missed_questions import missed_questions
+from helix_desktop.context.log.steps import missed_questions
 from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.domain.choices import PermissionMode, SentEffort
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest

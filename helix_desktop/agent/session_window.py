@@ -16,7 +16,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
-from helix_desktop.context.window.request_cost import RequestCost, next_request_cost
+from helix_desktop.context.window.provider_cache import RequestCost, next_request_cost
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window

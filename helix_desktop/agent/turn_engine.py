@@ -19,11 +19,10 @@ from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTrack
 from helix_desktop.agent.tool_calls.runner import LOOKUPS, ToolRunner
 from helix_desktop.agent.user_message import TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
-from helix_desktop.context.log.file_notes import files_note
-from helix_desktop.context.log.mode_notes import mode_note
+from helix_desktop.context.log.notes import files_note, mode_note
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.provider_cache_layers import hash_layers
-from helix_desktop.context.window.rejected_images import describe_rejection, suspect_messages
+from helix_desktop.context.window.provider_cache import hash_layers
+from helix_desktop.context.window.request_validation import describe_rejection, suspect_messages
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import (

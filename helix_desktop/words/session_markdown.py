@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence, Set
 
-from helix_desktop.context.log.reverted_changes import redo_ids
+from helix_desktop.context.log.file_changes import redo_ids
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.ports.store import Store
-from helix_desktop.context.intake.argument_markers import mask_arguments
+from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import fold_note

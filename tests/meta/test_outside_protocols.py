@@ -18,8 +18,8 @@ from helix_desktop.agent.subagents.delegate_tool import delegate_spec
 from helix_desktop.app.exit_codes import TERMINATED
 from helix_desktop.cli.main import main
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain import errors
-from helix_desktop.domain.digest import marker
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.tools import ToolResult

@@ -22,8 +22,8 @@ from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import TurnChanged, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import load_prompts
-from helix_desktop.context.intake.output_extract import OPENING as EXTRACT
-from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
+from helix_desktop.context.intake.output_form_choice import EXTRACT_OPENING as EXTRACT
+from helix_desktop.context.intake.output_form_choice import FORMS_OPENING as QUESTION
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.recorded_changes import joined_changes
+from helix_desktop.context.log.file_changes import joined_changes
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, HelixError, RevertRefused

@@ -8,7 +8,7 @@ from helix_desktop.agent.intake.intake import decode_output
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.summaries import observation, observation_task
+from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.summaries.index_entry import build_index_entry
@@ -99,7 +99,7 @@ def build_observations(simulator: SessionSimulator, event_range: EventRange) -> 
         after=event_range.after,
         upto=event_range.upto,
         observations=tuple(observations),
-        quoted=observation_task.verbatim_seqs(items, min(simulator.policy.user_text_tokens, 200)),
+        quoted=observation.verbatim_seqs(items, min(simulator.policy.user_text_tokens, 200)),
         ledger=build_ledger(items).text(simulator.policy.ledger_tokens),
         index=simulator.store_content(text),
         index_entries=entries,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from helix_desktop.agent.changes.capture_events import read_state_content
 from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.context.log.file_notes import FileUpdate
+from helix_desktop.context.log.notes import FileUpdate
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_contents, patch_text

@@ -17,8 +17,8 @@ from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised
-from helix_desktop.context.log.file_notes import FileUpdate, reverts_note
-from helix_desktop.context.log.reverted_changes import redo_ids
+from helix_desktop.context.log.file_changes import redo_ids
+from helix_desktop.context.log.notes import FileUpdate, reverts_note
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import SubagentStarted, UserSpoke
 from helix_desktop.domain.events.workspace import ChangesRecorded

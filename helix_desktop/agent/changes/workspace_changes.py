@@ -14,7 +14,7 @@ from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.trust import IsTrusted
-from helix_desktop.context.log.recorded_changes import (
+from helix_desktop.context.log.file_changes import (
     LoggedCapture,
     LoggedChanges,
     changes_after,

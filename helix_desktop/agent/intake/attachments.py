@@ -12,7 +12,7 @@ from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.ports.tools import FileReader
 from helix_desktop.context.intake.descriptions import describe_text
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.attachment_text import attachment_text
+from helix_desktop.context.window.window import attachment_text
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, AttachmentKind

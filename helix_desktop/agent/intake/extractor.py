@@ -11,7 +11,7 @@ import msgspec
 from helix_desktop.agent.models.completion import CallBill, complete
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports.model import Model, TokenCounter
-from helix_desktop.context.intake.output_extract import (
+from helix_desktop.context.intake.output_form_choice import (
     MAX_CHUNKS,
     OutputSource,
     extract_text,

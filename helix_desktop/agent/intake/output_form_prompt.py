@@ -22,7 +22,7 @@ from helix_desktop.context.intake.output_form_choice import (
 )
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
-from helix_desktop.context.window.request_cost import next_request_cost
+from helix_desktop.context.window.provider_cache import next_request_cost
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import HelixError

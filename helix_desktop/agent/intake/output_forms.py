@@ -9,7 +9,7 @@ from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.context.intake.output_extract import OutputSource
+from helix_desktop.context.intake.output_form_choice import OutputSource
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.window.window import output_text

@@ -23,8 +23,7 @@ from helix_desktop.agent.models.roles import SlowModels
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import IntakeProgress
-from helix_desktop.context.intake.output_extract import OutputSource
-from helix_desktop.context.intake.output_form_choice import FormChoice
+from helix_desktop.context.intake.output_form_choice import FormChoice, OutputSource
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import HelixError, StoreError

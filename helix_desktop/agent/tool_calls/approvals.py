@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.agent.ports.permissions import Approver, WorkspacePermissions
-from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.permissions.rules import (

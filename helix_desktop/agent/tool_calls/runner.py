@@ -27,7 +27,7 @@ from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTrack
 from helix_desktop.agent.tool_calls.partial_outputs import PartialOutputs
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls, run_to_end
 from helix_desktop.agent.window.early_rewrites import EarlyRewrites
-from helix_desktop.context.log.file_notes import refused_edit
+from helix_desktop.context.log.notes import refused_edit
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import AllowedCall, ToolCall

@@ -12,8 +12,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
 from helix_desktop.context.summaries.handover import render_handover
+from helix_desktop.context.summaries.handover_fallback import without_repeats
 from helix_desktop.context.summaries.index_entry import index_content
-from helix_desktop.context.summaries.repeated_bullets import without_repeats
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade

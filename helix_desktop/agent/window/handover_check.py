@@ -15,7 +15,7 @@ from helix_desktop.context.summaries.handover import (
     user_text_seqs,
     user_texts,
 )
-from helix_desktop.context.summaries.repeated_bullets import without_repeats
+from helix_desktop.context.summaries.handover_fallback import without_repeats
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
     CoveredFacts,

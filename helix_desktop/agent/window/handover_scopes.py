@@ -17,7 +17,7 @@ from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import cut_points
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import handover_parts
-from helix_desktop.context.summaries.handover_rerun import same_cut, without_handover
+from helix_desktop.context.summaries.handover_revision import same_cut, without_handover
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import handover_as_sent, project
 from helix_desktop.domain.cost import CostEstimate

@@ -8,7 +8,7 @@ from itertools import chain, filterfalse
 
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.rewrites.note_parts import note_parts, parts_of_message
+from helix_desktop.context.rewrites.anchors import note_parts, parts_of_message
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text

@@ -15,19 +15,23 @@ from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult
 from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.summaries import observation, observation_task
+from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import user_text_budget, whole_texts
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.context.summaries.summary_check import accept_observations, reflection_input, summary_input
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
     CoveredFacts,
     check_summary_coverage,
     covered_facts,
 )
-from helix_desktop.context.summaries.summary_task import FOLLOWING_MESSAGES
+from helix_desktop.context.summaries.summary_task import (
+    FOLLOWING_MESSAGES,
+    accept_observations,
+    reflection_input,
+    summary_input,
+)
 from helix_desktop.context.summaries.transcript_lines import brief_lines, transcript_lines
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
@@ -158,7 +162,7 @@ class Observer:
             transcript.window.covers,
             frozenset(transcript.window.masked),
             tuple(cover.event for cover in relevant if isinstance(cover.event, ObservationsMade)),
-            tuple(observation.standing_observations(transcript)[-observation_task.KNOWN_FACTS :]),
+            tuple(observation.standing_observations(transcript)[-observation.KNOWN_FACTS :]),
             tuple(
                 transcript.window.without_excluded(
                     transcript.messages.between(event_range.upto, transcript.last_seq)
@@ -169,9 +173,7 @@ class Observer:
 
     async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
         if source_input.event_range.replaces:
-            task = observation_task.reflection_task(
-                self._runtime.prompts["reflect"], source_input.generations
-            )
+            task = observation.reflection_task(self._runtime.prompts["reflect"], source_input.generations)
             source = reflection_input(source_input.generations, source_input.items)
         else:
             extracts, newest = self._runtime.extracts, FOLLOWING_MESSAGES
@@ -179,16 +181,14 @@ class Observer:
                 transcript_lines, source_input.items, source_input.covers, source_input.masked, extracts
             )
             following = await asyncio.to_thread(brief_lines, source_input.following[-newest:])
-            task = observation_task.observation_task(
+            task = observation.observation_task(
                 self._runtime.prompts["observe"], lines, source_input.standing, following
             )
             source = await asyncio.to_thread(summary_input, lines, source_input.items, for_observations=True)
         citable = (*source_input.items, *source_input.following)  # what came after can end a fact
         return await self._summarizer.summarize(
             task,
-            lambda text: accept_observations(
-                observation_task.parse_observations(text, citable), source, text
-            ),
+            lambda text: accept_observations(observation.parse_observations(text, citable), source, text),
             lambda text: self._publish_phase("summarize", text),
             self._on_estimate,
         )
@@ -208,12 +208,10 @@ class Observer:
         if not is_manual and not last_try:
             raise CompactionRefused(_text("Older messages weren't noted."), verbatim(failed.fallback_reason))
         if source_input.event_range.replaces:
-            observations = await asyncio.to_thread(
-                observation_task.merge_observations, source_input.generations
-            )
+            observations = await asyncio.to_thread(observation.merge_observations, source_input.generations)
         else:
             observations = await asyncio.to_thread(
-                observation_task.extract_observations,
+                observation.extract_observations,
                 source_input.items,
                 source_input.standing,
                 self._runtime.transcript.reverted_files.by_path,
@@ -228,12 +226,12 @@ class Observer:
         quote_budget = user_text_budget(policy.user_text_tokens, self._runtime.frame.info.window)
         if not event_range.replaces:
             quote_budget -= self._already_quoted_tokens(source_input.generations)
-        facts, over = observation_task.end_observations(summary.value or (), source_input.standing)
+        facts, over = observation.end_observations(summary.value or (), source_input.standing)
         if event_range.replaces:
-            over = observation_task.still_ended(source_input.generations)
+            over = observation.still_ended(source_input.generations)
         else:
-            facts, over = observation_task.leave_out_known(facts, source_input.standing, over)
-        quoted = observation_task.verbatim_seqs(source_input.items, quote_budget)
+            facts, over = observation.leave_out_known(facts, source_input.standing, over)
+        quoted = observation.verbatim_seqs(source_input.items, quote_budget)
         covered = await asyncio.to_thread(_covered_with_earlier, source_input.items, source_input.earlier)
         covered.ledger.mark_reverted(self._runtime.transcript.reverted_files.by_path)
         ledger = covered.ledger.text(policy.ledger_tokens)

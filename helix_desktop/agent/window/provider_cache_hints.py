@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.context.window.provider_cache_layers import layer_ends
-from helix_desktop.context.window.provider_cache_lifetime import cache_prices, measured_gaps, prefers_long
+from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.messages import CacheHints, ModelRequest

@@ -10,10 +10,10 @@ import msgspec
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.agent.window.note_tokens import NoteTokens
-from helix_desktop.context.log.reverted_changes import FileRevert
+from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
+from helix_desktop.context.rewrites import fold, fold_note, planner, sweep
 from helix_desktop.context.rewrites.anchors import (
     FOLD_SHARE,
     FOLD_TITLE,
@@ -370,7 +370,7 @@ class WindowRewriter:
     async def truncate(self, tokens: int) -> None:
         """Leave out the oldest messages that free these tokens of the model, but for the user's words."""
         policy, frame = self._runtime.policy, self._runtime.frame
-        for plan in truncation.plan_truncations(self._runtime.transcript, int(tokens / frame.ratio)):
+        for plan in planner.plan_truncations(self._runtime.transcript, int(tokens / frame.ratio)):
             await self._record_fold(plan, policy, frame.info.window)
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from helix_desktop.agent.ports.store import Store
-from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
+from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.entries import SessionSummary
 

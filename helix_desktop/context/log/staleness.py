@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from helix_desktop.context.log.forks import forked
+from helix_desktop.context.log.message_log import forked
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.workspace import FilesChanged
 from helix_desktop.domain.files.content import ChangedFile, FileVersion

@@ -15,10 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.context.intake.output_extract import OPENING as EXTRACT_OPENING
-from helix_desktop.context.intake.output_form_choice import OPENING as FORMS_OPENING
-from helix_desktop.context.window.side_question import OPENING as SIDE_QUESTION_OPENING
-from helix_desktop.context.window.side_question import question_in
+from helix_desktop.context.intake.output_form_choice import EXTRACT_OPENING, FORMS_OPENING
+from helix_desktop.context.window.window import SIDE_QUESTION_OPENING, question_in
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.messages import (
     Message,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helix_desktop.context.summaries.index_lines import IndexLine
+from helix_desktop.context.summaries.index_entry import IndexLine
 from helix_desktop.domain.digest import CACHE_TOOLS, SHORT_DIGITS
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.text_format import ellipsize, format_bytes

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.index_entry import index_text
-from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
+from helix_desktop.context.summaries.index_entry import IndexLine, index_text, parse_index
 from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.conversation import ToolAnswered

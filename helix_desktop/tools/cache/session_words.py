@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.index_lines import IndexLine
+from helix_desktop.context.summaries.index_entry import IndexLine
 from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.store.entries import CacheEntry

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from helix_desktop.context.summaries.compare_handovers import ComparedSection
+from helix_desktop.context.summaries.handover_revision import ComparedSection
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.accessibility import announce

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.handover_preview import HandoverPreview, HandoverPreviewWriter
+from helix_desktop.context.summaries.continued_handover import HandoverPreview, HandoverPreviewWriter
 from helix_desktop.context.summaries.handover_revision import to_markdown
 from helix_desktop.ui.timeline.card_data import PreviewCard
 from helix_desktop.words.summary_coverage import missing_rules_text

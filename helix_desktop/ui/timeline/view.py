@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.context.log.steps import Step
-from helix_desktop.context.summaries.fallback_rate import FallbackRate
+from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.window.provider_cache_misses import MissCause
+from helix_desktop.context.window.provider_cache import MissCause
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
+from helix_desktop.context.window.message_states import covers_around
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

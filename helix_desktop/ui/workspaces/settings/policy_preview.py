@@ -9,7 +9,7 @@ from pathlib import Path
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
-from helix_desktop.context.window.request_cost import reports_cache
+from helix_desktop.context.window.provider_cache import reports_cache
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.replay.policy.session_replays import SessionReplays

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.recorded_changes import (
+from helix_desktop.context.log.file_changes import (
     changes_after,
     logged_changes,
     selected_changes,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.handover_preview import preview_handover
-from helix_desktop.context.summaries.observation_task import extract_observations
+from helix_desktop.context.summaries.continued_handover import preview_handover
+from helix_desktop.context.summaries.observation import extract_observations
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.workspace import FilesChanged
 from helix_desktop.domain.file_history.changes import RevertSelection

@@ -10,8 +10,8 @@ import pytest
 from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.fallback_rate import fallback_rate
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
+from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade

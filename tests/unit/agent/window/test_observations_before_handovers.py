@@ -7,8 +7,7 @@ import re
 
 import msgspec
 
-from helix_desktop.context.summaries.observation import TITLE
-from helix_desktop.context.summaries.observation_task import REFINE
+from helix_desktop.context.summaries.observation import REFINE, TITLE
 from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.domain.events.summary import (
     HandoverMade,

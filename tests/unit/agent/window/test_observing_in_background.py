@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import ObservationProgress, Phase
-from helix_desktop.context.summaries.observation import TITLE
-from helix_desktop.context.summaries.observation_task import REFINE
+from helix_desktop.context.summaries.observation import REFINE, TITLE
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, PlacementReason

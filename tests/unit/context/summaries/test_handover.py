@@ -22,7 +22,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import HEAD, index_text
-from helix_desktop.context.summaries.observation_task import extract_observations
+from helix_desktop.context.summaries.observation import extract_observations
 from helix_desktop.context.summaries.summary_task import (
     OPENING,
     full_request,

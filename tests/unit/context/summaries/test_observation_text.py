@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.log.mode_notes import mode_note
+from helix_desktop.context.log.notes import mode_note
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import handover_parts

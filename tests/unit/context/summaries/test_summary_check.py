@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import section_text
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
-from helix_desktop.context.summaries.summary_check import (
+from helix_desktop.context.summaries.summary_task import (
     LONG_INPUT,
     MIN_SHARE,
     SummaryInput,

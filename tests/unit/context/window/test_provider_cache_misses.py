@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.context.window.provider_cache_misses import MissCause, newest_cache_uses
+from helix_desktop.context.window.provider_cache import MissCause, newest_cache_uses
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason

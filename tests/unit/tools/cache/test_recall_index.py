@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.argument_markers import mask_arguments
+from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
-from helix_desktop.context.summaries.index_entry import index_text
-from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
+from helix_desktop.context.summaries.index_entry import IndexLine, index_text, parse_index
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke

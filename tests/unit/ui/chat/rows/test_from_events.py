@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
+from helix_desktop.context.window.message_states import covers_around
 from helix_desktop.context.window.window import project, render_message
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,

@@ -1,4 +1,4 @@
-"""Argument markers: large arguments of a tool call become markers, and its JSON stays valid."""
+"""Markers: what replaces a cached output, or large arguments of a tool call, whose JSON stays valid."""
 
 from __future__ import annotations
 
@@ -11,10 +11,30 @@ from helix_desktop.domain.digest import HEX_DIGITS, bare_marker, digest_of
 from helix_desktop.domain.events.conversation import MaskedCall
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.redaction import cached_argument
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.text_format import ellipsize, format_bytes
+from helix_desktop.domain.unicode_safety import without_direction_signs
 
 MIN_CHARS = 500  # a shorter value cannot save what a marker must save
+_TARGET_CAP = 60  # characters, in older logs
+WHOLE_TARGET = 160  # characters: a path stands whole
 WHOLE_KEY = "cached_arguments"  # the one key of arguments that are no JSON object
+
+
+def marker(
+    digest: str, tool: str, target: str, size: int, line: str, about: str = "", digits: int = HEX_DIGITS
+) -> str:
+    """Return the marker with its one-line description, which replaces a cached output in the window.
+
+    `about` says what the output holds; without it, as in older logs, `line` is quoted, its first one.
+    """
+    if about:
+        where, what = ellipsize(target, WHOLE_TARGET), f", {about}"
+    else:
+        where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
+        what = f', "{line}"' if line else ""
+    call = " ".join(part for part in (tool, where) if part)
+    text = f"{bare_marker(digest, digits)} {call}, {format_bytes(size)}{what}"
+    return " ".join(without_direction_signs(text).split())
 
 
 class MaskableCall(msgspec.Struct, frozen=True):
