@@ -72,3 +72,9 @@ SortColumn = Literal[
 ARCHIVE_SUFFIX = ".helix"
 TRANSCRIPT_SUFFIX = ".md"
 """The ending of a session's transcript."""
+
+
+MIN_RECALL_TOKENS, MAX_RECALL_TOKENS = 100, 16_000
+"""The least and most tokens of an answer."""
+MAX_RECALL_CONTEXT = 20
+"""The most lines around a match."""

@@ -17,10 +17,9 @@ from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.environment.description import WorkspaceEnvironment, describe_environment
-from helix_desktop.tools.grants import ToolGrants
-from helix_desktop.tools.process.environment import clean_environment
-from helix_desktop.tools.registry import description_of, parse_description
+from helix_desktop.tools.grants import ToolGrants, clean_environment
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
+from helix_desktop.tools.tool import description_of, parse_description
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools, open_jail
 
 

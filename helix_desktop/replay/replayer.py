@@ -50,7 +50,7 @@ from helix_desktop.replay.ports import MechanismCounts
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.cache.recall import RecallCachedContent
-from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.tools.workspace_tools import create_cache_tools
 
 _text = TextContext("Replay")

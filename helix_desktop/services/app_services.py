@@ -57,7 +57,7 @@ from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.open_store import open_as_owner, open_store
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.tools.registry import ToolRegistry, parse_description
+from helix_desktop.tools.tool import ToolRegistry, parse_description
 from helix_desktop.workspaces.registry import MODEL_ROLES, WorkspaceRecord, WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import SavedRules
 

@@ -20,15 +20,13 @@ from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.user_instructions import INSTRUCTIONS_FILE
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.cache.origins import CallingSession
-from helix_desktop.tools.cache.regex_lines import RegexLineSearch
+from helix_desktop.tools.cache.recall import RegexLineSearch
 from helix_desktop.tools.environment.description import WorkspaceEnvironment
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.files.jail import Jail
-from helix_desktop.tools.grants import ToolGrants
-from helix_desktop.tools.process.environment import clean_environment
+from helix_desktop.tools.grants import ToolGrants, clean_environment
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
-from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.sandbox import (
     NoSandbox,
@@ -39,6 +37,7 @@ from helix_desktop.tools.shell.sandbox import (
 )
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
+from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
     create_session_tools,

@@ -36,7 +36,7 @@ from helix_desktop.domain.tools import (
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.ask_user import AskUser
-from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.tool import ToolRegistry
 from tests.support.conversation_rig import ConversationRig
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles

@@ -37,7 +37,7 @@ from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.tools.cache.regex_lines import RegexLineSearch
+from helix_desktop.tools.cache.recall import RegexLineSearch
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep

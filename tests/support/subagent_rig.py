@@ -17,7 +17,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
-from helix_desktop.tools.registry import parse_description
+from helix_desktop.tools.tool import parse_description
 from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (

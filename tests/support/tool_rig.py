@@ -26,7 +26,7 @@ from helix_desktop.domain.store.entries import (
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.text_search import find_matches, parse_query
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
 
 DESCRIPTIONS_DIR = Path(__file__).parents[2] / "resources" / "prompts" / "tools"

@@ -17,7 +17,7 @@ from helix_desktop.domain.errors import ContentRedacted, DigestUnknown, InvalidI
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.tools.cache.regex_lines import pattern_error
+from helix_desktop.tools.cache.recall import pattern_error
 
 text = TextContext("Command line")
 

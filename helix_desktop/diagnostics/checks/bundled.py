@@ -50,7 +50,7 @@ async def resources() -> str:
 async def prompts() -> str:
     """Check the prompts, the tool descriptions, and the model catalog."""
     from helix_desktop.config.model_catalog import ModelCatalog
-    from helix_desktop.tools.registry import parse_description
+    from helix_desktop.tools.tool import parse_description
 
     texts = {name: prompt.strip() for name, prompt in load_prompts().items()}
     files = sorted((resources_dir() / "prompts" / "tools").glob("*.md"))

@@ -15,10 +15,11 @@ from helix_desktop.domain.git import LINK_MODE, SUBMODULE_MODE, GitEntry, GitPro
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.environment.description import WorkspaceEnvironment
-from helix_desktop.tools.git.files import WorkingTreeFile, WorkingTreeFiles
 from helix_desktop.tools.git.objects import (
     MAX_CONTENT_BYTES,
     SHA1_DIGITS,
+    WorkingTreeFile,
+    WorkingTreeFiles,
     blob_id,
     read_contents,
     read_converted,

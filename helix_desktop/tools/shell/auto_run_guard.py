@@ -30,7 +30,7 @@ from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 from helix_desktop.system.files import open_regular
-from helix_desktop.tools.files.paths import startup_files
+from helix_desktop.tools.files.jail import startup_files
 from helix_desktop.tools.shell.auto_run_kept import (
     NOTHING,
     AutoRunState,
