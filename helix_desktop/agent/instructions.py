@@ -8,7 +8,7 @@ from collections.abc import Sequence, Set
 
 import msgspec
 
-from helix_desktop.agent.ports.instructions import InstructionSource
+from helix_desktop.agent.ports.tools import InstructionSource
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered

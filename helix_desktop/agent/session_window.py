@@ -8,10 +8,8 @@ import msgspec
 
 from helix_desktop.agent.intake.output_forms import OutputForms
 from helix_desktop.agent.ports.model import wire_request
-from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.window.exclusions import Exclusions
-from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
-from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
+from helix_desktop.agent.window.rewriter import Exclusions, WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus

@@ -11,13 +11,13 @@ from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.changes.recorder import ChangeRecorder
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.message_queue import TurnStart, UserMessage
 from helix_desktop.agent.response_stream import ResponseStream
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised, TurnChanged
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.runner import LOOKUPS, ToolRunner
-from helix_desktop.agent.user_message import TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.context.log.notes import files_note, mode_note
 from helix_desktop.context.log.transcript import Transcript

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
+from helix_desktop.agent.intake.attachments import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.app.exit_codes import FAILED, INCOMPLETE

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.settings.run_settings import schemas_json
-from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
+from helix_desktop.agent.run_settings import schemas_json
+from helix_desktop.agent.session_services import split_versions
+from helix_desktop.agent.subagents import DELEGATE, delegate_spec
 from helix_desktop.config.paths import load_prompts, resources_dir
-from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.store.memory.store import MemoryStore

@@ -12,9 +12,9 @@ import msgspec
 
 from helix_desktop.agent.models.roles import SlowModels
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.permissions import Approver
+from helix_desktop.agent.ports.tools import Approver
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
+from helix_desktop.agent.subagents import DELEGATE, delegate_spec
 from helix_desktop.config.paths import DataDir, load_prompts, resources_dir
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Settings

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.workspace_cleanup import redact
+from helix_desktop.agent.open_workspace import OpenWorkspace, redact
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.mcp_server import McpServerConfig

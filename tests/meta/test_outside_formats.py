@@ -11,6 +11,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
+from helix_desktop.agent.session_services import split_version
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.app.single_instance import LOCK_FILE
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
@@ -33,7 +34,6 @@ from helix_desktop.config.secrets import ITEM, SERVICE, SecretStore
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.view_states import VIEWS_FILE, ViewState
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
-from helix_desktop.context.prompt_version import split_version
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from helix_desktop.agent.subagents.delegate_tool import delegate_spec
+from helix_desktop.agent.subagents import delegate_spec
 from helix_desktop.app.exit_codes import TERMINATED
 from helix_desktop.cli.main import main
 from helix_desktop.config.paths import resources_dir

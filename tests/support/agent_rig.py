@@ -11,10 +11,9 @@ import msgspec
 
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.instructions import InstructionSource
 from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.permissions import Approver
 from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports.tools import Approver, InstructionSource
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import Update
 from helix_desktop.config.paths import load_prompts, resources_dir

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.changes.capture_events import record_unrecorded
+from helix_desktop.agent.changes.recorder import record_unrecorded
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.workspace import ChangesRecorded

@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.changes.capture_events import read_state_content, record_unrecorded
+from helix_desktop.agent.changes.recorder import read_state_content, record_unrecorded
 from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session

@@ -7,13 +7,16 @@ from contextlib import suppress
 
 import msgspec
 
+from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import CompactionProgress, Phase
-from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
-from helix_desktop.agent.window.handover_check import active_handover, checked_handover, fork_with
-from helix_desktop.agent.window.handover_draft import HandoverDraft
-from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult
-from helix_desktop.agent.window.unused_summaries import UnusedSummaries
+from helix_desktop.agent.window.handover_draft import (
+    HandoverDraft,
+    active_handover,
+    checked_handover,
+    fork_with,
+)
+from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult, UnusedSummaries
 from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.settings.run_settings import schema_json
+from helix_desktop.agent.run_settings import schema_json
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.mcp.client.hub import Hub
 from helix_desktop.mcp.client.server_actor import ServerActor

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import CompactionProgress, Update
 from helix_desktop.agent.window.handover_draft import HandoverDraft
-from helix_desktop.agent.window.handover_scopes import HandoverScope
+from helix_desktop.agent.window.handovers import HandoverScope
 from helix_desktop.context.summaries.handover_revision import (
     compare_handovers,
     editable_sections,

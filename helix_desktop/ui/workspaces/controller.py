@@ -10,8 +10,7 @@ from weakref import WeakSet
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.workspace_cleanup import run_housekeeping
+from helix_desktop.agent.open_workspace import OpenWorkspace, run_housekeeping
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store.retention import RetentionRule

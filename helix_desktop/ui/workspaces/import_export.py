@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.agent.workspace_cleanup import delete_session
+from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX, TRANSCRIPT_SUFFIX
 from helix_desktop.domain.store.reports import ExportResult, ImportResult
 from helix_desktop.domain.text_format import ellipsize_title

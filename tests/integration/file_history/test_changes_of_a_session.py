@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.agent.changes.capture_events import record_captures, record_unrecorded
+from helix_desktop.agent.changes.recorder import record_captures, record_unrecorded
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript

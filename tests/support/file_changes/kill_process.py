@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from helix_desktop.agent.changes.capture_events import record_captures, record_unrecorded
+from helix_desktop.agent.changes.recorder import record_captures, record_unrecorded
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of

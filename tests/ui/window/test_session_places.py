@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.agent.workspace_cleanup import delete_session
+from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.events.session import SessionArchived
 from helix_desktop.domain.store.entries import ListPlace, SessionSummary
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow

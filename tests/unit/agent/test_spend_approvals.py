@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports.permissions import Approver
+from helix_desktop.agent.ports.tools import Approver
 from helix_desktop.agent.session_updates import (
     CompactionProgress,
     ErrorRaised,

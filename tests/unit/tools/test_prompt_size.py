@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.agent.settings.run_settings import schemas_json
-from helix_desktop.agent.subagents.delegate_tool import DELEGATE, SubagentTools, delegate_spec
+from helix_desktop.agent.run_settings import schemas_json
+from helix_desktop.agent.session_services import split_versions
+from helix_desktop.agent.subagents import DELEGATE, SubagentTools, delegate_spec
 from helix_desktop.config.paths import load_prompts, resources_dir
-from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.grants import ToolGrants

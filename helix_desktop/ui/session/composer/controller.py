@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
+from helix_desktop.agent.intake.attachments import attach_mentioned_files
+from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.user_message import MessageTooLarge
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.slash_command import SLASH, PromptFile, SlashInput, parse_slash_input

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.mentioned_files import with_mentioned
+from helix_desktop.agent.intake.attachments import with_mentioned
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.events.conversation import Attachment

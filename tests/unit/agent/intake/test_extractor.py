@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from helix_desktop.agent.intake.extractor import Extractor
+from helix_desktop.agent.intake.output_forms import Extractor
 from helix_desktop.agent.models.completion import CallBill
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.context.intake.output_form_choice import OutputSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.agent.models.roles import ModelRoles
-from helix_desktop.agent.subagents.runner import MAX_PARALLEL_SUBAGENTS
+from helix_desktop.agent.subagents import MAX_PARALLEL_SUBAGENTS
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import ModelRequestRejected
 from helix_desktop.domain.events.conversation import ApprovalGiven, SubagentStarted, ToolAnswered, TurnEnded

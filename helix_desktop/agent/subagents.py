@@ -1,22 +1,37 @@
-"""The subagent runner: does tasks in sessions of their own, of which the parent sees the result."""
+"""Subagents: the tool that delegates, their conversations, and how they are watched."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, get_args
 
 import msgspec
 
 from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_updates import ErrorRaised, SubagentProgress
-from helix_desktop.agent.subagents.monitor import SubagentConversation, SubagentMonitor, as_parent_ask
+from helix_desktop.agent.session_updates import (
+    ApprovalRequested,
+    CallStarted,
+    ErrorRaised,
+    EventRecorded,
+    QuestionAsked,
+    SubagentActivity,
+    SubagentProgress,
+    SummaryAwaited,
+    TurnChanged,
+    Update,
+)
+from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
 from helix_desktop.context.policy import ContextPolicy, policy_fields
+from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import SubagentFailed, ToolError
-from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, TurnEnded
+from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
     EffortChosen,
@@ -24,10 +39,161 @@ from helix_desktop.domain.events.session import (
     ModelRole,
     SessionStarted,
 )
-from helix_desktop.domain.messages import StopReason, TurnOutcome
+from helix_desktop.domain.messages import ModelInfo, StopReason, ToolCall, ToolSpec, TurnOutcome
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import title_line
-from helix_desktop.domain.tools import STOPPED, TURN_ENDED, SubagentUsage, ToolResult
+from helix_desktop.domain.tool_call_target import call_target
+from helix_desktop.domain.tools import (
+    SHOW_OUTPUT,
+    STOPPED,
+    TURN_ENDED,
+    ApprovalRequest,
+    OutputCallback,
+    SubagentUsage,
+    ToolResult,
+    ignore_output,
+)
 from helix_desktop.system.task_scope import TaskScope
+
+Ask = TypeVar("Ask", bound=UserAsk)
+_ENDED_PHASES = get_args(TurnOutcome)
+
+
+class SubagentConversation(Protocol):
+    """The part of a subagent's conversation that its parent uses."""
+
+    session: Session
+    window: SessionWindow
+
+    @property
+    def asks(self) -> list[UserAsk]:
+        """The open approval requests and questions of its calls."""
+        ...
+
+    @property
+    def model(self) -> ModelInfo:
+        """The main model."""
+        ...
+
+    async def start(self, task: str) -> None:
+        """Send it its task; return once that is recorded."""
+        ...
+
+    def answer(self, call_id: str, reply: UserReply) -> bool:
+        """Answer an approval request or a question. Return False if no such one is open."""
+        ...
+
+    async def stop(self) -> None:
+        """Stop its turn and wait for the end."""
+        ...
+
+    async def close(self) -> None:
+        """Interrupt whatever runs and wait for the end."""
+        ...
+
+
+class SubagentMonitor:
+    """The observer of one subagent that reports its progress to the parent session.
+
+    `ended` is set when its turn is over; `should_run` is True until its parent stops it. `last_progress` is
+    the newest report.
+    """
+
+    def __init__(self, subagent: SubagentConversation, parent: Session, call_id: str) -> None:
+        self.subagent, self._parent, self._call_id = subagent, parent, call_id
+        self.ended = asyncio.Event()
+        self.should_run = True
+        self.error: ErrorRaised | None = None
+        self.last_progress: SubagentProgress | None = None
+        self._tool, self._started_at_ms, self._is_full = "", 0, False
+        self._unsubscribe = subagent.session.listen(self._on_update)
+
+    def _on_update(self, update: Update) -> None:
+        match update:
+            case ApprovalRequested(ask=ask):
+                self.report("waiting")
+                self._parent.publish(ApprovalRequested(as_parent_ask(self.subagent, ask)))
+            case QuestionAsked(ask=question):
+                self.report("waiting")
+                self._parent.publish(QuestionAsked(as_parent_ask(self.subagent, question)))
+            case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how=how))):
+                self.report(how)
+            case EventRecorded(recorded=RecordedEvent(at=at, event=UserSpoke())):
+                self._started_at_ms = self._started_at_ms or at
+                self.report(self._activity())
+            case EventRecorded(recorded=RecordedEvent(event=SessionStarted())):
+                pass  # it may have to wait for a slot first
+            case CallStarted(call=call):
+                self._tool = f"{call.name} {call_target(call.arguments)}".strip()
+                self.report(self._activity())
+            case EventRecorded():
+                self.report(self._activity())
+            case ErrorRaised() as error:
+                self._on_error(error)
+            case SummaryAwaited(is_active=is_active):
+                self._is_full = is_active
+                self.report(self._activity())
+                title = self.subagent.session.transcript.title or NEW_TITLE
+                self._parent.publish(SummaryAwaited(is_active, title))
+            case TurnChanged(running=False):
+                self.ended.set()
+            case _:
+                pass
+
+    def _on_error(self, error: ErrorRaised) -> None:
+        if error.is_warning:
+            self._parent.publish(error)
+        else:
+            self.error = error
+
+    def close(self) -> None:
+        """Unsubscribe; report the end even if it could not be recorded."""
+        if self.subagent.session.log and (
+            self.last_progress is None or self.last_progress.phase not in _ENDED_PHASES
+        ):
+            self.report("failed" if self.error else "stopped")
+        self._unsubscribe()
+
+    def _activity(self) -> SubagentActivity:
+        if self.subagent.asks:
+            return "waiting"
+        if self._is_full:
+            return "full"
+        return "working" if self.subagent.session.transcript.open_calls else "thinking"
+
+    def report(self, phase: SubagentActivity | TurnOutcome) -> None:
+        """Publish the subagent's progress in the parent session, if it has changed."""
+        session = self.subagent.session
+        transcript = session.transcript
+        _, gauge = self.subagent.window.measure()
+        progress = SubagentProgress(
+            session.id,
+            phase,
+            gauge.used,
+            gauge.window,
+            transcript.messages.steps,
+            transcript.title,
+            self._call_id,
+            self._tool,
+            transcript.spending.tokens,
+            transcript.spending.cost,
+            self._started_at_ms,
+            transcript.spending.estimated,
+        )
+        if progress != self.last_progress:
+            self.last_progress = progress
+            self._parent.publish(progress)
+
+
+def as_parent_ask(subagent: SubagentConversation, ask: Ask) -> Ask:
+    """Return a subagent's approval request or question as its parent's, with a unique id.
+
+    Two models may give two calls the same id, so the session id is part of it.
+    """
+    session = subagent.session
+    asker = session.transcript.title or NEW_TITLE
+    return msgspec.structs.replace(ask, call_id=f"{session.id}/{ask.call_id}", subagent_title=asker)
+
 
 MAX_PARALLEL_SUBAGENTS = 4
 """How many subagents of one conversation work at the same time; the others wait for a slot."""
@@ -263,3 +429,108 @@ def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> Subag
     return SubagentResult(
         session_id, text, len(responses), spent.tokens, ended.how, spent.cost, spent.estimated, stop
     )
+
+
+DELEGATE = "delegate"
+"""The name of the tool that starts subagents; subagents do not have it."""
+_REFUSALS = {
+    DELEGATE: ("A subagent cannot start subagents.", "Do this part yourself."),
+    SHOW_OUTPUT: ("Nobody reads a subagent's chat.", "Name the hash in your answer."),
+}
+
+
+class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The tool's arguments: the task, its title, and the role of the model that does it."""
+
+    task: str
+    title: str = ""
+    model: ModelRole = "main"
+
+
+def delegate_spec(description: str, argument_descriptions: Mapping[str, str]) -> ToolSpec:
+    """Return the tool's spec; `argument_descriptions` describes each argument by name."""
+    types: dict[str, dict[str, Any]] = {
+        "task": {"type": "string"},
+        "title": {"type": "string"},
+        "model": {"type": "string", "enum": list(get_args(ModelRole))},
+    }
+    properties = {name: kind | {"description": argument_descriptions[name]} for name, kind in types.items()}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": ["task"],
+        "additionalProperties": False,
+    }
+    return ToolSpec(DELEGATE, description, schema)
+
+
+class DelegatingTools:
+    """The tools of a conversation, followed by `delegate`.
+
+    Starting a subagent needs no approval: it changes nothing by itself, and its calls ask for approval in the
+    chat of the session that started it.
+    """
+
+    def __init__(self, tools: Tools, spec: ToolSpec, subagents: SubagentRunner) -> None:
+        self._tools, self._spec, self._subagents = tools, spec, subagents
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tool specs sent to the model, in a stable order."""
+        return (*self._tools.specs, self._spec)
+
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
+        return None if call.name == DELEGATE else await self._tools.approval(call)
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Run a call; of a subagent, only the result is returned. Raises ToolError."""
+        if call.name != DELEGATE:
+            return await self._tools.run(call, on_output)
+        args = _parse_arguments(call.arguments)
+        result = await self._subagents.run(args.task, title=args.title, call_id=call.id, role=args.model)
+        return msgspec.structs.replace(result.output, target=args.title)
+
+
+def _parse_arguments(text: str) -> DelegateArguments:
+    try:
+        args = msgspec.json.decode(text or "{}")
+        if isinstance(args, dict):
+            args = {name: value for name, value in args.items() if value is not None}
+        return msgspec.convert(args, DelegateArguments)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        models = ", ".join(get_args(ModelRole))
+        is_json = isinstance(error, msgspec.ValidationError)
+        raise ToolError(
+            f"{DELEGATE} was called with wrong arguments{'' if is_json else ': not valid JSON'}.",
+            decoding_fault(error),
+            f"It takes task, title?, model? (one of {models}).",
+        ) from error
+
+
+class SubagentTools:
+    """A workspace's tools without those that only an agent with a user before it has."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tool specs sent to the model, in a stable order."""
+        return tuple(spec for spec in self._tools.specs if spec.name not in _REFUSALS)
+
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
+        _refuse(call)
+        return await self._tools.approval(call)
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Run a call. Raises ToolError."""
+        _refuse(call)
+        return await self._tools.run(call, on_output)
+
+
+def _refuse(call: ToolCall) -> None:
+    if call.name in _REFUSALS:
+        what, fix = _REFUSALS[call.name]
+        raise ToolError(what, fix=fix)
