@@ -16,7 +16,7 @@ from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.revert.current_paths import is_alike, read_bytes, read_path_state
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
 from helix_desktop.file_history.revert.operations import JournalEntry, PathChanged, RevertOperation
-from helix_desktop.system.files import CAN_SYNC_DISK
+from helix_desktop.system.file_syscalls import CAN_SYNC_DISK
 
 
 def give_attributes(

@@ -38,7 +38,7 @@ _WATCHED = (
     "/file_history/",
     "/agent/changes/",
     "/agent/session.py",
-    "/system/renames.py",
+    "/system/file_syscalls.py",
     "/kill_process.py",
 )
 _CALLS = frozenset(
