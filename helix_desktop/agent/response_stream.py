@@ -41,7 +41,8 @@ class ResponseStream:
 
     `text` is what came so far of an answer that is not recorded yet; `waiting_since_ms` when the model was
     called, until it begins to answer, else 0; `sent_after` the last event before the newest request. What
-    requests cost whose answer is not recorded is estimated, as no provider reports it.
+    requests cost whose answer is not recorded is estimated, as no provider reports it. What came so far is
+    saved in the session's draft, not as events: it is history only once the answer ends or is cut off.
     """
 
     def __init__(self, runtime: SessionRuntime) -> None:

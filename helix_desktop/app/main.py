@@ -1,4 +1,7 @@
-"""Start the window: the frame is painted first, everything else comes after."""
+"""Start the window: the frame is painted first, everything else comes after.
+
+So no module that is imported here, or by the frame, may import the engine or a struct: a test looks.
+"""
 
 from __future__ import annotations
 

@@ -58,6 +58,8 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     condense_at: float = 0.08
     condense_keep: float = 0.4
     condense_message: int = 600
+    # As specified. In windows of 32,000 tokens 0.55 (and 0.65 to place) would bill 14.9 % of unmanaged,
+    # not 16.1; in those of 128,000 one recorded session of 249 has facts noted at all.
     observe_at: float = 0.30
     observe_place_at: float = 0.38
     reflect_at: float = 0.50
@@ -111,7 +113,10 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         )
 
     def scaled(self, window_size: int) -> ContextPolicy:
-        """Return the numbers for a window of so many tokens: below 128,000, batches and protection shrink."""
+        """Return the numbers for a window of so many tokens: below 128,000, batches and protection shrink.
+
+        As they are, they would fill the window of a local model.
+        """
         scale = max(window_size / REFERENCE_WINDOW, _MIN_SCALE)
         if scale >= 1:
             return self

@@ -29,7 +29,7 @@ EffortLevel = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"
 """What a request can ask for, from the least to the most. Which of them a model takes differs."""
 
 SentEffort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
-"""What a request asks for; empty: it says nothing, and the provider decides."""
+"""What a request asks for; empty: it says nothing, as without any setting, and the provider decides."""
 
 Effort = Literal["", "default", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """What somebody sets. Empty: nothing, the next wider setting counts; `default`: the provider decides."""

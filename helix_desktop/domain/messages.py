@@ -197,7 +197,8 @@ class ModelInfo(msgspec.Struct, frozen=True):
     provider had cached, of input that it stores for minutes and for an hour, and of output. 0: not known,
     unless the model is `free`.
     `reasoning` says whether it can think (None: not known), `efforts` which levels it takes (none: not
-    known), `effort` what is set for it outside a session, `background_effort` for summaries and extracts.
+    known), `effort` what is set for it outside a session, `background_effort` for summaries and extracts,
+    which don't inherit a session's: a handover at the highest level would take minutes.
     `extras` are headers and fields that go along with every request.
     """
 
@@ -311,7 +312,7 @@ class WireHeader(msgspec.Struct, frozen=True):
 class WireRequest(msgspec.Struct, frozen=True):
     """Address, headers and JSON body; without key, secret headers, and the name and password of an address.
 
-    In place of an image's bytes stands the SHA-256 of these.
+    In place of an image's bytes stands the SHA-256 of these, which is valid Base64.
     """
 
     provider: str

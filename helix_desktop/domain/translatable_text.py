@@ -1,4 +1,7 @@
-"""A text for the user as data: its English words and the facts in it. It is translated where it is shown."""
+"""A text for the user as data: its English words and the facts in it. It is translated where it is shown.
+
+One that is read back from a log is plain English: its catalog entry is not stored.
+"""
 
 from __future__ import annotations
 

@@ -46,7 +46,10 @@ class FileIndex:
         self._refresh_lock, self._search_lock = asyncio.Lock(), asyncio.Lock()
 
     async def refresh(self) -> None:
-        """List the files again; calls meanwhile share one list made after them. Raises HelixError."""
+        """List the files again; calls meanwhile share one list made after them. Raises HelixError.
+
+        Watching the folders would cost more than this does at each `@`.
+        """
         self._requests += 1
         request = self._requests
         async with self._refresh_lock:

@@ -31,7 +31,10 @@ text = TextContext("Prompt files")
 
 @dataclass(frozen=True, slots=True)
 class HiddenFile:
-    """A prompt file whose command is another one's: `by` is that file's path, empty for a built-in one."""
+    """A prompt file whose command is another one's: `by` is that file's path, empty for a built-in one.
+
+    A built-in one always wins: a workspace could else change what `/undo` does.
+    """
 
     file: PromptFile
     by: str = ""

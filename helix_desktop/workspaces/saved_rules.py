@@ -17,7 +17,10 @@ DEMO_RULES = (
     PermissionRule("write_file", ANY),
     PermissionRule("edit_file", ANY),
 )
-"""What the demo model may do without asking in a sample's copy: its script is known. Never stored."""
+"""What the demo model may do without asking in a sample's copy: its script is known.
+
+Never stored: another model in the same workspace may do nothing that nobody agreed to.
+"""
 
 _WRITTEN_WITH_RECORD_MS = 60_000  # earlier versions stored DEMO_RULES right after they added a sample
 

@@ -43,9 +43,30 @@ def right_to_left(qapp: QGuiApplication) -> Iterator[None]:
     qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
 
 
+class TestScope(TaskScope):
+    """A scope that a test's end can close before the widgets that its tasks show something on are deleted."""
+
+    __test__ = False
+
+    def cancel(self) -> None:
+        """Cancel all tasks, and later ones at once: a timer may start one while the widgets close."""
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+
+
 @pytest_asyncio.fixture
 async def scope() -> AsyncIterator[TaskScope]:
     """The owner of a test's tasks."""
-    new_scope = TaskScope()
+    new_scope = TestScope()
     yield new_scope
     await new_scope.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Cancel what still runs: pytest-qt deletes the widgets before the fixture `scope` ends."""
+    scope = getattr(item, "funcargs", {}).get("scope")
+    if isinstance(scope, TestScope):
+        scope.cancel()
+    yield

@@ -1,4 +1,8 @@
-"""Intake of attachments and mentioned files: stores what a message brings, chooses its form."""
+"""Intake of attachments and mentioned files: stores what a message brings, chooses its form.
+
+A mentioned file goes along as it is when the message is sent: until then a mention is text, and what is
+typed, pasted or given to `run` means the same as what was completed.
+"""
 
 from __future__ import annotations
 
@@ -123,6 +127,7 @@ class AttachmentIntake:
             return await self.with_image(session_id, attachment, replace(image, digest=digest_of(data)), data)
         if kind_by_signature(data) == PDF:
             text, pages = await self._pdf_text(name, data)
+            # Its text is what the model reads, and recalls by lines; of other files the bytes are stored.
             attachment, data = replace(attachment, kind="pdf", pages=pages), text.encode()
         else:
             text, data = await asyncio.to_thread(_decode, name, data)

@@ -203,7 +203,10 @@ class ToolRunner:
         question_shown: asyncio.Event,
         step: _Step,
     ) -> None:
-        """Wait for the user's reply and record it as the call's output; where no user is, run the call."""
+        """Wait for the user's reply and record it as the call's output; where no user is, run the call.
+
+        Asked as an approval is, before the call: one wait, one order of cards, one list of what is open.
+        """
         session, started_at_ms = self._runtime.session, self._runtime.clock()
         session.publish(QuestionAsked(question))
         question_shown.set()

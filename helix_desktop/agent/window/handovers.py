@@ -59,7 +59,10 @@ _text = TextContext("Agent")
 
 
 class HandoverRevisions:
-    """The revisions of one session's handovers; what they replace stays, and undo brings it back."""
+    """The revisions of one session's handovers; what they replace stays, and undo brings it back.
+
+    One may be larger than what it replaces: invariant 6, that a handover frees room, is for automatic ones.
+    """
 
     def __init__(self, runtime: SessionRuntime, compactor: Compactor) -> None:
         self._runtime, self._compactor = runtime, compactor

@@ -156,6 +156,7 @@ class ContextManager:
         if not is_on_hold:
             self._start_due_handover()
         gauge = self.rewriter.gauge()
+        # On hold nothing is freed at 95 % either: that is where undoing a rewrite leads.
         if policy.enabled and (not gauge.fits or (gauge.pressure == "panic" and not is_on_hold)):
             limit = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1)
             await self._make_room(limit, int(policy.panic_to * gauge.window))

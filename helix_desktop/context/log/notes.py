@@ -1,4 +1,7 @@
-"""Notes that tell the model what changed of files it knows, and its permission mode; each is sent once."""
+"""Notes that tell the model what changed of files it knows, and its permission mode; each is sent once.
+
+The mode is never told by another system prompt: the provider would read the whole request again.
+"""
 
 from __future__ import annotations
 

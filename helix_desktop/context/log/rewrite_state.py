@@ -231,7 +231,10 @@ class RewriteState:
         return seq not in self.undone and not self.replaced_by(seq)
 
     def replaced_by(self, seq: int) -> int:
-        """Return the active handover that was written in place of handover `seq`, 0 for none."""
+        """Return the active handover that was written in place of handover `seq`, 0 for none.
+
+        It names that one: it may cover less, and by width the former would stand in the window.
+        """
         # Each names all before it: only from the newest on are they few to ask.
         return next(filter(self.is_active, reversed(self._replaced_by.get(seq, ()))), 0)
 

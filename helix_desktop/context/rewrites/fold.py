@@ -271,7 +271,10 @@ def condensed_tokens(policy: ContextPolicy, window_size: int) -> int:
 
 
 def _notes_and_user_messages(transcript: Transcript) -> list[WindowEntry]:
-    """Return the notes of folds and, up to the last of them, the user's messages but their newest one."""
+    """Return the notes of folds and, up to the last of them, the user's messages but their newest one.
+
+    The newest one is the running turn's instruction, and stays a message.
+    """
     newest, last = (
         _newest_user_seq(transcript),
         transcript.window.covers[-1].upto if transcript.window.covers else 0,

@@ -239,6 +239,7 @@ def compaction_outlook(
         return CompactionOutlook("full")
     if transcript.on_hold or gauge.pressure == "none":
         return CompactionOutlook("hold" if transcript.on_hold else "room")
+    # A handover here dropped facts that were just short of being put in place.
     if observation_relief(transcript, policy, gauge, now_ms) is not None:
         return CompactionOutlook("facts")
     return _handover_outlook(transcript, policy, gauge, now_ms)

@@ -246,6 +246,8 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, gau
     saved = plan.saved - names
     if saved < policy.sweep_min:
         return False
+    # All behind it counts, the newest step too, though that is read uncached either way: else rewrites come
+    # right behind a large new output, and in a small window take what the running turn works on.
     resent = transcript.window.tokens_from(plan.masked[0]) - saved
     price = rewrite_price(transcript.window.tokens[0], gauge.window) * resent
     price += CACHED_PRICE * _NAMES_CALLS * names

@@ -279,8 +279,9 @@ def _by_text(
 def also_named(coverage: Sequence[SummaryCoverage]) -> str:
     """Return what a summary does not name as lines below it, each with its event; empty if nothing.
 
-    Where a newer fact may replace an older one, as another number for the same thing, the line says its
-    order: whether it does can't be known from the words alone.
+    Below it, not asked for again: that would be another call as large, which a model may refuse. Where a
+    newer fact may replace an older one, as another number for the same thing, the line says its order:
+    whether it does can't be known from the words alone.
     """
     lines: list[str] = []
     for kind in coverage:

@@ -61,6 +61,7 @@ class Attachment(msgspec.Struct, frozen=True):
 class MessageQueued(EventBase, frozen=True, tag="message-queued"):
     """The user sent a message while the agent was busy; it is not in the window yet.
 
+    An event, so that a crash can't drop it.
     One that is to `steer` goes into the running turn after the step under way, the others begin turns.
     `prompt` is the prompt file that its text was made from.
     """
@@ -170,6 +171,7 @@ class SubagentStarted(EventBase, frozen=True, tag="subagent-started"):
 class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     """A tool call's output, stored under `digest` before this fact existed; `text` is its shown form.
 
+    The log has the shown form so that a request needs no disk, and a damaged content is no damaged log.
     `tokens` counts the shown form, `marker_tokens` the marker that would replace it. `form` names the shown
     form, `asked` the agent's instructions for a compact one, `chosen` who chose it, `intake_note` why it is
     not the form that was asked for. `intake_tokens` went in and out of models for it (`intake_cached` of them
@@ -270,8 +272,8 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
 class TurnRetried(EventBase, frozen=True, tag="turn-retried"):
     """The user repeated the last step of the turn that ended with event `of`.
 
-    Messages after event `after` left the context: an answer that broke off. Steps that ran tools stay,
-    because what they changed stays changed.
+    Messages after event `after` left the context: an answer that broke off. So the request is the same,
+    byte for byte. Steps that ran tools stay, because what they changed stays changed.
     """
 
     of: int

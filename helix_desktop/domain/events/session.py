@@ -45,6 +45,7 @@ to go back to before a message."""
 class SessionBranched(EventBase, frozen=True, tag="session-branched"):
     """The session left its parent behind event `seq`: what precedes is the parent's, what follows its own.
 
+    Its own events are numbered on from there, so that e39 is the same event in both.
     `parent` is the session whose log holds event `seq`. The window is the one that it was there; what was
     queued and what was spent is the parent's, and a turn that was open there is not done here.
     """

@@ -41,7 +41,10 @@ class StandingText(msgspec.Struct, frozen=True):
 
 
 class OpeningGiven(EventBase, frozen=True, tag="opening-given"):
-    """The session's agent was told of its environment and instructions, at the first message, for good."""
+    """The session's agent was told of its environment and instructions, at the first message, for good.
+
+    As they were then, so that the bytes of the system message never change, in branches either.
+    """
 
     texts: tuple[StandingText, ...]
 

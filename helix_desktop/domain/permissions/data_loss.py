@@ -1,4 +1,8 @@
-"""What a command plausibly destroys although nothing can bring it back, and which secrets it surely shows."""
+"""What a command plausibly destroys although nothing can bring it back, and which secrets it surely shows.
+
+Programs that use a secret (`source .env && pytest`) do not show it: what may run the project's code may read
+its `.env` anyway, and a question before each start would be answered unread.
+"""
 
 from __future__ import annotations
 

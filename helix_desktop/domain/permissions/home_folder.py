@@ -1,7 +1,8 @@
 """What sandboxed commands see of a home folder: the one list of it, which the user can change.
 
-Names of files and folders below the home folder. A folder that holds keys next to what a build needs is not
-listed itself, only its parts are.
+Names of files and folders below the home folder: those that are seen, as keys lie in more places than anybody
+knows. A folder that holds keys next to what a build needs is not listed itself, only its parts are. What
+builds need has to be here: if they fail, the sandbox gets switched off.
 """
 
 from __future__ import annotations

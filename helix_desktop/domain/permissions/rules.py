@@ -86,6 +86,7 @@ def _evaluate_one(
     first = applicable[0] if applicable else None
     if first is not None and first.is_deny:
         return PermissionDecision("deny", first)
+    # Refused here, not left out of the request: a switch of modes must not change how that begins.
     if mode == "plan" and request.may_change_files and not request.claims_read_only:
         return PermissionDecision("deny", mode="plan")
     if (doubtful := _doubtful_rule(rules, request)) and not _names_exactly(first, request):

@@ -7,6 +7,9 @@ file-history.db         the database, with -wal and -shm beside it while it is o
 ….db.lock               held while it is opened
 ….db.suspect            damage was met: the next opening looks through all of it
 ….db.damaged-<time>     one that was damaged or not ours, moved aside with its -wal
+
+It is no part of the LevelDB: several processes write it, the tree as last seen and the contents change in one
+transaction, and it has a quota of its own.
 """
 
 from __future__ import annotations

@@ -128,6 +128,7 @@ class CallCaptures:
     def begin(self, mark: CallMark) -> CapturedChanges | None:
         """Begin a call; return what changed before it outside all calls."""
         with self._tree.write():
+            # A path through a link, or in another spelling, may be any file.
             if mark.paths is not None and not all(map(self._tree.is_plain, mark.paths)):
                 mark = msgspec.structs.replace(mark, paths=None)
             outside, running = self._scan(mark.paths)

@@ -186,7 +186,10 @@ class FileCoverageRules:
         return "ignored" if name in BUILT_FOLDERS or self._is_ignored(path, is_folder=True) else None
 
     def is_built(self, path: str, names: Iterable[str]) -> bool:
-        """Return True if what is in a new folder shows that a tool made it."""
+        """Return True if what is in a new folder shows that a tool made it.
+
+        In a new one only: a command could else take a covered folder out of the history by such a file.
+        """
         if not path or self._is_included(path) or self._holds_included(path):
             return False
         rules = self._git.get(path + "/")

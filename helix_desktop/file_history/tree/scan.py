@@ -1,4 +1,7 @@
-"""One scan of a workspace: what is new, changed or gone since it was last seen, without reading any file."""
+"""One scan of a workspace: what is new, changed or gone since it was last seen, without reading any file.
+
+Not a watcher: that misses what happens while its queue is full, and has to know every folder.
+"""
 
 from __future__ import annotations
 

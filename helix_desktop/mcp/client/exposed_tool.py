@@ -359,7 +359,10 @@ def without_twins(offers: list[ExposedTool]) -> list[ExposedTool]:
 
 
 def _tool_digest(tool: types.Tool) -> str:
-    """Return the digest of what the server says of a tool: a changed one may do something else."""
+    """Return the digest of what the server says of a tool: a changed one may do something else.
+
+    As the server sent it: a change of how we clean it asks nobody again.
+    """
     hints = tool.annotations
     parts = [tool.description or "", tool.input_schema, bool(hints and hints.read_only_hint)]
     text = json.dumps(parts, ensure_ascii=True, sort_keys=True, separators=(",", ":"))

@@ -398,8 +398,8 @@ _EFFORT_REFUSED = re.compile(
 class ChatDialect:
     """Chat Completions as one server accepts it: `variant` is the one it has accepted.
 
-    `refused_cache_fields` are fields for its cache that it does not know, `effort_refusals` what it said
-    against levels of effort.
+    That is learned from refusals, never from the server's name. `refused_cache_fields` are fields for its
+    cache that it does not know, `effort_refusals` what it said against levels of effort.
     """
 
     path = "/chat/completions"

@@ -81,7 +81,10 @@ class Diagnostics:
         return DiagnosticsFile(SELF_CHECK_FILE, await asyncio.to_thread(redaction.redact, report))
 
     async def run_self_check(self) -> str:
-        """Run the self-check in a process of its own and return its report; a failure is a report too."""
+        """Run the self-check in a process of its own and return its report; a failure is a report too.
+
+        What it tries may crash.
+        """
         try:
             child = await asyncio.create_subprocess_exec(
                 *app_command("self-check", "--json", "--data-dir", str(self._services.data_folder)),

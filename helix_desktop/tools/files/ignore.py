@@ -1,4 +1,7 @@
-"""The workspace's ignore file: what it lists, in the syntax of .gitignore, no tool reads or writes."""
+"""The workspace's ignore file: what it lists, in the syntax of .gitignore, no tool reads or writes.
+
+Commands can: builds and tests need files that a model need not read. Their approval says so.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A checkout's configuration and attributes can name programs: hooks, a file monitor, filters that files go
 through, pagers, helpers for passwords and connections. The commands here read; each of these is off, whatever
-is configured.
+is configured. So a file that only a filter would make equal, as of LFS, may count as changed.
 """
 
 from __future__ import annotations

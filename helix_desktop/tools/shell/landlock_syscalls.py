@@ -82,7 +82,7 @@ def open_ruleset(abi: int, network: bool) -> int:
 def create_socket_restriction(abi: int) -> Callable[[], None] | None:
     """Return the function by which a new process gives up sockets without a path; None: not in this kernel.
 
-    Those of what it starts itself stay within reach.
+    Those of what it starts itself stay within reach, as do localhost and names, which builds and tests need.
     """
     if abi < SCOPE_SINCE:
         return None

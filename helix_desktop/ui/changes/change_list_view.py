@@ -62,7 +62,7 @@ class ChangeListView(Themed, QListView):
         return self.list_model.entry(self.currentIndex().row())
 
     def visible_files(self) -> list[FileRow]:
-        """Return the files in sight, from top to bottom."""
+        """Return the files in sight, from top to bottom: only their lines are counted, each takes a diff."""
         row = max(0, self.indexAt(QPoint(4, 0)).row())
         last = self.indexAt(QPoint(4, self.viewport().height() - 1)).row()
         end = self.list_model.rowCount() if last < 0 else last + 1

@@ -116,7 +116,11 @@ class RowWidget(QWidget):
         self.update()
 
     def _place_children(self) -> None:
-        """Have a button for the place with the keyboard; text and all buttons while a screen reader runs."""
+        """Have a button for the place with the keyboard; text and all buttons while a screen reader runs.
+
+        Widgets, because an interface made in Python can have neither text nor actions: see
+        `ui.design.accessibility`.
+        """
         active = QAccessible.isActive()
         if not (active or self.focused_area or self._buttons):
             return

@@ -1,4 +1,7 @@
-"""Carries out plans of reverts: at once where nothing stands against it, else after the user has chosen."""
+"""Carries out plans of reverts: at once where nothing stands against it, else after the user has chosen.
+
+A question before each would be answered unread, and a revert can be undone.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,10 @@ class DraftSwitch:
 
 
 class SessionDrafts(QObject):
-    """Keeps the draft of each session. Drafts survive switching, closing and crashes."""
+    """Keeps the draft of each session. Drafts survive switching, closing and crashes.
+
+    A draft is deleted when its message is on record, not when it is sent: until then it is the only copy.
+    """
 
     draft_shown = Signal()
 
