@@ -1,24 +1,26 @@
-"""Run a command on a workspace, or on the services alone, without a window."""
+"""Run a command on a workspace, or on the services alone, without a window; questions go to the terminal."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import os
+import re
 import signal
 import stat
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.app.crash_log import close_log, open_log
 from helix_desktop.app.exit_codes import HUNG_UP, TERMINATED
 from helix_desktop.cli.cache_repair import report_repairs
-from helix_desktop.cli.output import ProgressPrinter, print_notice
-from helix_desktop.cli.terminal_approver import TerminalApprover
+from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice
 from helix_desktop.config.paths import DATA_DIR_VARIABLE, DataDir
 from helix_desktop.config.reading_copy import open_reading_copy, remove_reading_copy
 from helix_desktop.domain.errors import (
@@ -27,12 +29,16 @@ from helix_desktop.domain.errors import (
     WorkspaceMissing,
     WorkspaceUntrusted,
 )
+from helix_desktop.domain.question import Question, QuestionReply
+from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext, system_reason
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.instructions import RunInstructions
 from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
 from helix_desktop.words.errors import error_text
+from helix_desktop.words.file_coverage import uncovered_line
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.registry import WorkspaceRecord, check_is_folder
 
@@ -50,6 +56,84 @@ _READING_VERBS: dict[str, frozenset[str]] = {
 
 ServicesWork = Callable[[AppServices], Coroutine[Any, Any, int]]
 WorkspaceWork = Callable[[AppServices, OpenWorkspace], Coroutine[Any, Any, int]]
+
+_NUMBERS = re.compile(r"[1-9](?:[\s,;]+[1-9])*")
+_MAX_LINE = 65_536  # bytes
+
+
+class TerminalApprover(FixedApprover):
+    """Asks the agent's questions on the terminal, one after the other; without one nobody answers them."""
+
+    def __init__(self, decision: ApprovalDecision) -> None:
+        super().__init__(decision)
+        self._lock = asyncio.Lock()
+        self._uncovered = ""
+
+    async def decide(self, session_id: str, request: ApprovalRequest) -> ApprovalReply:
+        """Return the fixed reply; say before the call where it can't be undone, once while that is so."""
+        reply = await super().decide(session_id, request)
+        line = uncovered_line(request.coverage) if request.coverage and reply.decision != "deny" else ""
+        if line and line != self._uncovered:
+            self._uncovered = line
+            print_err(line)
+        return reply
+
+    async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
+        """Return the user's reply; None without a terminal, or once its input has ended."""
+        if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
+            return None
+        async with self._lock:
+            print_err(_prompt(question))
+            line = await _read_line(sys.stdin.fileno())
+        return parse_reply(question, line) if line else None
+
+
+def parse_reply(question: Question, line: str) -> QuestionReply:
+    """Return the reply that a line means: numbers of options, other words, or nothing to skip it."""
+    text = line.strip()
+    if _NUMBERS.fullmatch(text):
+        numbers = list(dict.fromkeys(map(int, re.findall(r"\d", text))))
+        if max(numbers) <= len(question.options) and (question.multiple or len(numbers) == 1):
+            return QuestionReply(tuple(question.options[number - 1].label for number in numbers))
+    return QuestionReply(text=text)
+
+
+def _prompt(question: Question) -> str:
+    lines = ["", tr("The agent asks: {question}", question=escape_hidden(question.text))]
+    if question.subagent_title:
+        lines.insert(1, tr("Subagent: {title}", title=escape_hidden_name(question.subagent_title)))
+    for number, option in enumerate(question.options, 1):
+        words = " – ".join(filter(None, (option.label, option.description)))
+        lines.append(f"  {number}  {escape_hidden(words)}")
+    if not question.options:
+        lines.append(tr("Write your answer, or nothing to skip:"))
+    elif question.multiple:
+        lines.append(tr("Enter numbers (1, 2), your own words, or nothing to skip:"))
+    else:
+        lines.append(tr("Enter a number, your own words, or nothing to skip:"))
+    return "\n".join(lines)
+
+
+async def _read_line(terminal: int) -> str:
+    """Return the next line of a terminal; empty at its end. Canceling leaves it to the thread's end."""
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[bytes] = loop.create_future()
+
+    def deliver(data: bytes) -> None:
+        if not line.done():
+            line.set_result(data)
+
+    def read() -> None:
+        try:
+            data = os.read(terminal, _MAX_LINE)
+        except OSError:
+            data = b""
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(deliver, data)
+
+    # A daemon, and os.read: a thread that reads sys.stdin would hold up, or break, the end of the process.
+    threading.Thread(target=read, name="terminal", daemon=True).start()
+    return (await line).decode(sys.stdin.encoding or "utf-8", "replace")
 
 
 def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:

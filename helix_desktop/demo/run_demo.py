@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import shutil
 import sys
@@ -21,7 +22,6 @@ from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.languages import LANGUAGE_VARIABLE, catalog_codes, find_catalog, unknown_language
 from helix_desktop.config.paths import DataDir, resources_dir
-from helix_desktop.demo.offscreen import use_offscreen_platform
 from helix_desktop.demo.screenshots import PictureOptions, ScreenshotWriter
 from helix_desktop.demo.session_checks import DemoCheck
 from helix_desktop.demo.tour import DemoTour
@@ -40,6 +40,25 @@ _OWN_NAMES = ("data", "projects")  # what a former run left in the folder; pictu
 _MARKER_FILE = (
     ".helix-desktop-demo"  # says that they are a former run's: the user may have folders of these names
 )
+
+_FILE = "screen.json"
+_LARGE_PX = (1920, 1200)
+
+
+def use_offscreen_platform(folder: Path, size: tuple[int, int] | None = None, scale: int = 1) -> None:
+    """Have Qt draw without a display, on a screen as large as a window of `size`; before QApplication.
+
+    Qt's own such screen has 800 x 800 pixels, and every dialog stays within its screen. The size and `scale`
+    (1 or 2) are in pixels; Qt reads them from a file that is written to `folder`.
+    """
+    width, height = size or _LARGE_PX
+    screen = {"name": "offscreen", "x": 0, "y": 0, "width": width * scale, "height": height * scale}
+    path = folder / _FILE
+    path.write_text(json.dumps({"screens": [screen | {"logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}]}))
+    platform = "offscreen"
+    if ":" not in str(path):  # which would end the argument: Qt separates a plugin's arguments by colons
+        platform += f":configfile={path}"
+    os.environ["QT_QPA_PLATFORM"] = platform
 
 
 def demo(args: argparse.Namespace) -> int:

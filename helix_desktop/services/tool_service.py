@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,10 +16,10 @@ from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import AutoRunChange, CountTokens
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.providers.http import fetch_page
 from helix_desktop.services.file_index import FileIndex
 from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.user_instructions import INSTRUCTIONS_FILE
-from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RegexLineSearch
 from helix_desktop.tools.environment.description import WorkspaceEnvironment
@@ -38,6 +39,7 @@ from helix_desktop.tools.shell.sandbox import (
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.tool import ToolRegistry
+from helix_desktop.tools.web.fetch_url import HttpReply
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
     create_session_tools,
@@ -54,9 +56,23 @@ NO_SANDBOX_ADVICE = (
     else text("No sandbox is available on this system.")
 )
 
-
 TAKEN_OUT = "taken-out"
 """The folder in a workspace's data where what was taken out is kept."""
+
+
+class WebFetcher:
+    """Fetches pages from machines of the open internet."""
+
+    async def get(self, url: str, address: str, max_bytes: int) -> HttpReply:
+        """Fetch a page from the machine at a numeric address. Raises OSError."""
+        page = await fetch_page(url, address, max_bytes)
+        return HttpReply(page.status, dict(page.headers), page.body, page.is_complete)
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """Return the numeric addresses of a host. Raises OSError."""
+    infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(address[0]) for *_, address in infos))
 
 
 class _GuardStore:

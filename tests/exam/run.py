@@ -12,8 +12,8 @@ from helix_desktop.agent.ports.model import Model
 from helix_desktop.app.exit_codes import FAILED, USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.output import ProgressPrinter, print_notice, print_out
+from helix_desktop.cli.parsers.all_commands import add_recordings
 from helix_desktop.cli.parsers.options import add_model, add_patience, keys_text
-from helix_desktop.cli.parsers.recordings import add_recordings
 from helix_desktop.cli.replay import load_policy
 from helix_desktop.cli.run import requested_model
 from helix_desktop.cli.workspace_command import with_services

@@ -46,7 +46,7 @@ from helix_desktop.file_history.database.rows import RunningCallRow
 from helix_desktop.file_history.revert.operations import JournalEntry
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.services.mcp.config_import import parse_server_configs
-from helix_desktop.services.mcp.secrets import ServerSecrets
+from helix_desktop.services.mcp.servers import ServerSecrets
 from helix_desktop.store.archive.archive_file import ArchiveManifest, SessionHeader
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import PendingDeletion, Tombstone

@@ -26,7 +26,7 @@ from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.mcp.client.exposed_tool import exposed_name
 from helix_desktop.mcp.server.cache_server import cache_server
-from helix_desktop.services.web_fetcher import WebFetcher, resolve
+from helix_desktop.services.tool_service import WebFetcher, resolve
 from helix_desktop.store.remote.handshake import (
     ENDPOINT_FILE,
     Challenge,

@@ -12,9 +12,8 @@ from texts import pseudo
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.cell_delegate import PAD
 from helix_desktop.ui.cache.columns import COLUMN_INDEX
-from helix_desktop.ui.cache.table import CacheTable
+from helix_desktop.ui.cache.table import PAD, CacheTable
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import LIGHT

@@ -1,44 +1,271 @@
-"""The command `changes` and its verbs."""
+"""The command `changes`: its verbs, which changes its options mean, and changes as lines of text."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.changes.lines import changes_lines, plan_lines, removed_auto_run_lines
-from helix_desktop.cli.changes.selection import (
-    check_outcome,
-    check_turn,
-    files_of,
-    find_capture,
-    find_step,
-    last_revert,
-    no_such_changes,
-    select,
-)
 from helix_desktop.cli.output import as_builtins, print_err, print_notice, print_out, write_text
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.file_history.changes import (
+    ChangeKind,
+    RecordedChanges,
+    RevertScope,
+    RevertSelection,
+    SessionChanges,
+)
 from helix_desktop.domain.file_history.diff import patch_text
-from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import AutoRunChange
-from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.git.changes import select_paths
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.file_changes import changed_lines_text
+from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")
+
+_SHORT_ID = 8  # digits of a capture's id
+_KINDS: dict[ChangeKind, TranslatableText] = {
+    "created": text("created"),
+    "deleted": text("deleted"),
+    "changed": text("changed"),
+    "moved": text("moved"),
+    "mode": text("permissions"),
+}
+
+
+def changes_lines(changes: SessionChanges, rows: Sequence[RecordedChanges]) -> Iterator[str]:
+    """Yield the captures by turn, with the files of each, and how the files of the session stand."""
+    statuses = {file.path: file.status for file in changes.files}
+    turn = None
+    for row in rows:
+        if row.turn != turn:
+            turn = row.turn
+            yield _turn_line(row)
+        yield f"  {_step_line(row)}"
+        for change in row.changes:
+            name = escape_hidden_name(change.path)
+            if change.kind == "moved":
+                name = f"{escape_hidden_name(change.moved_from)} -> {name}"
+            parts = [f"{translate(_KINDS[change.kind]):<12}{name}"]
+            if change.path in row.reverted:
+                parts.append(tr("reverted"))
+            elif statuses.get(change.path) == "accepted":
+                parts.append(tr("accepted"))
+            if not change.is_covered:
+                parts.append(tr("can't be undone"))
+            yield f"    {' · '.join(parts)}"
+    if not rows:
+        yield tr("No such changes") if changes.captures else tr("No changes yet")
+
+
+def removed_auto_run_lines(changes: Sequence[AutoRunChange]) -> Iterator[str]:
+    """Yield what was taken back after commands of the workspace, with the ids to restore it by."""
+    if changes:
+        yield tr(
+            "Undone after commands, because other programs would run these files by themselves (all sessions)"
+        )
+    for change in changes:
+        why = "; ".join(map(escape_hidden, change.reasons)) or translate(change.effect)
+        parts = [f"{change.kept_id[:_SHORT_ID]}  {escape_hidden_name(change.path)}", why]
+        yield f"  {' · '.join(filter(None, parts))}"
+
+
+def _turn_line(row: RecordedChanges) -> str:
+    if not row.turn:
+        return tr("Before the first message")
+    title = escape_hidden_name(ellipsize(row.turn_title))
+    return tr("Turn {number}: {title}", number=row.turn, title=title)
+
+
+def _step_line(row: RecordedChanges) -> str:
+    lines = changed_lines_text(row.added_lines, row.removed_lines, row.binary, len(row.changes))
+    parts = [
+        f"{row.capture_id[:_SHORT_ID]}  {_maker(row)}",
+        f"e{row.seq}" if row.seq else "",
+        lines,
+        tr("found after a crash") if row.is_after_crash else "",
+        tr("reverted") if row.is_reverted else "",
+        tr("its list isn't in the file history") if row.is_removed else "",
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def _maker(row: RecordedChanges) -> str:
+    if row.source == "outside":
+        return tr("You or another program")
+    if row.source == "revert":
+        return tr("Redo") if row.is_redo else tr("Revert")
+    return escape_hidden_name(ellipsize(f"{row.tool} {row.target}".strip()))
+
+
+def plan_lines(plan: RevertPlan) -> Iterator[str]:
+    """Yield what a plan does, by file."""
+    for file in plan.files:
+        yield f"{escape_hidden_name(file.path)}: {_planned(file)}"
+    if not plan.files:
+        yield tr("Nothing to do")
+
+
+def _planned(file: PlannedFile) -> str:
+    if file.status == "ready":
+        return revert_effect_text(file)
+    if file.status == "blocked":
+        return problem_text(file.problem)
+    return plan_status_text(file.status)
+
+
+_Step = TypeVar("_Step")
+
+
+def select(args: argparse.Namespace, changes: SessionChanges) -> RevertSelection:
+    """Return the selection that the options describe. Raises InvalidInput if it has no changes."""
+    check_turn(args, changes)
+    paths = files_of(args)
+    ids = (
+        (find_capture(args.step, changes.captures).capture_id,) if args.step else changes.by_agent(args.turn)
+    )
+    if paths:
+        ids = tuple(
+            row.capture_id
+            for row in changes.captures
+            if row.capture_id in ids and any(change.path in paths for change in row.changes)
+        )
+    if not ids:
+        raise no_such_changes()
+    return RevertSelection(ids, paths, scope=_scope(args))
+
+
+def no_such_changes() -> InvalidInput:
+    """Return the error for changes that the session doesn't have."""
+    return InvalidInput(
+        text("The session has no such changes."),
+        fix=text("List them with {command}.", command="helix-desktop changes list"),
+    )
+
+
+def check_turn(args: argparse.Namespace, changes: SessionChanges) -> None:
+    """Raise InvalidInput for a turn that the session does not have."""
+    if args.turn is not None and args.turn > changes.turns:
+        raise InvalidInput(
+            text("The session has no turn {turn}.", turn=args.turn),
+            text.plural(changes.turns, "It has %n turn.", "It has %n turns."),
+            text("List the turns with changes with {command}.", command="helix-desktop changes list"),
+        )
+
+
+def find_capture(prefix: str, captures: Sequence[RecordedChanges]) -> RecordedChanges:
+    """Return the capture whose id begins so. Raises InvalidInput for none or several."""
+    return _only(prefix, [row for row in captures if row.capture_id.startswith(prefix)])
+
+
+def find_step(
+    args: argparse.Namespace, captures: Sequence[RecordedChanges], changes: Sequence[AutoRunChange]
+) -> RecordedChanges | AutoRunChange:
+    """Return the capture, or the kept change of a command, that `--step` means.
+
+    Raises InvalidInput for none or several, and for options that say nothing about a kept change.
+    """
+    prefix = args.step
+    matching: list[RecordedChanges | AutoRunChange] = [
+        *(row for row in captures if row.capture_id.startswith(prefix)),
+        *(change for change in changes if change.kept_id.startswith(prefix)),
+    ]
+    found = _only(prefix, matching)
+    options = ("session", "turn", "file", "on_conflict")
+    other = next((option for option in options if getattr(args, option, None)), "")
+    if other and isinstance(found, AutoRunChange):
+        raise InvalidInput(
+            text(
+                "{option} doesn't go with the step {prefix}.",
+                option=f"--{other.replace('_', '-')}",
+                prefix=repr(prefix),
+            ),
+            text("It is one file that was changed by a command of any session."),
+            text("Leave the option out."),
+        )
+    return found
+
+
+def check_outcome(change: AutoRunChange, *, found: bool) -> None:
+    """Raise InvalidInput if a change can't be restored (`found`) or taken back, because it is so already."""
+    if found != (change.outcome == "removed"):
+        name = escape_hidden_name(change.path)
+        raise InvalidInput(
+            text("{file} was not taken back, or was restored since.", file=name)
+            if found
+            else text("{file} is taken back already.", file=name),
+            fix=text("List what was taken back with {command}.", command="helix-desktop changes list"),
+        )
+
+
+def _only(prefix: str, found: Sequence[_Step]) -> _Step:
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidInput(
+            text("Several steps start with {prefix}.", prefix=repr(prefix)), fix=text("Enter more of its ID.")
+        )
+    raise InvalidInput(
+        text("No step of the session starts with {prefix}.", prefix=repr(prefix)),
+        fix=text("List them with {command}.", command="helix-desktop changes list"),
+    )
+
+
+def last_revert(changes: SessionChanges) -> RecordedChanges:
+    """Return the newest revert that is not redone. Raises InvalidInput if there is none."""
+    reverts: Sequence[RecordedChanges] = [
+        row for row in changes.captures if row.source == "revert" and not row.is_redo and not row.is_reverted
+    ]
+    if not reverts:
+        raise InvalidInput(
+            text("The session has no revert to redo."),
+            fix=text("List its changes with {command}.", command="helix-desktop changes list"),
+        )
+    return reverts[-1]
+
+
+def files_of(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the files of the command line by their paths in the workspace. Raises InvalidInput."""
+    return tuple(dict.fromkeys(_in_workspace(args.workspace, name) for name in args.file))
+
+
+def _in_workspace(workspace: Path, name: str) -> str:
+    path = os.path.normpath(name)
+    if os.path.isabs(path):
+        path = os.path.relpath(path, os.path.abspath(workspace))
+    if path.split(os.sep)[0] in ("..", "."):
+        raise InvalidInput(
+            text("{file} isn't a file of the workspace.", file=name),
+            text("It lies outside of the folder {folder}.", folder=workspace),
+            text("List the changed files with {command}.", command="helix-desktop changes list"),
+        )
+    return path.replace(os.sep, "/")
+
+
+def _scope(args: argparse.Namespace) -> RevertScope:
+    if args.file:
+        return "file"
+    if args.step:
+        return "step"
+    return "turn" if args.turn else "session"
 
 
 def changes(args: argparse.Namespace) -> int:

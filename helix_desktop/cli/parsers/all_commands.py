@@ -3,14 +3,440 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from typing import get_args
 
-from helix_desktop.cli.parsers.demo import add_demo_commands
-from helix_desktop.cli.parsers.installation import add_installation
-from helix_desktop.cli.parsers.options import Commands
-from helix_desktop.cli.parsers.recordings import add_replay
-from helix_desktop.cli.parsers.run import add_run
-from helix_desktop.cli.parsers.sessions import add_sessions, add_slash_commands, add_timeline
-from helix_desktop.cli.parsers.workspace_data import add_backup, add_cache, add_changes, add_mcp, add_move
+from helix_desktop.app.exit_codes import USAGE
+from helix_desktop.cli import argument_types
+from helix_desktop.cli.cache.parser import AddCommand, add_cleanup_commands, add_find_commands
+from helix_desktop.cli.changes.parser import add_changes_commands
+from helix_desktop.cli.parsers.options import (
+    Commands,
+    add_json,
+    add_model,
+    add_patience,
+    add_window,
+    add_workspace,
+    keys_text,
+)
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX, EFFORT_LEVELS, TRANSCRIPT_SUFFIX, PermissionMode
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+
+
+def add_demo_commands(add_command: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    """Add both commands; `add_command` adds one by name and help."""
+    demo = add_command("demo", tr("run the guided demo without a display"))
+    pictures = add_command("screenshots", tr("take screenshots of every screen"))
+    for command in (demo, pictures):
+        command.add_argument(
+            "--out", type=argument_types.path, required=True, metavar="DIR", help=tr("output directory")
+        )
+    pictures.add_argument(
+        "--size", type=argument_types.pixels, metavar="WxH", help=tr("size of the window, such as 1024x680")
+    )
+    pictures.add_argument(
+        "--scale", choices=("1", "2"), default="1", help=tr("size of a pixel, in those of the screen")
+    )
+    pictures.add_argument(
+        "--theme", choices=("light", "dark", "both"), default="both", help=tr("appearance to take")
+    )
+    argument_types.add_text(pictures, "--language", "CODE", tr("code of a language, or a compiled catalog"))
+
+
+def add_installation(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `licenses` and `self-check`."""
+    licenses = commands.add_parser(
+        "licenses",
+        aliases=["licences"],
+        parents=[common],
+        help=tr("list bundled components and their licenses"),
+    )
+    licenses.add_argument("--texts", action="store_true", help=tr("include the license texts"))
+    add_json(licenses)
+    check = commands.add_parser("self-check", parents=[common], help=tr("check this installation"))
+    add_json(check)
+    check.add_argument("--keyring", action="store_true", help=tr("store and delete a key in the keychain"))
+    check.add_argument(
+        "--bundle", type=argument_types.path, metavar="FILE", help=tr("save a zip for a report")
+    )
+    check.add_argument("--with-names", action="store_true", help=tr("keep your names in the bundle"))
+    check.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
+
+
+_PROFILES = ("balanced", "lean", "classic", "plain", "off")
+_MESSAGE = '{"role": "system|user|assistant|tool", "content": TEXT}'
+_CALLS = '"tool_calls": [{"id", "name", "arguments"}]'
+_CALL_ID, _NAME = '"tool_call_id"', '"name"'
+
+
+def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `replay`."""
+    replay = commands.add_parser(
+        "replay",
+        parents=[common],
+        help=tr("measure what a policy does with recorded sessions"),
+        description=tr(
+            "A recording is a file of JSON lines, plain or gzip, with one message per line: {message}. "
+            "Assistant messages can have {calls}. Tool messages have {call_id} and {name}.",
+            message=_MESSAGE,
+            calls=_CALLS,
+            call_id=_CALL_ID,
+            name=_NAME,
+        ),
+    )
+    add_recordings(replay)
+    add_window(replay, default=128_000)
+    replay.add_argument("--recalls", action="store_true", help=tr("simulate recalls"))
+    replay.add_argument(
+        "--recall-rate",
+        type=argument_types.fraction,
+        default=None,
+        metavar="SHARE",
+        help=tr("share of model calls with a simulated recall, in addition to files that are read again"),
+    )
+    replay.add_argument(
+        "--reach-every",
+        type=argument_types.count,
+        default=0,
+        metavar="N",
+        help=tr("recall every output at each Nth model call, not only at the last"),
+    )
+    replay.add_argument(
+        "--jobs",
+        type=argument_types.number_between(1, argument_types.MAX_JOBS),
+        default=1,
+        metavar="N",
+        help=tr("number of processes"),
+    )
+    replay.add_argument(
+        "--json", action="store_true", help=tr("print one JSON document with the figures of each file")
+    )
+
+
+def add_recordings(command: argparse.ArgumentParser) -> None:
+    """Add the recordings, and the policy to replay them under."""
+    command.add_argument(
+        "files",
+        nargs="+",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr("recordings, or folders of recordings"),
+    )
+    command.add_argument(
+        "--policy",
+        type=argument_types.non_empty_text,
+        default="balanced",
+        metavar="NAME",
+        help=tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
+    )
+
+
+def add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `run`."""
+    run = commands.add_parser(
+        "run",
+        parents=[common],
+        help=tr("run one turn without the window"),
+        description=tr(
+            "Run one turn. It fails with exit code {code} in a folder that isn't trusted: files there could "
+            "act on this computer. Trust a folder with {trust} or in the window.",
+            trust="--trust",
+            code=str(USAGE),
+        ),
+        epilog=keys_text(),
+    )
+    add_workspace(run)
+    run.add_argument(
+        "--message",
+        type=argument_types.non_empty_text,
+        required=True,
+        metavar="TEXT",
+        help=tr("message to send"),
+    )
+    run.add_argument(
+        "--attach",
+        type=argument_types.attached_file,
+        action="append",
+        default=[],
+        metavar="FILE[:LINES]",
+        help=tr(
+            "file to send with the message: text, code, a PDF or an image; {example} sends lines of it, and "
+            "{mention} in the message does the same for a file of the workspace",
+            example="app.py:10-40",
+            mention="@app.py:10-40",
+        ),
+    )
+    add_model(run)
+    session = run.add_mutually_exclusive_group()
+    session.add_argument(
+        "--session",
+        action=argument_types.NonEmptyText,
+        default="",
+        metavar="ID",
+        help=tr("session to continue ({last} = the newest)", last="last"),
+    )
+    session.add_argument(
+        "--from-handover",
+        action=argument_types.NonEmptyText,
+        default="",
+        metavar="ID[:EVENT]",
+        help=tr(
+            "start a new session with the handover of this one as it would be now, or with the handover of "
+            "an event ({last} = the newest session)",
+            last="last",
+        ),
+    )
+    _add_run_limits(run)
+    run.add_argument("--json", action="store_true", help=tr("print every event as a JSON line"))
+
+
+def _add_run_limits(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--budget-tokens",
+        type=argument_types.token_budget,
+        metavar="N",
+        help=tr("token budget of the session (0 = unlimited)"),
+    )
+    run.add_argument(
+        "--budget-usd",
+        type=argument_types.usd,
+        metavar="X",
+        help=tr("budget of the session in US dollars (0 = unlimited)"),
+    )
+    add_patience(run)
+    run.add_argument(
+        "--effort",
+        choices=("default", *EFFORT_LEVELS),
+        default="",
+        metavar="LEVEL",
+        help=tr(
+            "reasoning effort of the session: {levels} (default: the session's)",
+            levels=", ".join(("default", *EFFORT_LEVELS)),
+        ),
+    )
+    run.add_argument(
+        "--mode",
+        choices=get_args(PermissionMode),
+        default="",
+        help=tr("permission mode (default: the session's)"),
+    )
+    instructions = run.add_mutually_exclusive_group()
+    instructions.add_argument(
+        "--instructions",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr("also tell the agent the instructions in FILE"),
+    )
+    instructions.add_argument(
+        "--no-instructions",
+        action="store_true",
+        help=tr("read no instructions: neither yours nor AGENTS.md and CLAUDE.md"),
+    )
+    run.add_argument("--trust", action="store_true", help=tr("trust the folder from now on"))
+    run.add_argument("--yes", action="store_true", help=tr("approve all requests"))
+
+
+def add_slash_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `commands`."""
+    listing = commands.add_parser(
+        "commands",
+        parents=[common],
+        help=tr("list the slash commands and prompt files"),
+        description=tr(
+            "List the commands that can be typed as the first word of a message: built-in ones and those of "
+            "prompt files. {run} expands prompt files too; built-in commands work in the window only.",
+            run="run --message /NAME",
+        ),
+    )
+    listing.add_argument(
+        "--workspace",
+        action=argument_types.SinglePath,
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("also list the prompt files of this project folder"),
+    )
+    add_json(listing)
+
+
+def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `sessions` and `branch`."""
+    sessions = commands.add_parser(
+        "sessions", parents=[common], help=tr("list sessions, each branch below its parent")
+    )
+    sessions.add_argument("--archived", action="store_true", help=tr("also list archived sessions"))
+    branch = commands.add_parser(
+        "branch",
+        parents=[common],
+        help=tr("branch a session: continue it from an earlier point"),
+        description=tr(
+            "Create a session that begins with the events of another one up to a point. Nothing is copied, "
+            "and the other session stays as it is. Continue the branch with {run}.",
+            run="run --session ID",
+        ),
+    )
+    branch.add_argument(
+        "session",
+        type=argument_types.non_empty_text,
+        metavar="SESSION",
+        help=tr("session to branch ({last} = the newest)", last="last"),
+    )
+    branch.add_argument(
+        "--at",
+        type=argument_types.event_number,
+        default=0,
+        metavar="EVENT",
+        help=tr("last event that the branch shares, such as {event} (default: all)", event="e39"),
+    )
+    branch.add_argument("--title", default="", metavar="TEXT", help=tr("title of the branch"))
+    for command in (sessions, branch):
+        add_workspace(command)
+        add_json(command)
+
+
+def add_timeline(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `timeline`."""
+    timeline = commands.add_parser(
+        "timeline",
+        parents=[common],
+        help=tr("list what was cached, noted, summarized, pinned or undone"),
+    )
+    add_workspace(timeline)
+    add_json(timeline)
+
+
+_SERVED_TOOLS = ("recall_cached_content", "search_cached_content", "list_cached_content")
+
+
+def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `cache` with its verbs."""
+    cache = commands.add_parser("cache", help=tr("work with the cached outputs of a workspace"))
+    add = _verbs_of(cache, common)
+    add_find_commands(add)
+    show = add("show", tr("write the exact bytes of an entry"))
+    show.add_argument(
+        "sha", type=argument_types.non_empty_text, metavar="SHA", help=tr("SHA-256, or its first digits")
+    )
+    verify = add("verify", tr("check everything, or one entry, without changing it"))
+    verify.add_argument(
+        "sha",
+        type=argument_types.non_empty_text,
+        metavar="SHA",
+        nargs="?",
+        help=tr("entry to check (default: everything)"),
+    )
+    add("repair", tr("check everything and repair damage"))
+    export = add("export", tr("write sessions and cached outputs to one file"))
+    export.add_argument(
+        "file",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr(
+            "file to write; {suffix} is added if missing. With {option}, a name that ends in {markdown} gets "
+            "a transcript to read",
+            suffix=ARCHIVE_SUFFIX,
+            option="--session",
+            markdown=TRANSCRIPT_SUFFIX,
+        ),
+    )
+    argument_types.add_text(
+        export,
+        "--session",
+        "ID",
+        tr("only this session, with its subagents and its outputs ({last} = the newest)", last="last"),
+    )
+    export.add_argument("--force", action="store_true", help=tr("overwrite FILE if it exists"))
+    importing = add("import", tr("add what a file contains; nothing is overwritten"))
+    importing.add_argument(
+        "file",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr("exported file ({suffix})", suffix=ARCHIVE_SUFFIX),
+    )
+    add_cleanup_commands(add)
+
+
+def _verbs_of(command: argparse.ArgumentParser, common: argparse.ArgumentParser) -> AddCommand:
+    """Return what adds a verb to a command; its usage and errors list those that were added."""
+    verbs = command.add_subparsers(dest="verb", required=True)
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        verb = verbs.add_parser(name, parents=[common], help=text)
+        add_workspace(verb)
+        add_json(verb)
+        verbs.metavar = "|".join(verbs.choices)
+        return verb
+
+    return add
+
+
+def add_mcp(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `mcp`."""
+    mcp = commands.add_parser(
+        "mcp",
+        parents=[common],
+        help=tr("share a workspace's cache over MCP (Model Context Protocol)"),
+        description=tr(
+            "Offer the tools {tools} over standard input and output. With {http}, programs on this computer "
+            "that have the token can use them. The workspace can stay open in the window.",
+            tools=_SERVED_TOOLS,
+            http="--http",
+        ),
+    )
+    add_workspace(mcp)
+    mcp.add_argument("--http", action="store_true", help=tr("use HTTP on the loopback address"))
+    mcp.add_argument(
+        "--port",
+        type=argument_types.port,
+        default=0,
+        metavar="N",
+        help=tr("port for {http} (default: any free one)", http="--http"),
+    )
+
+
+def add_changes(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `changes` with its verbs."""
+    changes = commands.add_parser(
+        "changes",
+        help=tr("list, compare, revert and redo changes to files"),
+        description=tr(
+            "Work with what the agent and its commands changed in the files of a workspace, which can stay "
+            "open in the window."
+        ),
+    )
+    add_changes_commands(_verbs_of(changes, common))
+
+
+def add_backup(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `backup`."""
+    backup = commands.add_parser(
+        "backup", parents=[common], help=tr("back up every workspace to its own file")
+    )
+    backup.add_argument(
+        "folder", type=argument_types.path, metavar="FOLDER", help=tr("folder for the backup files")
+    )
+    backup.add_argument(
+        "--workspace",
+        action=argument_types.SinglePath,
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("back up only this project folder"),
+    )
+    add_json(backup)
+
+
+def add_move(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `move-data`."""
+    move = commands.add_parser("move-data", parents=[common], help=tr("move the data directory"))
+    move.add_argument(
+        "folder", type=argument_types.path, metavar="FOLDER", help=tr("an empty folder, or a new one")
+    )
+    move.add_argument(
+        "--remove-old", action="store_true", help=tr("delete the old copy after everything is verified")
+    )
+    add_json(move)
+    move.add_argument("--window", action="store_true", help=argparse.SUPPRESS)  # how the window calls it
 
 
 def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:

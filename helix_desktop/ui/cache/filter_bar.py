@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
 
 from helix_desktop.domain.store.entries import SavedFilter
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMNS, Column
 from helix_desktop.ui.cache.filter_options import FilterOption, OptionSlot, build_entry_filter, filter_menu
-from helix_desktop.ui.cache.progress_row import ProgressRow
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
 from helix_desktop.ui.cache.saved_filters import (
     SavedFilterActions,
@@ -40,6 +39,37 @@ _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the larges
 _WORDED_FIELD_PX = 160  # of the field, as long as buttons have words
 _MARGINS = (18, 11, 12, 11)
 _WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
+
+
+class ProgressRow(QWidget):
+    """Hidden until it shows some work."""
+
+    cancel_requested = Signal()
+
+    def __init__(self, describe: Callable[[CacheProgress], str]) -> None:
+        super().__init__()
+        self._describe = describe
+        row = QHBoxLayout(self)
+        set_margins(row, 0, 0, 6, 0)
+        row.setSpacing(12)
+        self.text, self.bar = TextLine("", 12, role="muted"), QProgressBar()
+        self.bar.setTextVisible(False)
+        cancel = PushButton(tr("Cancel"), "link", name="cancel")
+        cancel.clicked.connect(self.cancel_requested)
+        row.addWidget(self.text)
+        row.addWidget(self.bar, 1)
+        row.addWidget(cancel)
+        self.hide()
+
+    def show_progress(self, progress: CacheProgress | None) -> None:
+        """Show how far the work is; None: it is over."""
+        self.setVisible(progress is not None)
+        if progress is not None:
+            text = self._describe(progress)
+            self.text.set_text(text)
+            self.bar.setRange(0, max(1, progress.total))
+            self.bar.setValue(progress.done)
+            self.bar.setAccessibleName(text)
 
 
 class CacheFilterBar(Themed, QWidget):

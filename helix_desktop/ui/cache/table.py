@@ -1,44 +1,311 @@
-"""The table of cached contents: columns that fit the room, one row chosen, keys of its own."""
+"""The table of cached contents: columns that fit the room, cells painted from rows, keys of its own."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from math import ceil
 
-from PySide6.QtCore import QItemSelectionModel, QPoint, QRectF, Qt, Signal
+from PySide6.QtCore import (
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import (
+    QAction,
     QColor,
     QContextMenuEvent,
     QFocusEvent,
+    QFont,
+    QFontMetricsF,
+    QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QToolTip,
+)
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.cell_delegate import EDGE, PAD, CacheDelegate
-from helix_desktop.ui.cache.column_layout import ColumnLayout
-from helix_desktop.ui.cache.columns import COLUMNS
+from helix_desktop.ui.cache.columns import (
+    COLUMN_INDEX,
+    COLUMNS,
+    CellStyle,
+    ColumnKey,
+    column_widths,
+    fitting_columns,
+)
 from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS
-from helix_desktop.ui.cache.rows import CacheRow
+from helix_desktop.ui.cache.rows import CacheRow, CacheState, short_digest
+from helix_desktop.ui.cache.state_labels import STATE_LABELS
 from helix_desktop.ui.cache.table_model import CacheTableModel, Index
 from helix_desktop.ui.design.drops import run_drag
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.mirror import mirror
-from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
+from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
 
 MAX_DRAGGED = 100  # rows
 ROW_HEIGHT = 34  # pixels at 100 %
+
+PAD = 12  # pixels left and right of a cell's text
+EDGE = 18  # pixels left of the first column's
+_ICON = 12  # pixels of an icon behind a state
+_PILL_PAD = 17  # pixels of a pill beside its text
+_MAX_CACHED_TEXTS = 8_000
+_VCENTER = Qt.AlignmentFlag.AlignVCenter
+_LEFT, _RIGHT = int(Qt.AlignmentFlag.AlignLeft | _VCENTER), int(Qt.AlignmentFlag.AlignRight | _VCENTER)
+
+STATE_TONES: dict[CacheState, Tone] = {
+    "in_window": "ok",
+    "pinned": "ok",
+    "in_part": "ok",
+    "marker": "accent",
+    "excluded": "warn",
+    "noted": "accent",
+    "handed_over": "warn",
+    "left_out": "warn",
+    "stored": "neutral",
+    "index": "neutral",
+    "damaged": "error",
+    "in_trash": "neutral",
+}
+
+
+def widest_state() -> int:
+    """Return the pixels that the longest name of a state needs, with its pill."""
+    metrics = QFontMetricsF(ui_font(11, 500))
+    return (
+        EDGE
+        + _PILL_PAD
+        + ceil(max(metrics.horizontalAdvance(translate(text)) for text in STATE_LABELS.values()))
+    )
+
+
+class CacheDelegate(QStyledItemDelegate):
+    """Paints cells straight from their rows; the table paints backgrounds and lines, a whole row at once."""
+
+    def __init__(
+        self, model: CacheTableModel, parent: QObject | None = None, clock: ClockMs = wall_clock_ms
+    ) -> None:
+        super().__init__(parent)
+        self._model, self._clock = model, clock
+        self._elided: dict[tuple[str, CellStyle, int], str] = {}
+        self._is_mirrored = False  # the cell that is being painted
+        self.tint(LIGHT)
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens, at the text size in force, from now on."""
+        text, mono = ui_font(12), ui_font(12, is_code=True)
+        faces: tuple[tuple[CellStyle, QFont, str], ...] = (
+            ("text", text, theme.text),
+            ("muted", text, theme.muted),
+            ("number", text, theme.muted),
+            ("path", mono, theme.text),
+            ("digest", mono, theme.muted),
+            ("mono-muted", mono, theme.muted),
+        )
+        self._styles = {style: (font, QFontMetricsF(font), QColor(color)) for style, font, color in faces}
+        self._pill_font = ui_font(11, 500)
+        self._pill_metrics = QFontMetricsF(self._pill_font)
+        self._pill_colors = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
+        self._pill_height = scaled(20)
+        self._pin_color, self._changed_color = theme.accent, theme.muted
+        self._placeholder_color = QColor(theme.hover)
+        self._elided.clear()
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Draw a cell."""
+        rect: QRect = option.rect
+        self._is_mirrored = option.direction == Qt.LayoutDirection.RightToLeft
+        if not self._is_mirrored:
+            self._paint_cell(painter, rect, index)  # hundreds at once: without saving what does not change
+            return
+        painter.save()
+        mirror(painter, rect)
+        self._paint_cell(painter, rect, index)
+        painter.restore()
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> bool:
+        """Show a cell's tooltip, but none that repeats what the cell shows in full."""
+        column, row = COLUMNS[index.column()], self._model.entry(index.row())
+        text = column.text(row, self._clock()) if row is not None else ""
+        room = option.rect.width() - 2 * PAD
+        is_repeated = text == index.data(Qt.ItemDataRole.ToolTipRole)
+        if is_repeated and self._elide(text, column.style, room) == text:
+            QToolTip.hideText()
+            return True
+        return super().helpEvent(event, view, option, index)
+
+    def _paint_cell(self, painter: QPainter, rect: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
+        column, row = COLUMNS[index.column()], self._model.entry(index.row())
+        if row is None:
+            self._placeholder(painter, rect, column.style, self._model.digest_at(index.row()))
+            return
+        text = column.text(row, self._clock())
+        if column.style == "pill":
+            room = rect.width() - EDGE - _PILL_PAD
+            text = self._pill_metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+            width = self._pill_metrics.horizontalAdvance(text) + _PILL_PAD
+            top = rect.top() + (rect.height() - self._pill_height) / 2
+            box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
+            paint_pill(painter, box, text, self._pill_colors[row.state], self._pill_font)
+            place = QRect(int(box.right()) + 4, rect.center().y() - _ICON // 2, _ICON, _ICON)
+            for name, color in self._icons(row):
+                picture = pixmap(name, color, _ICON, painter.device().devicePixelRatioF())
+                draw_pixmap(painter, place.x(), place.y(), picture)
+                place.translate(_ICON + 2, 0)
+        else:
+            self._text(painter, rect, text, column.style)
+
+    def _icons(self, row: CacheRow) -> Iterator[tuple[str, str]]:
+        """Yield the icons behind a state, with their colors; the state's tooltip says what they mean."""
+        if row.is_pinned:
+            yield "pin", self._pin_color
+        if row.changed_since:
+            yield "diff", self._changed_color
+
+    def _text(self, painter: QPainter, rect: QRect, text: str, style: CellStyle) -> None:
+        font, _, color = self._styles[style]
+        painter.setFont(font)
+        painter.setPen(color)
+        inner = rect.adjusted(PAD, 0, -PAD, 0)
+        flags, words = _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())
+        if self._is_mirrored:
+            draw_text(painter, inner, flags, words)
+        else:
+            painter.drawText(inner, flags, words)
+
+    def _elide(self, text: str, style: CellStyle, width: int) -> str:
+        fitted = self._elided.get((text, style, width))
+        if fitted is None:
+            if len(self._elided) > _MAX_CACHED_TEXTS:
+                self._elided.clear()
+            # Of a path the end says most.
+            elide = Qt.TextElideMode.ElideMiddle if style == "path" else Qt.TextElideMode.ElideRight
+            fitted = self._elided[text, style, width] = self._styles[style][1].elidedText(text, elide, width)
+        return fitted
+
+    def _placeholder(self, painter: QPainter, rect: QRect, style: CellStyle, digest: str) -> None:
+        if style == "digest":
+            self._text(painter, rect, short_digest(digest), "mono-muted")
+            return
+        width = min(46, rect.width() - 2 * PAD)
+        left = rect.right() - PAD - width if style == "number" else rect.left() + PAD
+        painter.fillRect(QRect(left, rect.center().y() - 3, width, 6), self._placeholder_color)
+
+
+_TITLE_FONT, _TITLE_PAD_PX = (12, 500), 28  # of a section in the style sheet: size, weight; what is around it
+
+
+class ColumnLayout(QObject):
+    """Shows the columns that fit a table's width, unless the user has chosen them."""
+
+    def __init__(self, table: QTableView) -> None:
+        super().__init__(table)
+        self._table = table
+        self._overrides: dict[ColumnKey, bool] = {}
+        self._is_searching = False
+
+    def menu(self) -> QMenu:
+        """Return a menu of all columns: shown ones are checked; the first item lets them follow the width."""
+        menu = QMenu(self._table)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        auto = QAction(tr("Fit columns to window"), menu, checkable=True, checked=not self._overrides)
+        auto.triggered.connect(self._clear_overrides)
+        menu.addAction(auto)
+        menu.addSeparator()
+        for column in COLUMNS:
+            visible = not self._table.isColumnHidden(COLUMN_INDEX[column.key])
+            action = QAction(translate(column.title), menu, checkable=True, checked=visible)
+            action.setEnabled(column.rank > 0)
+            action.toggled.connect(lambda on, key=column.key: self.override(key, on))
+            menu.addAction(action)
+        return menu
+
+    def override(self, key: ColumnKey, visible: bool) -> None:
+        """Show or hide a column whatever the width."""
+        if not self._overrides:
+            self._overrides = {
+                column.key: not self._table.isColumnHidden(COLUMN_INDEX[column.key]) for column in COLUMNS
+            }
+        self._overrides[key] = visible
+        self.fit()
+
+    def set_searching(self, is_searching: bool) -> None:
+        """Keep the column of the lines in sight, narrow as the table may be, while somebody is searching."""
+        if is_searching != self._is_searching:
+            self._is_searching = is_searching
+            self.fit()
+
+    def fit(self) -> None:
+        """Set each column's width; show the columns that fit, unless the user chose them."""
+        width, scale = self._table.viewport().width(), scaled(100) / 100
+        titles = self._title_widths()
+        visible = fitting_columns(width, scale, self._is_searching, titles)
+        if self._overrides:
+            visible = frozenset(key for key, on in self._overrides.items() if on)
+        for column in COLUMNS:
+            self._table.setColumnHidden(COLUMN_INDEX[column.key], column.key not in visible)
+        for key, column_width in column_widths(width, visible, scale, titles):
+            self._table.horizontalHeader().resizeSection(COLUMN_INDEX[key], column_width)
+
+    def _title_widths(self) -> dict[ColumnKey, int]:
+        """Return what the names of columns need in pixels, and what states and sizes below them need."""
+        metrics, model = QFontMetricsF(ui_font(*_TITLE_FONT)), self._table.model()
+        titles = {
+            column.key: str(model.headerData(COLUMN_INDEX[column.key], Qt.Orientation.Horizontal))
+            for column in COLUMNS
+        }
+        widths = {
+            key: round(metrics.horizontalAdvance(title)) + _TITLE_PAD_PX for key, title in titles.items()
+        }
+        return widths | {
+            "state": max(widths["state"], widest_state()),
+            "size": max(widths["size"], _widest_size()),
+        }
+
+    def _clear_overrides(self) -> None:
+        self._overrides = {}
+        self.fit()
+
+
+def _widest_size() -> int:
+    """Return the pixels that a size of three digits needs, with its unit as the language writes it."""
+    metrics = QFontMetricsF(ui_font(12))
+    return 2 * PAD + ceil(max(metrics.horizontalAdvance(format_size(888 << step)) for step in (0, 10, 20)))
 
 
 class CacheTable(Themed, QTableView):

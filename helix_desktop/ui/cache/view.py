@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,13 +12,14 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
+from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS
 from helix_desktop.ui.cache.commands import CACHE_COMMANDS
 from helix_desktop.ui.cache.entry_actions import EntryActions
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import state_option
-from helix_desktop.ui.cache.handover_hits import HandoverHits
 from helix_desktop.ui.cache.preview.pane import Preview
 from helix_desktop.ui.cache.preview.quick_look import QuickLook
 from helix_desktop.ui.cache.row_menu import row_menu
@@ -28,9 +30,9 @@ from helix_desktop.ui.cache.rows import (
     CacheSearchResults,
     CacheSource,
     CacheTotals,
+    HandoverLink,
     PreviewState,
 )
-from helix_desktop.ui.cache.shortcuts import add_cache_shortcuts
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
@@ -38,11 +40,15 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.labels import SelectableText
+from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column as stack_of
 from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.page_keys import PageKeys
+from helix_desktop.ui.design.page_shortcut import add_shortcut
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
@@ -51,6 +57,73 @@ tr = Translator("Cache")
 _SLOW_MS = 250
 
 _WORD = re.compile(r'"([^"]+)"|(\S+)')
+
+_MAX_TITLE_CHARS = 32  # characters of a session's title on a chip
+
+
+class HandoverHits(QWidget):
+    """Shows links to handovers; hidden while there are none."""
+
+    handover_clicked = Signal(str, int)  # session, seq
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._links: Sequence[HandoverLink] = ()
+        self.caption = TextLine("", 12, role="muted")
+        self.caption.is_fixed_width = True
+        self.caption.setFixedHeight(scaled(21))  # a chip's, so that both stand on one line
+        self.chips = ChipRow()
+        row = QHBoxLayout(self)
+        set_margins(row, 18, 0, 12, 11)
+        row.setSpacing(9)
+        row.addWidget(self.caption, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.chips, 1, Qt.AlignmentFlag.AlignTop)
+        self.hide()
+
+    def show_links(self, links: Sequence[HandoverLink]) -> None:
+        """Show these handovers."""
+        if links == self._links:
+            return
+        self._links = links
+        self.caption.set_text(tr.plural(len(links), "Also in a handover:", "Also in %n handovers:"))
+        self.chips.show_chips(
+            [
+                (
+                    "bookmark" if link.is_checkpoint else "git-compare",
+                    f"{ellipsize_title(link.title or link.session_id[:8], _MAX_TITLE_CHARS)} · e{link.seq}",
+                    f"{link.excerpt}\n{tr('Show in timeline')}",
+                    partial(self.handover_clicked.emit, link.session_id, link.seq),
+                )
+                for link in links
+            ]
+        )
+        self.setVisible(bool(links))
+
+
+def add_cache_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryActions) -> None:
+    """Give the browser its keys; some of them the user can change."""
+    everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
+    table, preview, keys = actions.table, actions.preview, actions.keys
+    FindShortcut(browser, preview.content.open_find)
+    for command, action in (
+        ("cache_recall", actions.recall),
+        ("cache_save", actions.export),
+        ("cache_copy", preview.content.copy_content),
+        ("cache_filter", bar.field.setFocus),
+    ):
+        keys.add_shortcut(command, browser, action, everywhere)
+    for key in ("Down", "Return", "Enter"):
+        add_shortcut(bar.field, key, table.focus_table, here)
+    add_shortcut(bar.field, "Escape", bar.field.clear, here)
+    keys.add_shortcut("cache_verify", table, actions.verify, here)
+    keys.add_shortcut("cache_verify", preview.content.text, preview.verify_button.click, here)
+    keys.add_shortcut("cache_recall_part", table, actions.recall_part, here)
+    keys.add_shortcut("cache_recall_part", preview.content.text, actions.recall_part, here)
+    keys.add_shortcut("cache_pin", table, actions.toggle_pin, here)
+    keys.add_shortcut("cache_trash", table, actions.move_to_trash, here)
+    keys.add_shortcut("cache_quick_look", table, table.quick_look_requested.emit, here)
+    add_shortcut(table, "Ctrl+Z", actions.undo_trash_requested.emit, here)
+    add_shortcut(table, "Ctrl+C", actions.copy_digests, here)
 
 
 class CacheBrowser(Themed, QWidget):

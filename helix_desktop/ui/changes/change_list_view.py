@@ -4,24 +4,232 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QListView
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFocusEvent,
+    QFontMetricsF,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+)
+from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.ui.changes.delegate import FOLD_PX, ChangeDelegate
-from helix_desktop.ui.changes.list_model import ChangeListModel, CountsOf
+from helix_desktop.ui.changes.list_model import ENTRY_ROLE, ChangeListModel, CountsOf
 from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, file_of
+from helix_desktop.ui.changes.texts import (
+    KIND_ICONS,
+    STATUSES,
+    binary_text,
+    change_status_text,
+    counts_texts,
+    group_files_text,
+    kind_text,
+    makers_text,
+    split_path,
+    turn_text,
+    when_text,
+    who_text,
+)
 from helix_desktop.ui.design.drops import run_drag
-from helix_desktop.ui.design.focus import KEYBOARD_REASONS
-from helix_desktop.ui.design.mirror import mirrored_x
-from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
+from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror, mirrored_x
+from helix_desktop.ui.design.pill import paint_pill, tone_colors
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
 _SIGHT_MS = 80  # after the last move, before what is in sight is counted
+
+_HEADING, _FILE, _CAPTURE = 38, 48, 32  # pixels of a turn, a file, a capture
+_EDGE, _GAP = 12, 8
+_ICON, _CHEVRON = 16, 13
+FOLD_PX = 30  # pixels from the left in which a click folds
+_STEP_X = 38  # pixels
+_VCENTER = Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | _VCENTER
+
+
+class ChangeDelegate(QStyledItemDelegate):
+    """Paints a turn's heading on one line, a file on two, a capture of a file on one."""
+
+    def __init__(self, model: ChangeListModel, view: QWidget, clock: ClockMs) -> None:
+        """`now` is for words like "2 min ago"."""
+        super().__init__(view)
+        self._model, self._clock = model, clock
+        self.theme: Theme = LIGHT
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """Return a fixed height per kind of row, so that thousands cost nothing."""
+        entry = index.data(ENTRY_ROLE)
+        if isinstance(entry, FileRow):
+            return QSize(120, scaled(_CAPTURE if entry.is_one_capture else _FILE))
+        return QSize(120, scaled(_FILE if entry.head is not None else _HEADING))
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Paint one row."""
+        entry, box = index.data(ENTRY_ROLE), QRectF(option.rect)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        mirror(painter, box)
+        self._paint_background(painter, box, option.state, entry)
+        if isinstance(entry, ChangeGroup):
+            if self._model.can_unfold(entry):
+                top, is_open = box.center().y() - _CHEVRON / 2, self._model.is_unfolded(entry)
+                draw_chevron(painter, box.x() + 9, top, self.theme.faint, _CHEVRON, is_open=is_open)
+            if entry.head is None:
+                self._paint_heading(painter, box, entry)
+            else:
+                self._paint_file(painter, box, entry.head)
+        elif entry.is_one_capture:
+            self._paint_step(painter, box, entry)
+        else:
+            self._paint_file(painter, box, entry)
+        painter.restore()
+
+    def _paint_background(
+        self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, entry: ChangeGroup | FileRow
+    ) -> None:
+        theme, background = self.theme, self.theme.canvas
+        if isinstance(entry, ChangeGroup) and entry.head is None:
+            background = theme.side
+        if state & QStyle.StateFlag.State_Selected:
+            background = theme.selection
+        elif state & QStyle.StateFlag.State_MouseOver:
+            background = theme.row_hover
+        painter.fillRect(box, QColor(background))
+        painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), QColor(theme.border))
+        if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Selected:
+            is_keyboard = bool(state & QStyle.StateFlag.State_KeyboardFocusChange)
+            paint_row_focus(painter, box.adjusted(0, 0, 0, -1), theme.accent, is_keyboard=is_keyboard)
+
+    def _paint_heading(self, painter: QPainter, box: QRectF, group: ChangeGroup) -> None:
+        count = group_files_text(group)
+        right = self._text(painter, self._inside(box), count, 11, "faint", at_right=True)
+        if group.status != "open":
+            right = self._pill(painter, box, right, change_status_text(group), group.status)
+        left = box.x() + FOLD_PX
+        self._text(
+            painter, QRectF(left, box.y(), right - left, box.height()), turn_text(group), 12, "text", 600
+        )
+
+    def _paint_file(self, painter: QPainter, box: QRectF, row: FileRow) -> None:
+        icon, color = KIND_ICONS[row.kind]
+        self._paint_icon(painter, QPointF(box.x() + FOLD_PX, box.center().y()), icon, color, _ICON)
+        left = box.x() + FOLD_PX + _ICON + _GAP + 2
+        half = (box.height() - 10) / 2
+        top = QRectF(left, box.y() + 5, box.right() - _EDGE - left, half)
+        right = self._paint_counts(painter, top, row)
+        folder, name = split_path(row.path)
+        end = self._text(painter, QRectF(left, top.y(), right - left, half), name, 13, "text", 500)
+        if folder and right - end > 2 * _GAP:
+            rest = QRectF(end + _GAP, top.y(), right - end - _GAP, half)
+            self._text(painter, rest, folder, 12, "faint", elide=Qt.TextElideMode.ElideMiddle)
+        low = QRectF(left, box.y() + 5 + half, top.width(), half)
+        when = self._when(row)
+        right = self._text(painter, low, when, 11, "faint", at_right=True)
+        right = self._paint_marks(painter, low, right, row)
+        self._text(painter, QRectF(left, low.y(), right - left, half), makers_text(row.captures), 12, "muted")
+
+    def _paint_step(self, painter: QPainter, box: QRectF, row: FileRow) -> None:
+        inside = self._inside(box)
+        when = self._when(row)
+        right = self._text(painter, inside, when, 11, "faint", at_right=True)
+        right = self._paint_counts(
+            painter, QRectF(inside.x(), box.y(), right - inside.x(), box.height()), row
+        )
+        right = self._paint_marks(painter, box, right, row)
+        left = box.x() + FOLD_PX + _ICON + _GAP + 2
+        self._paint_icon(painter, QPointF(box.x() + _STEP_X - 4, box.center().y()), "circle", "faint", 8)
+        self._text(
+            painter, QRectF(left, box.y(), right - left, box.height()), who_text(row.last), 12, "muted"
+        )
+
+    def _paint_counts(self, painter: QPainter, room: QRectF, row: FileRow) -> float:
+        """Paint lines added and removed at the right end of the room; return where they begin."""
+        right = room.right()
+        if row.kind == "same":
+            return self._text(painter, room, kind_text(row.kind), 11, "faint", at_right=True)
+        counts = self._model.counts_of(row)
+        if counts is not None and counts.is_binary:
+            return self._text(painter, room, binary_text(), 11, "faint", at_right=True)
+        added, removed = counts_texts(counts)
+        for text, color in ((removed, "error"), (added, "ok")):
+            if text:
+                place = QRectF(room.x(), room.y(), right - room.x(), room.height())
+                right = self._text(painter, place, text, 11, color, 500, at_right=True)
+        return right
+
+    def _paint_marks(self, painter: QPainter, box: QRectF, right: float, row: FileRow) -> float:
+        """Paint what became of a change, and that it is not covered; return where they begin."""
+        if not row.is_covered:
+            right -= 14
+            self._paint_icon(painter, QPointF(right, box.center().y()), "shield-alert", "warn", 14)
+            right -= _GAP
+        if row.status != "open":
+            right = self._pill(painter, box, right, change_status_text(row), row.status)
+        return right
+
+    def _pill(self, painter: QPainter, box: QRectF, right: float, text: str, status: str) -> float:
+        tone = next(tone for name, (_, tone) in STATUSES.items() if name == status)
+        font = ui_font(10, 500)
+        width, height = QFontMetricsF(font).horizontalAdvance(text) + 15, scaled(17)
+        place = QRectF(right - width, box.center().y() - height / 2, width, height)
+        paint_pill(painter, place, text, tone_colors(self.theme, tone), font, 7)
+        return place.x() - _GAP
+
+    def _when(self, row: FileRow) -> str:
+        return when_text(row.last, self._clock())
+
+    def _inside(self, box: QRectF) -> QRectF:
+        return box.adjusted(FOLD_PX, 0, -_EDGE, 0)
+
+    def _text(
+        self,
+        painter: QPainter,
+        room: QRectF,
+        text: str,
+        px: int,
+        color: str,
+        weight: int = 400,
+        *,
+        at_right: bool = False,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> float:
+        """Paint a text at one side of the room; return where the rest of the room ends, or begins."""
+        font = ui_font(px, weight)
+        metrics = QFontMetricsF(font)
+        fitted = metrics.elidedText(text, elide, max(0.0, room.width()))
+        painter.setFont(font)
+        painter.setPen(QPen(QColor(str(getattr(self.theme, color)))))
+        draw_text(painter, room, _RIGHT if at_right else _VCENTER, fitted)
+        width = metrics.horizontalAdvance(fitted)
+        return room.right() - width - _GAP if at_right else room.x() + width
+
+    def _paint_icon(self, painter: QPainter, at: QPointF, name: str, color: str, px: int) -> None:
+        """Paint an icon whose left edge and middle are at a point."""
+        ratio = painter.device().devicePixelRatioF()
+        picture = pixmap(name, str(getattr(self.theme, color)), px, ratio)
+        draw_pixmap(painter, at.x(), at.y() - px / 2, picture)
 
 
 class ChangeListView(Themed, QListView):

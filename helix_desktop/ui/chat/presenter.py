@@ -1,15 +1,18 @@
-"""Keeps the chat's rows in step with one conversation."""
+"""Keeps the chat's rows in step with one conversation, and with the answer that arrives."""
 
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QImage
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_updates import (
     ApprovalRequested,
     AutoRunPut,
@@ -38,16 +41,16 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.workspace import ChangesRecorded
 from helix_desktop.domain.question import Question
+from helix_desktop.domain.redaction.redaction import has_redaction_mark
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn
-from helix_desktop.ui.chat.arriving_answer import ArrivingAnswer
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
-from helix_desktop.ui.chat.removed_outputs import removed_outputs
 from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
+    AssistantRow,
     DividerRow,
     ExcerptContent,
     NoticeLevel,
@@ -70,6 +73,152 @@ tr = Translator("Chat")
 
 _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread
 _RUNNING_DELAY_MS = 1_000
+
+_TICK_MS = 200  # often enough that each second is seen to change in time
+
+
+class Countdown(QObject):
+    """Tells how many seconds are left: at once, and whenever that changes. `now` gives seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._until = 0.0
+        self._last_seconds = -1
+        self._on_tick: Callable[[int], None] = lambda _: None
+        self._timer = QTimer(self)
+        self._timer.setInterval(_TICK_MS)
+        self._timer.timeout.connect(self.tick)
+
+    @property
+    def is_running(self) -> bool:
+        """Return True if there is something left to tell."""
+        return self._timer.isActive()
+
+    def start(self, wait_s: float, on_tick: Callable[[int], None]) -> None:
+        """Count down from so many seconds; a former countdown ends."""
+        self._until, self._last_seconds, self._on_tick = self._clock() + wait_s, -1, on_tick
+        self._timer.start()
+        self.tick()
+
+    def tick(self) -> None:
+        """Report the time left, unless it was reported already."""
+        left = max(0, math.ceil(self._until - self._clock()))
+        if left == 0:
+            self.stop()
+        if left != self._last_seconds:
+            self._last_seconds = left
+            self._on_tick(left)
+
+    def stop(self) -> None:
+        """Tell nothing more."""
+        self._timer.stop()
+
+
+_RETRY_SHOWN_S = 2  # how long a repeated request says that it is one, unless it fails again
+_MINUTE_S = 60
+_SETTINGS = (ApplyRemedy("provider_settings"),)
+_RETRY_KEY = RowKey(part="retry")
+
+
+class ArrivingAnswer:
+    """The rows of an answer until it is recorded: its text, and the notice of a request that is repeated."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model, self._countdown = model, Countdown()
+        self._count = 1
+
+    @property
+    def _key(self) -> RowKey:
+        return RowKey(self._count, part="arriving")
+
+    def stop_countdown(self) -> None:
+        """Announce no retry any more: the chat shows something else."""
+        self._countdown.stop()
+
+    def show_waiting(self, since_ms: int, model: str) -> None:
+        """Say that the model of this name is silent since a time in milliseconds since 1970."""
+        self._model.put(AssistantRow(self._key, "", model=model, streaming=True, waiting_since_ms=since_ms))
+
+    def add_text(self, text: str, model: str) -> None:
+        """Add text of the model of this name."""
+        self.clear_retry()
+        index = self._model.index_of(self._key)
+        row = self._model.raw_row(index) if index is not None else None
+        if row is None or (isinstance(row, AssistantRow) and row.waiting_since_ms):
+            self._model.put(AssistantRow(self._key, "", model=model, streaming=True))
+        self._model.stream(self._key, text)
+
+    def settle(self, rows: list[Row]) -> list[Row]:
+        """Put the row of the recorded answer in the place of its own; return the rows still to be shown."""
+        self.clear_retry()
+        if rows and isinstance(rows[0], AssistantRow) and self._model.index_of(self._key) is not None:
+            self._model.replace(self._key, rows[0])
+            self._count += 1
+            return rows[1:]
+        self._drop()
+        return rows
+
+    def drop(self) -> None:
+        """Remove its rows: no answer comes."""
+        self._drop()
+        self.clear_retry()
+
+    def show_retry(self, reset: ResponseReset, on_sent: Callable[[], None]) -> None:
+        """Drop the text and count down to the next attempt; `on_sent` follows that attempt."""
+        self._drop()
+
+        def tell(left_s: int) -> None:
+            if left_s == 0:  # nothing refused the request meanwhile: the model is silent
+                self.clear_retry()
+                on_sent()
+                return
+            left_s -= _RETRY_SHOWN_S
+            what = (
+                tr("Retrying in {seconds} s (attempt {attempt})", seconds=left_s, attempt=reset.attempt)
+                if left_s > 0
+                else tr("Retrying now (attempt {attempt})", attempt=reset.attempt)
+            )
+            stop = ControlTurn("stop")
+            remedies = _SETTINGS if "provider_settings" in reset.remedies else ()
+            now = (ControlTurn("try_now"),) if left_s > 0 else ()
+            actions: tuple[ButtonAction, ...] = (*now, *remedies, stop)
+            why = translate(reset.reason)
+            self._model.put(NoticeRow(_RETRY_KEY, "warning", what, why, _end_text(reset), actions))
+
+        self._countdown.start(reset.wait_s + _RETRY_SHOWN_S, tell)
+
+    def clear_retry(self) -> None:
+        """Remove the notice: what it announced has happened."""
+        self._countdown.stop()
+        self._model.discard(_RETRY_KEY)
+
+    def _drop(self) -> None:
+        """Remove the text, and take an unused key: the view keeps what it drew under one."""
+        self._model.discard(self._key)
+        self._count += 1
+
+
+def _end_text(reset: ResponseReset) -> str:
+    """Say for how long the request is repeated."""
+    minutes = round(reset.patience_s / _MINUTE_S)
+    return tr("Retries end {minutes} min after the first failure.", minutes=minutes) if minutes else ""
+
+
+async def removed_outputs(session: Session, log: Iterable[RecordedEvent]) -> Mapping[str, int]:
+    """Return when each was removed, in milliseconds since 1970, by digest.
+
+    Only those with a mark in place of the secret are looked up: an output may also quote such a mark.
+    """
+    marked = {
+        recorded.event.digest
+        for recorded in log
+        if isinstance(recorded.event, ToolAnswered)
+        and recorded.event.digest
+        and has_redaction_mark(recorded.event.text)
+    }
+    times = {digest: await session.redacted_at(digest) for digest in marked}
+    return {digest: at_ms for digest, at_ms in times.items() if at_ms}
 
 
 class ChatPresenter:

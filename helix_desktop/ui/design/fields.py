@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt
 from PySide6.QtGui import (
     QAction,
     QColor,
+    QGuiApplication,
     QInputMethodEvent,
+    QKeyEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -25,7 +29,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.design.composition import ComposingField
 from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -37,6 +40,39 @@ tr = Translator("Controls")
 
 _BOX_PX = 16
 _FIELD_GAP_PX = 72  # around a line edit's words, with its icons
+
+if TYPE_CHECKING:
+    _Field = QWidget
+else:
+    _Field = object  # a mixin: the class that it is mixed into brings Qt's part
+
+
+class ComposingField(_Field):
+    """A field in which Esc cancels a composition, also where the input method leaves the key to the app."""
+
+    composition_keys = frozenset({Qt.Key.Key_Escape})
+    """Keys that do nothing else while something is being composed."""
+    _composition = ""
+
+    @property
+    def composition(self) -> str:
+        """Return what an input method composes and has not committed yet."""
+        return self._composition
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        """Note what an input method composes."""
+        self._composition = event.preeditString()
+        super().inputMethodEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the keys of a composition from shortcuts, from the field and from what is around it."""
+        if not (self._composition and isinstance(event, QKeyEvent) and event.key() in self.composition_keys):
+            return super().event(event)
+        if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape:
+            QGuiApplication.inputMethod().reset()
+            QCoreApplication.sendEvent(self, QInputMethodEvent())
+        event.accept()
+        return True
 
 
 class ComboBox(Themed, QComboBox):

@@ -1,35 +1,150 @@
-"""The dialog that edits a recorded handover: six fields, what they take and name, and the original."""
+"""Edits a recorded handover: the dialog with its six fields and the original, and the way to the log."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from helix_desktop.context.summaries.handover_revision import ComparedSection
-from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.summary import Bullet
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.agent.window.handover_draft import RevisionDraft
+from helix_desktop.context.summaries.handover_revision import (
+    ComparedSection,
+    compare_handovers,
+    editable_sections,
+    from_fields,
+    listed_below,
+)
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.events.rewrite import Redone, Undone
+from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section
 from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.handover.compare_data import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
-from helix_desktop.ui.handover.edit_data import EditedField, EditRefusal, RevisionCheck
-from helix_desktop.ui.handover.section_editor import SectionEditor
+from helix_desktop.ui.handover.edit_data import (
+    EditedField,
+    EditRefusal,
+    RevisionCheck,
+    edit_refusal,
+    edited_fields,
+    revision_check,
+)
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.errors import error_text
+from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Edit handover")
+
+_MIN_LINES, _MAX_LINES = 2, 16  # of a field; longer text scrolls inside
+_FRAME_PX = 30  # of a field, above and below its lines
+
+
+class _WrappingField(TextArea):
+    """A field that says when it has another width: its document then has other lines, and says nothing."""
+
+    wrapped = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Wrap again."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.wrapped.emit()
+
+
+class SectionEditor(QWidget):
+    """A title, whether it differs from the original, and the sentences, one on each line."""
+
+    changed = Signal()
+
+    def __init__(self, field: EditedField) -> None:
+        """Show the sentences as they are in the context now."""
+        super().__init__()
+        self._field = field
+        self.editor = _WrappingField(field.text)
+        self.editor.setObjectName(f"section:{field.title}")
+        self.editor.setAccessibleName(field.title)
+        self.editor.setPlaceholderText(tr("Nothing recorded"))
+        self.editor.setTabChangesFocus(True)
+        self.pill = Pill(tr("Edited"), "accent")
+        self.reset_button = PushButton(tr("Reset"), "link", "undo-2", px=14, name=f"reset:{field.title}")
+        self.reset_button.setToolTip(tr("Back to the text as it was first recorded"))
+        self.reset_button.setAccessibleName(tr("Reset {section}", section=field.title))
+        self.reset_button.clicked.connect(self._reset)
+        head = row(label(field.title, "strong"), self.pill, None, self.reset_button)
+        self.setLayout(column(head, self.editor, gap=4))
+        self.editor.textChanged.connect(self._on_text)
+        self.editor.document().documentLayout().documentSizeChanged.connect(lambda _: self._fit())
+        self.editor.wrapped.connect(self._fit)
+        self._on_text()
+        self._fit()
+
+    @property
+    def title(self) -> str:
+        """Return the title of the section."""
+        return self._field.title
+
+    @property
+    def text(self) -> str:
+        """Return its sentences as they are now."""
+        return self.editor.toPlainText()
+
+    @property
+    def is_changed(self) -> bool:
+        """Return True if the text is not what is in the context."""
+        return self.text.strip() != self._field.text.strip()
+
+    def set_editable(self, editable: bool) -> None:
+        """Let the user change it, or only read it."""
+        self.editor.setReadOnly(not editable)
+        self._on_text()
+
+    def add_sentence(self, text: str) -> None:
+        """Add a sentence at the end, as one step of the field's own undo."""
+        cursor = self.editor.textCursor()
+        cursor.movePosition(cursor.MoveOperation.End)
+        cursor.insertText(f"\n- {text}" if self.text.strip() else f"- {text}")
+
+    def _reset(self) -> None:
+        cursor = self.editor.textCursor()  # keeps the field's own undo, which setPlainText would clear
+        cursor.select(cursor.SelectionType.Document)
+        cursor.insertText(self._field.original)
+        self.editor.setFocus()
+        announce(self, tr("{section} is as it was first recorded.", section=self.title))
+
+    def _on_text(self) -> None:
+        differs = self.text.strip() != self._field.original.strip()
+        self.pill.setVisible(differs)
+        self.reset_button.setVisible(differs and not self.editor.isReadOnly())
+        self.changed.emit()
+
+    def _fit(self) -> None:
+        needed = round(self.editor.document().size().height())
+        lines = max(_MIN_LINES, min(_MAX_LINES, needed))
+        scrolls = needed > _MAX_LINES
+        policy = Qt.ScrollBarPolicy
+        self.editor.setVerticalScrollBarPolicy(
+            policy.ScrollBarAsNeeded if scrolls else policy.ScrollBarAlwaysOff
+        )
+        self.editor.setFixedHeight(lines * self.editor.fontMetrics().lineSpacing() + _FRAME_PX)
+
 
 _SIZE, _MIN_SIZE = (820, 760), (480, 420)
 _PAUSE_MS = 250  # without a key before what was typed is checked
@@ -235,3 +350,113 @@ class EditDialog(Themed, SizedDialog):
         self.compare_button.setText(tr("Back to fields") if comparing else tr("Compare with original"))
         self.save_button.setEnabled(self._refusal is None and self._is_valid and self.is_changed)
         self.cancel_button.setText(tr("Close") if self._refusal is not None else tr("Cancel"))
+
+
+class EditPresenter:
+    """One handover of one conversation, while the dialog that edits it is open."""
+
+    def __init__(
+        self, conversation: Conversation, async_actions: AsyncActions, parent: QWidget, theme: Theme
+    ) -> None:
+        self._conversation, self._async_actions = conversation, async_actions
+        self._draft: RevisionDraft | None = None
+        self._is_open, self._checks = True, 0
+        self._below: tuple[Bullet, ...] = ()
+        self.dialog = EditDialog(parent)
+        self.dialog.edited.connect(lambda: async_actions.start(self._check(), "check-edited-handover"))
+        self.dialog.compare_requested.connect(self._compare)
+        self.dialog.compared.put_back_requested.connect(lambda _title, _bullet: self._compare())
+        self.dialog.save_requested.connect(lambda: async_actions.start(self._save(), "save-handover"))
+        self.dialog.action_requested.connect(
+            lambda refusal: async_actions.start(self._act_on(refusal), "edit-handover")
+        )
+        retint(self.dialog, theme)
+
+    async def run(self, seq: int) -> None:
+        """Edit handover `seq`, until the dialog is closed."""
+        await self._show(seq)
+        unsubscribe = self._conversation.session.listen(self._on_update)
+        try:
+            await exec_async(self.dialog)
+        finally:
+            self._is_open = False
+            unsubscribe()
+
+    async def _show(self, seq: int) -> None:
+        draft = await self._conversation.handovers.revisions.draft(seq)
+        if not self._is_open:
+            return
+        self._draft, transcript = draft, self._conversation.session.transcript
+        titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
+        self.dialog.show_handover(titles[seq], edited_fields(draft))
+        self._show_check(draft, draft.handover)
+        self.dialog.show_refusal(edit_refusal(transcript, seq))
+
+    def _on_update(self, update: Update) -> None:
+        if (
+            self._draft is not None
+            and isinstance(update, EventRecorded)
+            and isinstance(update.recorded.event, HandoverMade | HandoverDiscarded | Undone | Redone)
+        ):
+            transcript = self._conversation.session.transcript
+            self.dialog.show_refusal(edit_refusal(transcript, self._draft.seq))
+
+    def _sections(self, draft: RevisionDraft) -> tuple[Section, ...]:
+        return from_fields(self.dialog.fields, draft.valid_seqs)
+
+    async def _check(self) -> None:
+        """Show what the sections take and name now; an older check that ends later is dropped."""
+        if self._draft is None or not self._is_open:
+            return
+        self._checks += 1
+        number, draft = self._checks, self._draft
+        try:
+            sections = self._sections(draft)
+        except InvalidInput as error:
+            self.dialog.show_invalid(error)
+            return
+        self.dialog.show_invalid(None)
+        event = draft.handover
+        if self.dialog.fields != {field.title: field.text for field in edited_fields(draft)}:
+            event = await self._conversation.handovers.revisions.check(draft, sections)
+        if number == self._checks and self._is_open:
+            self._show_check(draft, event)
+
+    def _show_check(self, draft: RevisionDraft, event: HandoverMade) -> None:
+        self._below = listed_below(event)
+        conversation = self._conversation
+        sent = conversation.handovers.revisions.tokens_as_sent(draft.handover)
+        self.dialog.show_check(revision_check(draft, event, sent))
+
+    def _compare(self) -> None:
+        """Show what differs from the original; nothing typed leaves every sentence dropped."""
+        if self._draft is None:
+            return
+        try:
+            sections = self._sections(self._draft)
+        except InvalidInput:
+            sections = ()
+        original = editable_sections(self._draft.original)
+        self.dialog.show_comparison(compare_handovers(original, sections, self._below))
+
+    async def _save(self) -> None:
+        if self._draft is None:
+            return
+        self.dialog.save_button.setEnabled(False)
+        try:
+            await self._conversation.handovers.revisions.record(self._draft, self._sections(self._draft))
+        except HelixError as error:
+            self.dialog.show_error(error)
+            self.dialog.save_button.setEnabled(True)
+        else:
+            self.dialog.accept()
+
+    async def _act_on(self, refusal: EditRefusal) -> None:
+        if not self.dialog.confirm_discard():
+            return
+        try:
+            if refusal.action == "redo":
+                await self._conversation.window.redo(refusal.seq)
+            await self._show(refusal.seq)
+        except HelixError as error:
+            self.dialog.show_error(error)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
+    QAccessibleWidget,
     QFrame,
     QHBoxLayout,
     QScrollArea,
@@ -15,18 +17,21 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop.ui.design.accessibility import LabelInterface
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine, show_text
 from helix_desktop.ui.design.layout import boxes
+from helix_desktop.ui.design.layout.boxes import column, line
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
@@ -36,14 +41,14 @@ from helix_desktop.ui.inspector.commands import CONTEXT_COMMANDS
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
+    ProviderCacheRow,
+    ProviderCacheState,
     Segment,
     SegmentKind,
+    StatusPart,
     WindowChangesState,
 )
-from helix_desktop.ui.inspector.key_value import KeyValue
-from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
-from helix_desktop.ui.inspector.waiting_view import WaitingView
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
@@ -62,6 +67,191 @@ tr = Translator("Inspector")
 _MIN_TITLE_PX = 120
 _HEAD_MARGINS = (16, 14, 16, 6)
 _MARGINS, _BAR_MARGINS = (16, 6, 16, 16), (16, 6, 4, 16)
+
+
+class KeyValue(Themed, QWidget):
+    """A name, its value at the other end, and before both a colored dot if there is a color."""
+
+    def __init__(self, name: str, value: str, dot: Callable[[Theme], str] | None = None) -> None:
+        super().__init__()
+        self._dot = dot
+        row = QHBoxLayout(self)
+        set_margins(row, 17 if dot else 0, 0, 0, 0)
+        self._name = TextLine(name, 12, role="muted")
+        self._value = TextLine(value, 12, 500, role="text")
+        self._value.align = Qt.AlignmentFlag.AlignRight
+        self._value.is_fixed_width = True
+        row.addWidget(ResponsiveRow(self._name, [self._value]))
+        self.setAccessibleName(tr("{name}: {value}", name=name, value=value))
+
+    def make_accessible(self) -> QAccessibleWidget:
+        """Return the interface that assistive technology asks: name and value are read as one."""
+        return LabelInterface(self)
+
+    def set_value(self, name: str, value: str) -> None:
+        """Show another name and value."""
+        self._name.set_text(name)
+        self._value.set_text(value)
+        self.setAccessibleName(tr("{name}: {value}", name=name, value=value))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the dot."""
+        if self._dot is None:
+            return
+        painter = QPainter(self)
+        mirror(painter, self.rect())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._dot(self._theme)))
+        painter.drawEllipse(QPointF(4, self._name.height() / 2), 4, 4)
+
+
+class ProviderCacheCard(Card):
+    """The bill of the session as providers reported it, and what its newest requests read."""
+
+    requests_requested = Signal()  # all of them, as a text
+
+    def __init__(self) -> None:
+        super().__init__((16, 9, 16, 13), 6)
+        self._state: ProviderCacheState | None = None
+        self._lines: list[_RequestLine] = []
+        self._share = Pill("", "ok")
+        self._share.setToolTip(
+            tr(
+                "Share of the input tokens that were read from the provider cache, in the answers of this "
+                "session. Summaries, side questions and subagents aren't counted here."
+            )
+        )
+        requests = IconButton("eye", tr("Show all requests"), px=15, edge=28)
+        requests.clicked.connect(self.requests_requested)
+        self.body.addWidget(ResponsiveRow(TextLine(tr("Provider cache"), 13, 600), [self._share, requests]))
+        self._figures = tuple(KeyValue("", "") for _ in range(5))
+        for figure in self._figures:
+            self.body.addWidget(figure)
+        self.note = SelectableText("", 12, "muted")
+        """What holds for all requests."""
+        self.body.addWidget(self.note)
+        self.body.addWidget(line())
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(7)
+        self.body.addLayout(self._rows)
+        self.hide()
+
+    def show_state(self, state: ProviderCacheState | None) -> None:
+        """Show other figures and requests; None hides the card."""
+        self.setVisible(state is not None)
+        if state is None or state == self._state:
+            return
+        self._state = state
+        self._share.set_text(state.share, "ok" if state.has_hits else "neutral")
+        self._share.setVisible(bool(state.share))
+        figures = (
+            (tr("Read"), state.read),
+            (tr("Written"), state.cache_writes),
+            (tr("New"), state.fresh),
+            (tr("Session cost"), state.cost),
+            (tr("Requested lifetime"), state.lifetime),
+        )
+        for figure, (name, value) in zip(self._figures, figures, strict=True):
+            figure.set_value(name, value)
+            figure.setVisible(bool(value))
+        show_text(self.note, state.note)
+        while len(self._lines) < len(state.rows):
+            self._lines.append(_RequestLine())
+            self._rows.addWidget(self._lines[-1])
+            retint(self._lines[-1], self._theme)
+        for request, row in zip(self._lines, state.rows, strict=False):
+            request.show_row(row)
+        for at, request in enumerate(self._lines):
+            request.setVisible(at < len(state.rows))
+
+    def figures(self) -> list[KeyValue]:
+        """Return the figures that are shown."""
+        return [figure for figure in self._figures if not figure.isHidden()]
+
+    def texts(self) -> list[str]:
+        """Return the lines on requests, newest first."""
+        return [text for request in self._lines if not request.isHidden() for text in request.texts()]
+
+
+class _RequestLine(QWidget):
+    """What one request read, and below it why not more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._read, self._reason = SelectableText("", 12), SelectableText("", 12, "muted")
+        body = QVBoxLayout(self)
+        body.setContentsMargins(0, 0, 0, 0)
+        body.setSpacing(1)
+        body.addWidget(self._read)
+        body.addWidget(self._reason)
+
+    def show_row(self, row: ProviderCacheRow) -> None:
+        """Show another request."""
+        self._read.setText(row.text)
+        show_text(self._reason, row.reason)
+
+    def texts(self) -> list[str]:
+        """Return the lines that are shown."""
+        return [words.text() for words in (self._read, self._reason) if not words.isHidden()]
+
+
+class WaitingView(Themed, QWidget):
+    """Shows the parts below each other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._column = column(margins=(20, 0, 0, 6), gap=10)
+        self.setLayout(self._column)
+        self._parts: list[_PartView] = []
+
+    def show_parts(self, parts: Sequence[StatusPart]) -> None:
+        """Show other parts."""
+        while len(self._parts) < len(parts):
+            self._parts.append(_PartView())
+            self._column.addWidget(self._parts[-1])
+            retint(self._parts[-1], self._theme)
+        for view, part in zip(self._parts, parts, strict=False):
+            view.show_part(part)
+        for at, view in enumerate(self._parts):
+            view.setVisible(at < len(parts))
+
+    def texts(self) -> list[str]:
+        """Return the lines that are shown, as a screen reader reads them."""
+        return [text for view in self._parts if not view.isHidden() for text in view.texts()]
+
+
+class _PartView(Themed, QWidget):
+    """A title, figures, and a sentence below them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._title, self._note = TextLine("", 12, 600), SelectableText("", 12, "muted")
+        self._figures = QVBoxLayout()
+        self._figures.setSpacing(3)
+        self._rows: list[KeyValue] = []
+        body = column(self._title, margins=(0, 0, 0, 0), gap=3)
+        body.addLayout(self._figures)
+        body.addWidget(self._note)
+        self.setLayout(body)
+
+    def show_part(self, part: StatusPart) -> None:
+        """Show another part."""
+        self._title.set_text(part.title)
+        while len(self._rows) < len(part.figures):
+            self._rows.append(KeyValue("", ""))
+            self._figures.addWidget(self._rows[-1])
+            retint(self._rows[-1], self._theme)
+        for row, (name, value) in zip(self._rows, part.figures, strict=False):
+            row.set_value(name, value)
+        for at, row in enumerate(self._rows):
+            row.setVisible(at < len(part.figures))
+        show_text(self._note, part.note)
+
+    def texts(self) -> list[str]:
+        """Return the lines that are shown."""
+        rows = [row.accessibleName() for row in self._rows if not row.isHidden()]
+        return [self._title.text, *rows, *([] if self._note.isHidden() else [self._note.text()])]
 
 
 class Inspector(Themed, QWidget):

@@ -22,33 +22,186 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import RewriteStatus
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
+from helix_desktop.domain.cost import Budget, tokens_by_purpose
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.domain.translatable_text import TextContext, verbatim
+from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.shell_data import GaugeState, TopBarState
+from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.inspector.from_provider_cache import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.request_status import with_rewrite_status
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
-from helix_desktop.ui.session.budget_controller import BudgetController
-from helix_desktop.ui.session.completion.sources import ComposerCompletions
-from helix_desktop.ui.session.composer.controller import ComposerController
+from helix_desktop.ui.session.completion import ComposerCompletions
+from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.header import gauge_state, top_bar_state
 from helix_desktop.ui.session.next_messages import NextMessagesController
 from helix_desktop.ui.session.past.changes_since import ChangesSince
 from helix_desktop.ui.session.past.controller import PastController
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
+from helix_desktop.words.costs import CostState, parse_tokens, parse_usd, purposes_text
+from helix_desktop.words.efforts import with_effort
+from helix_desktop.words.failed_turns import turn_failure_reason
+from helix_desktop.words.gauge_source import gauge_source_text
+from helix_desktop.words.models import model_name
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
+text = TextContext("Session")
 
 _COALESCE_MS = 120
+
+_NO_LIMIT = frozenset(("off", "none", "0", "$0"))
+
+
+def _cost_state(conversation: Conversation) -> CostState:
+    """Return what a conversation has spent and may spend."""
+    budget, transcript = conversation.budget, conversation.session.transcript
+    is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
+    is_demo = conversation.model.demo
+    return CostState(budget.spent, budget.limit, is_default, transcript.inherited_spending, is_demo)
+
+
+class BudgetController(QObject):
+    """Binds line, menu and chat actions to the budget of one conversation at a time."""
+
+    def __init__(self, window: MainWindow, async_actions: AsyncActions) -> None:
+        super().__init__(window)
+        self._window, self._async_actions = window, async_actions
+        self._conversation: Conversation | None = None
+        window.cost_line.budget_requested.connect(self.edit_budget)
+        window.cost_line.tell_purposes = self._purposes_text
+        window.commands.set_budget.triggered.connect(self.edit_budget)
+
+    def show(self, conversation: Conversation | None) -> None:
+        """Show what a conversation has spent by now."""
+        self._conversation = conversation
+        self._window.cost_line.show_cost(_cost_state(conversation) if conversation else None)
+
+    def _purposes_text(self) -> str:
+        """Return what the session's tokens were spent on; its time grows with the log."""
+        if self._conversation is None or not self._conversation.budget.spent.sent:
+            return ""
+        session = self._conversation.session
+        own = session.log[session.transcript.branched_at :]
+        spent = self._conversation.budget.subagent_spending.values()
+        tokens = tokens_by_purpose(recorded.event for recorded in own)
+        return purposes_text(tokens, sum(spending.tokens for spending in spent))
+
+    def edit_budget(self) -> None:
+        """Let the user set the budget of the session on screen."""
+        if self._conversation is not None:
+            self._async_actions.start(self._edit_budget(self._conversation), "set budget")
+
+    async def set_typed_budget(self, argument: str) -> None:
+        """Set the budget to what was typed: tokens, an amount that begins with $, both, or no limit.
+
+        What is not named stays as it is, unless nothing but words for no limit is typed. Raises InvalidInput.
+        """
+        conversation = self._conversation
+        if conversation is None:
+            return
+        tokens, cost = conversation.budget.limit.tokens, conversation.budget.limit.cost
+        words = argument.lower().split()
+        if _NO_LIMIT.issuperset(words):
+            tokens, cost, words = 0, 0.0, []
+        try:
+            for word in words:
+                if word.startswith("$"):
+                    cost = parse_usd(word)
+                else:
+                    tokens = parse_tokens(word)
+        except ValueError as error:
+            raise InvalidInput(
+                text("The budget wasn't changed."),
+                verbatim(str(error)),
+                text(
+                    "Type {commands}. No limit: /budget off, none, 0 or $0.",
+                    commands="/budget 200k, /budget $2.50",
+                ),
+            ) from error
+        await conversation.budget.set_limit(Budget(tokens, cost))
+        self.show(self._conversation)
+
+    async def _edit_budget(self, conversation: Conversation) -> None:
+        info = conversation.model
+        dialog = BudgetDialog(
+            self._window,
+            _cost_state(conversation),
+            has_prices=bool(info.price_in or info.price_out),
+            is_free=info.free or info.demo,
+        )
+        retint(dialog, self._window.theme)
+        if await dialogs.exec_async(dialog) and dialog.budget != conversation.budget.limit:
+            await conversation.budget.set_limit(dialog.budget)
+            if conversation is self._conversation:
+                self.show(conversation)
+
+
+def top_bar_state(conversation: Conversation) -> TopBarState:
+    """Return title, state, model and size of a conversation."""
+    transcript = conversation.session.transcript
+    name, demo = _answering_model(conversation)
+    ended = conversation.session.failed_end
+    return TopBarState(
+        conversation.session.id,
+        session_title(transcript.title),
+        conversation.is_running,
+        name if conversation.model_choice.pending else with_effort(name, conversation.effort),
+        demo,
+        transcript.messages.counts().messages,
+        bool(conversation.asks),
+        turn_failure_reason((ended.what, ended.why)) if ended is not None else "",
+        ended is not None and ended.cause == "budget",
+    )
+
+
+def gauge_state(
+    gauge: UsageGauge, policy: ContextPolicy, policy_text: str, is_on_hold: bool = False
+) -> GaugeState:
+    """Return how full the window is, and where the policy compacts it; `policy_text` names the policy."""
+    pressure = pressure_of(gauge) if policy.enabled else "off"
+    return GaugeState(
+        gauge.used,
+        gauge.window,
+        not gauge.is_reported,
+        gauge_source_text(gauge),
+        gauge.handover_threshold / gauge.window if gauge.window else policy.handover_at,
+        pressure,
+        policy_text,
+        is_on_hold and policy.enabled,
+    )
+
+
+def _answering_model(conversation: Conversation) -> tuple[str, bool]:
+    """Return the display name of the model that answers in a session, and whether it is the demo.
+
+    A session that waits for the user's choice shows the model that it had; after a change both are named.
+    """
+    change = conversation.model_choice.pending
+    if change is not None:
+        return model_name(change.label, demo=False), False
+    now, last = conversation.model, conversation.session.transcript.last_model
+    name = model_name(now.label, now.demo)
+    if now.demo or last in ("", now.label) or last.startswith("demo/"):
+        return name, now.demo
+    return tr(
+        "{previous} → {next} from the next turn", previous=model_name(last, demo=False), next=name
+    ), False
 
 
 class SessionController(QObject):

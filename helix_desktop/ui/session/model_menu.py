@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from helix_desktop.config.settings import Settings
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.session.composer.controller import SESSION_MODEL
+from helix_desktop.ui.session.composer_controller import SESSION_MODEL
 from helix_desktop.words.models import model_name
 from helix_desktop.words.translation import Translator, translate
 

@@ -11,7 +11,7 @@ from helix_desktop.agent.message_queue import MessageQueue
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.ui.chat.page import NextMessages
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.session.composer.controller import ComposerController
+from helix_desktop.ui.session.composer_controller import ComposerController
 
 CONTINUE = "Continue."
 """What is sent to go on with a turn that was broken off."""

@@ -22,8 +22,8 @@ from helix_desktop.ui.chat.actions import (
     Undo,
 )
 from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
-from helix_desktop.ui.handover.compare_presenter import ComparePresenter
-from helix_desktop.ui.handover.edit_presenter import EditPresenter
+from helix_desktop.ui.handover.compare_dialog import ComparePresenter
+from helix_desktop.ui.handover.edit_dialog import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext

@@ -15,12 +15,12 @@ from helix_desktop.ui.design.page_stack import PageStack, StackedPage
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.appearance_page import AppearancePage
-from helix_desktop.ui.settings.data.page import DataPage
+from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
-from helix_desktop.ui.settings.keyboard.page import KeyboardPage
+from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.mcp.page import McpPage
 from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.ui.settings.permissions.page import PermissionsPage
+from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.providers.roles_card import RolesCard
@@ -54,7 +54,6 @@ _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
     ("about", text("About"), "info"),
 )
 _SIZE, _MIN_SIZE = (980, 760), (620, 440)
-
 
 P = TypeVar("P", bound=QWidget)
 

@@ -1,4 +1,4 @@
-"""What a window shows on request to find one's way: the guide, and the palette of all commands."""
+"""What a window shows on request to find one's way: the guide, its list of keys, the palette of commands."""
 
 from __future__ import annotations
 
@@ -7,22 +7,40 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow
 
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.help_link import HelpLink, TopicLinks
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.shell.actions import WindowActions
-from helix_desktop.ui.shell.key_bindings import KeyBindings
+from helix_desktop.ui.shell.actions import WindowActions, shortcut_lines
+from helix_desktop.ui.shell.key_bindings import PAGES, KeyBindings, command_title
 from helix_desktop.ui.shell.panes import LayoutStore
 from helix_desktop.ui.shell.switcher.commands import CommandList
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 if TYPE_CHECKING:
     from helix_desktop.ui.help.guide import GuideDialog
     from helix_desktop.ui.shell.command_palette import CommandPalette
 
 tr = Translator("Window")
+text = TextContext("Window")
 
 _OPENED_TOPICS = "opened_topics"
+
+_OUTSIDE_MENUS = (
+    (text("Send message"), "Enter, Ctrl+Enter"),
+    (text("New line in message"), "Shift+Enter"),
+    (text("Earlier message, next message"), "Up, Down"),
+    (text("Complete a file, cached output or command"), "Ctrl+Space"),
+    (text("Next or previous result"), "F3, Shift+F3"),
+)
+
+
+def shortcuts(actions: WindowActions, bindings: KeyBindings) -> tuple[tuple[str, str], ...]:
+    """Return each command with its keys as portable text; several keys are parted by ", "."""
+    fixed = ((translate(words), keys) for words, keys in _OUTSIDE_MENUS)
+    commands = (command for page in PAGES for command in page.commands)
+    of_pages = ((command_title(command), ", ".join(bindings.keys(command))) for command in commands)
+    return (*shortcut_lines(actions), *fixed, *(line for line in of_pages if line[1]))
 
 
 class HelpWindows:
@@ -74,7 +92,6 @@ class HelpWindows:
     def show_topic(self, topic: str) -> None:
         """Show a topic of the guide; the links to it have done their work then."""
         from helix_desktop.ui.help.guide import GuideDialog
-        from helix_desktop.ui.shell.shortcuts import shortcuts
 
         if self.guide is None:
             self.guide = GuideDialog(self._window, shortcuts(self._actions, self._key_bindings))
@@ -85,7 +102,6 @@ class HelpWindows:
 
     def update_shortcuts(self) -> None:
         """List the keys that commands have now."""
-        from helix_desktop.ui.shell.shortcuts import shortcuts
 
         if self.guide is not None:
             self.guide.show_shortcuts(shortcuts(self._actions, self._key_bindings))

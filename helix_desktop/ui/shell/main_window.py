@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QCloseEvent,
+    QDragEnterEvent,
+    QDragMoveEvent,
+    QDropEvent,
     QKeyEvent,
     QMoveEvent,
     QPaintEvent,
@@ -25,8 +28,11 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop import APP_NAME
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.budget.status_line import CostLine
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -40,14 +46,12 @@ from helix_desktop.ui.shell.jobs import JobLines
 from helix_desktop.ui.shell.key_bindings import KeyBindings
 from helix_desktop.ui.shell.keyboard import connect_editing, focus_pane
 from helix_desktop.ui.shell.menus import fill_menu_bar
-from helix_desktop.ui.shell.opening_page import OpeningPage
 from helix_desktop.ui.shell.panes import LayoutStore, Panes
 from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.shell.top_bar import TopBar
 from helix_desktop.ui.shell.waiting_sessions import WaitingSession, WaitingSessionsLine, waiting_text
-from helix_desktop.ui.shell.window_drops import WindowDrops
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
@@ -60,9 +64,9 @@ if TYPE_CHECKING:
     )
     from helix_desktop.ui.shell.switcher.panel import Switcher
 
-tr = Translator("Window")
-
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
+
+tr = Translator("Window")
 
 CenterPage = Literal["opening", "welcome", "missing", "closed", "empty", "work"]
 """In the center: what is being opened, first run, a missing folder, a closed workspace, an empty one, or a
@@ -72,6 +76,92 @@ _SECOND_ESC_MS = 2_500
 _LAYOUT_PAUSE_MS = 800
 _MIN_SIZE = (560, 420)
 _FIRST_SIZE = (1440, 900)
+
+
+class OpeningPage(QWidget):
+    """Empty until it knows what is being opened."""
+
+    def __init__(self) -> None:
+        """Part of the first frame: no more than labels."""
+        super().__init__()
+        self._icon = IconLabel("loader-circle", px=18, color_token="muted")
+        self._title, self._words = label("", "title"), label("", "muted", wrap=True)
+        self._words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        head = row(None, self._icon, self._title, None, gap=9)
+        self.setLayout(column(None, head, self._words, None, margins=(32, 24, 32, 40), gap=8))
+        self.show_workspace("")
+
+    def show_workspace(self, name: str, repairing: bool = False) -> None:
+        """Say which workspace is being opened, and that it is repaired if it is; no name: nothing."""
+        title = tr("Repairing {workspace}…", workspace=name) if repairing else ""
+        self._title.setText(title or (tr("Opening {workspace}…", workspace=name) if name else ""))
+        self._icon.setVisible(bool(name))
+        self._words.setText(
+            tr("Its data was damaged. What is intact is recovered; the damaged files are kept as they are.")
+            if repairing
+            else ""
+        )
+
+    def show_sample(self) -> None:
+        """Say that the guided sample is being opened, which takes seconds where it is prepared first."""
+        self._title.setText(tr("Opening the sample…"))
+        self._icon.show()
+
+    def text(self) -> str:
+        """Return what stands here; empty if it says nothing."""
+        return "\n".join(filter(None, (self._title.text(), self._words.text())))
+
+
+class WindowDrops(QObject):
+    """Takes what no part of the window takes itself."""
+
+    folder_dropped = Signal(str)
+    archive_dropped = Signal(str)
+
+    def __init__(self, window: QWidget, covered: QWidget) -> None:
+        """`covered` is the part of the window that says what a drop does."""
+        super().__init__(window)
+        self.hint = DropHint(covered)
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Handle the drags and drops of the window."""
+        if isinstance(event, QDragEnterEvent):
+            dragged = read_drag(event.mimeData())
+            self.hint.show_text(_words(dragged), is_refusal=not _is_taken(dragged))
+            answer_drag(event, is_accepted=True)
+        elif isinstance(event, QDragMoveEvent):
+            answer_drag(event, is_accepted=not self.hint.is_refusal)
+        elif isinstance(event, QDropEvent):
+            self.hint.hide()
+            dragged = read_drag(event.mimeData())
+            answer_drag(event, is_accepted=_is_taken(dragged))
+            if dragged.folders:
+                self.folder_dropped.emit(str(dragged.folders[0]))
+            elif dragged.archive is not None:
+                self.archive_dropped.emit(str(dragged.archive))
+        elif event.type() is QEvent.Type.DragLeave:
+            self.hint.hide()
+        else:
+            return False
+        return True
+
+
+def _is_taken(dragged: DragContent) -> bool:
+    return bool(dragged.folders or dragged.archive)
+
+
+def _words(dragged: DragContent) -> str:
+    """Return what a drop on the window does, or why it does nothing."""
+    if dragged.folders:
+        folder = escape_hidden_name(dragged.folders[0].name)
+        return tr("Drop to open “{folder}” as a workspace", folder=folder)
+    if dragged.archive is not None:
+        return tr("Drop to import “{file}”", file=escape_hidden_name(dragged.archive.name))
+    if dragged.is_for_message:
+        return tr("Only a folder can be opened here. Drop files, text and cached outputs on the chat.")
+    return tr("Only files, folders, images and text can be dropped.")
 
 
 @dataclass(frozen=True, slots=True)

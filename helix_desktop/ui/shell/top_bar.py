@@ -2,42 +2,64 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from typing import Literal
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QFont,
+    QFontMetricsF,
+    QIcon,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QButtonGroup,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QWidget,
+)
 
 from helix_desktop import APP_NAME
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.text_format import ellipsize_title
-from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.ui.design.buttons import ICON_GAP_PX, EnterActivates, IconButton, TabButton, TabList
+from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.pill import Badge, Dot
 from helix_desktop.ui.design.shell_data import GaugeDetail, GaugeState, TopBarState
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.icons import icon, pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.shell.actions import WindowActions, keep_tip
+from helix_desktop.ui.shell.actions import WindowActions, keep_tip, tip_with_keys
 from helix_desktop.ui.shell.context_gauge import ContextGauge
-from helix_desktop.ui.shell.editable_title import EditableTitle
 from helix_desktop.ui.shell.menus import mode_menu, more_menu
-from helix_desktop.ui.shell.mode_button import ModeButton
-from helix_desktop.ui.shell.page_switch import PageDetail, PageSwitch
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator, translate
 
-text = TextContext("Window")
 tr = Translator("Window")
+text = TextContext("Window")
 
 DEMO_BADGE = text("Offline demo model")
-
 
 _IDLE_COLOR = "border_strong"  # of the dot of a session that has nothing to say
 _DOT_PX = 22  # of the dot before the session's state, with the gaps around it
@@ -57,6 +79,300 @@ _TITLE_PX = 80
 """Room below which the title takes that of the mode's word, then of two buttons: all are elsewhere, too."""
 _HEIGHT_PX, _TITLE_HEIGHT_PX, _BUTTON_PX = 57, 26, 30  # at 100 %
 _TIP_CAP = 160  # characters of the title in its tooltip
+
+
+class EditableTitle(QStackedWidget):
+    """A title that turns into a field on double click; Enter keeps the new name, Esc the old one.
+
+    After both the keyboard is where it was.
+    """
+
+    renamed = Signal(str)
+
+    def __init__(self) -> None:
+        """Start without a title, and not editable."""
+        super().__init__()
+        self.editable = False
+        self._focused_before: QWidget | None = None
+        self._label = ElidedLabel(role="title")
+        self._field = QLineEdit()
+        self._field.setProperty("kind", "title")
+        self._field.setAccessibleName(tr("Session title"))
+        self._field.setMaxLength(1_000)
+        self._field.editingFinished.connect(self._finish)
+        self.addWidget(self._label)
+        self.addWidget(self._field)
+        self.setMinimumWidth(1)  # else the field behind it asks for room that a narrow bar has not
+
+    def set_title(self, title: str) -> None:
+        """Show a title; an edit that is going on is kept."""
+        self._label.set_full_text(title)
+
+    def title(self) -> str:
+        """Return the whole title."""
+        return self._label.full_text()
+
+    def full_width(self) -> int:
+        """Width in pixels that the whole title takes."""
+        return self._label.full_width()
+
+    def edit(self) -> None:
+        """Begin to edit, all text selected."""
+        if not self.editable:
+            return
+        if not self.is_editing():
+            self._focused_before = QApplication.focusWidget()
+        self._field.setText(self.title())
+        self._field.selectAll()
+        self.setCurrentWidget(self._field)
+        self._field.setFocus()
+
+    def is_editing(self) -> bool:
+        """Return True while the title is being edited."""
+        return self.currentWidget() is self._field
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Begin to edit."""
+        self.edit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave an edit with Esc, without a change."""
+        if event.key() == Qt.Key.Key_Escape and self.is_editing():
+            self._field.setText(self.title())
+            self._finish()
+            return
+        super().keyPressEvent(event)
+
+    def _finish(self) -> None:
+        if not self.is_editing():
+            return
+        had_focus, before = self._field.hasFocus(), self._focused_before
+        self._focused_before = None
+        self.setCurrentWidget(self._label)
+        if had_focus:
+            refocus(before)
+        name = self._field.text().strip()
+        if name and name != self.title():
+            self._label.set_full_text(name)
+            self.renamed.emit(name)
+
+
+_NAMES = {"ask": text("Ask", "mode"), "plan": text("Plan", "mode"), "auto": text("Auto", "mode")}
+_DEMO = text("Demo", "mode")
+_EXCEPT_DEMO = text("Ask, except demo calls", "mode")
+_TIPS = {
+    "ask": text("Ask: the agent asks before it edits files or runs commands"),
+    "plan": text("Plan: the agent only reads and plans"),
+    "auto": text(
+        "Auto: the agent edits files and runs sandboxed commands without asking, "
+        "unless they destroy what can't be undone"
+    ),
+}
+_ICONS: dict[PermissionMode, str] = {"ask": "shield", "plan": "list-tree", "auto": "zap"}
+_COLOR_TOKENS: dict[PermissionMode, tuple[str, str]] = {
+    "ask": ("muted", "raised"),
+    "plan": ("accent_text", "accent_soft"),
+    "auto": ("warn", "warn_soft"),
+}
+_MODE_HEIGHT_PX, _MODE_ICON_PX, _MODE_PAD_PX, _MODE_CHEVRON_PX = 30, 14, 9, 14
+
+ModeDetail = Literal["word", "icon"]
+
+
+class ModeButton(EnterActivates, Themed, QPushButton):
+    """Shows a session's mode; its menu changes it."""
+
+    def __init__(self, menu: QMenu, next_mode: QAction) -> None:
+        """`next_mode` is the command that switches the mode; its keys stand in the tooltip."""
+        super().__init__()
+        self._next_mode = next_mode
+        self._mode: PermissionMode = "ask"
+        self._demo_runs = False
+        self._detail: ModeDetail = "word"
+        self.setMenu(menu)
+        self.setAutoDefault(False)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.show_mode("ask")
+        next_mode.changed.connect(lambda: self.show_mode(self._mode, demo_runs=self._demo_runs))
+
+    def show_mode(self, mode: PermissionMode, *, demo_runs: bool = False) -> None:
+        """Show a mode; `demo_runs` says that calls of the demo model run in it without asking."""
+        self._mode, self._demo_runs = mode, demo_runs
+        tip = translate(_TIPS[mode])
+        if demo_runs and mode != "plan":
+            tip += "\n" + tr("Demo calls run without asking. Change it in Settings → Permissions.")
+        self.setToolTip(tip_with_keys(self._next_mode, tip))
+        self.setAccessibleName(tr("Mode: {mode}", mode=_EXCEPT_DEMO if self._asks_less else _NAMES[mode]))
+        self.setAccessibleDescription(self.toolTip())
+        self.set_detail(self._detail)
+        self.update()
+
+    @property
+    def _asks_less(self) -> bool:
+        return self._demo_runs and self._mode == "ask"
+
+    @property
+    def _word(self) -> TranslatableText:
+        """The mode's name, or what is shorter than "Ask, except demo calls" and does not claim to ask."""
+        return _DEMO if self._asks_less else _NAMES[self._mode]
+
+    def set_detail(self, detail: ModeDetail) -> None:
+        """Show the word next to the icon, or the icon alone."""
+        self._detail = detail
+        self.setFixedSize(QSize(self.width_at(detail), scaled(_MODE_HEIGHT_PX)))
+
+    def width_at(self, detail: ModeDetail) -> int:
+        """Width in pixels in a form, the same in every mode, wider where the demo model's calls run."""
+        metrics = QFontMetricsF(self._font())
+        if detail == "icon":
+            return scaled(_MODE_HEIGHT_PX)
+        names = (*_NAMES.values(), *((_DEMO,) if self._demo_runs else ()))
+        widest = max(metrics.horizontalAdvance(word) for word in map(translate, names))
+        return 2 * _MODE_PAD_PX + scaled(_MODE_ICON_PX) + round(widest) + 6 + _MODE_CHEVRON_PX
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint background, icon, word and chevron; a ring where it has the keyboard."""
+        theme = self._theme
+        color, background = (getattr(theme, name) for name in _COLOR_TOKENS[self._mode])
+        painter = QPainter(self)
+        mirror(painter, self.rect())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        edge = theme.accent if self.hasFocus() else theme.border_strong if self.underMouse() else theme.border
+        painter.setPen(QPen(QColor(edge), 2 if self.hasFocus() else 1))
+        painter.setBrush(QColor(background))
+        bounds = QRectF(self.rect()).adjusted(1, 1, -1, -1)
+        painter.drawRoundedRect(bounds, 9, 9)
+        side = scaled(_MODE_ICON_PX)
+        left = _MODE_PAD_PX if self._detail == "word" else (self.width() - side) // 2
+        icon = _ICONS["auto" if self._asks_less else self._mode]
+        picture = pixmap(icon, color, side, self.devicePixelRatioF())
+        draw_pixmap(painter, left, (self.height() - side) // 2, picture)
+        if self._detail == "word":
+            self._paint_text(painter, color, bounds)
+
+    def _paint_text(self, painter: QPainter, color: str, area: QRectF) -> None:
+        painter.setFont(self._font())
+        painter.setPen(QColor(color))
+        place = area.adjusted(_MODE_PAD_PX + scaled(_MODE_ICON_PX) + 5, 0, -_MODE_CHEVRON_PX, 0)
+        draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, translate(self._word))
+        painter.setPen(QPen(QColor(color), 1.5, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
+        x, y = self.width() - _MODE_PAD_PX - 5.0, self.height() / 2 - 1.5
+        painter.drawPolyline([QPointF(x - 3, y), QPointF(x, y + 3), QPointF(x + 3, y)])
+
+    def _font(self) -> QFont:
+        return fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.Medium)
+
+
+PageName = Literal["chat", "cache", "timeline", "changes"]
+PAGES: tuple[tuple[PageName, TranslatableText, str], ...] = (
+    ("chat", text("Chat"), "message-square"),
+    ("cache", text("Cache"), "database"),
+    ("timeline", text("Timeline"), "history"),
+    ("changes", text("Changes"), "diff"),
+)
+
+PageDetail = Literal["full", "words", "current", "icons"]
+"""How much a page's button shows: icon and word, the word, the icon (and the word of the page on screen)."""
+
+_PADDING_PX = 16  # of a page's button, at both sides together, with its border
+_PAGE_ICON_PX = 15
+_QT_GAP_PX = 4
+_DRAG_MS = 400  # that a drag rests over a page's button until the page is shown
+
+
+class PageSwitch(Themed, TabList):
+    """The segmented control Chat / Cache / Timeline / Changes."""
+
+    page_selected = Signal(str)
+
+    def __init__(self) -> None:
+        """Start on the chat."""
+        super().__init__()
+        self.setProperty("role", "segments")
+        self.setAccessibleName(tr("Pages"))
+        self._group = QButtonGroup(self)
+        self._buttons: dict[str, TabButton] = {}
+        self.setAcceptDrops(True)
+        self._dragged_to = ""
+        self._drag_timer = QTimer(self, singleShot=True, interval=_DRAG_MS)
+        self._drag_timer.timeout.connect(self._show_dragged_to)
+        line = row(margins=(3, 3, 3, 3), gap=2)
+        for name, page_title, _ in PAGES:
+            button = TabButton(translate(page_title), "segment")
+            button.setObjectName(f"{name}_tab")
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(lambda _=False, page=name: self.page_selected.emit(page))
+            self._group.addButton(button)
+            self._buttons[name] = button
+            line.addWidget(button)
+        self.setLayout(line)
+        self._detail: PageDetail = "full"
+        self.select("chat")
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Let whatever is dragged wait over a page's button until that page is shown."""
+        event.accept()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Show the page whose button the drag rests on; nothing is dropped here."""
+        point = event.position().toPoint()
+        page = next((name for name, button in self._buttons.items() if button.geometry().contains(point)), "")
+        if page != self._dragged_to:
+            self._dragged_to = page
+            self._drag_timer.start()
+        event.ignore()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Stay on the page."""
+        self._dragged_to = ""
+        self._drag_timer.stop()
+
+    def _show_dragged_to(self) -> None:
+        if self._dragged_to and not self._buttons[self._dragged_to].isChecked():
+            self.page_selected.emit(self._dragged_to)
+
+    def select(self, page: str) -> None:
+        """Mark a page as the one that is shown."""
+        self._buttons[page].setChecked(True)
+        self._show_text()
+
+    def width_at(self, detail: PageDetail) -> int:
+        """Width in pixels in a form."""
+        metrics = QFontMetricsF(fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.DemiBold))
+        titles = [metrics.horizontalAdvance(translate(page_title)) + 4 for _, page_title, _ in PAGES]
+        words = 0.0 if detail == "icons" else max(titles) if detail == "current" else sum(titles)
+        icon_px = 0 if detail == "words" else scaled(_PAGE_ICON_PX) + ICON_GAP_PX
+        # Qt keeps a gap behind an icon; without words it may be squeezed.
+        gap = _QT_GAP_PX if detail in ("full", "current") else 0
+        return round(words + len(PAGES) * (icon_px + gap + _PADDING_PX)) + 10
+
+    def set_detail(self, detail: PageDetail) -> None:
+        """Show icons and words, or one of them where room is narrow."""
+        self._detail = detail
+        self.setFixedWidth(self.width_at(detail))
+        self._show_text()
+
+    def _show_text(self) -> None:
+        for name, page_title, _ in PAGES:
+            button, title = self._buttons[name], translate(page_title)
+            is_worded = self._detail in ("full", "words") or (
+                self._detail == "current" and button.isChecked()
+            )
+            button.setText(title if is_worded else "")
+            button.setToolTip("" if is_worded else title)
+        self.tint(self._theme)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        super().tint(theme)
+        side = scaled(_PAGE_ICON_PX)
+        for name, _, icon_name in PAGES:
+            button = self._buttons[name]
+            color = theme.accent_text if button.isChecked() else theme.muted
+            gap = ICON_GAP_PX if button.text() else 0
+            button.setIconSize(QSize(side + ICON_GAP_PX, side))
+            button.setIcon(QIcon() if self._detail == "words" else icon(icon_name, color, side, gap=gap))
 
 
 class TopBar(Themed, QWidget):

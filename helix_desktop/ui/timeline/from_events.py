@@ -14,6 +14,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.message_states import covers_around
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -45,6 +46,8 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
+from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
     FailureCard,
@@ -61,11 +64,11 @@ from helix_desktop.ui.timeline.card_data import (
     UndoCard,
 )
 from helix_desktop.ui.timeline.card_texts import card_title
-from helix_desktop.ui.timeline.form_cards import form_card
 from helix_desktop.words.answer_ends import window_learned_text
+from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.handover_titles import handover_titles
-from helix_desktop.words.models import recorded_writer
+from helix_desktop.words.models import recorded_writer, slow_model_text
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import chosen_form_text, excluded_text, pin_text
@@ -73,6 +76,39 @@ from helix_desktop.words.summary_coverage import missing_rules_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
+
+_NAME_CHARS = 60  # of an output's name
+
+
+def form_card(recorded: RecordedEvent, transcript: Transcript, is_demo: bool) -> FormCard | None:
+    """Return the card of an output whose form was chosen; None for one that simply is whole.
+
+    `is_demo`: the demo model was asked for it, which has no price.
+    """
+    event = recorded.event
+    if not isinstance(event, ToolAnswered) or event.recalled or event.outcome != "ran":
+        return None
+    if event.form == "full" and event.chosen == "rule" and not event.full_tokens:
+        return None
+    full = event.full_tokens or (event.tokens if event.form == "full" else 0)
+    is_part = event.form == "full" and not event.whole
+    return FormCard(
+        recorded.seq,
+        recorded.at,
+        ellipsize(" ".join(f"{display_name(event.name)} {event.target}".split()), _NAME_CHARS),
+        "preview" if is_part else event.form,
+        event.chosen,
+        output_tokens(full) if full else 0,
+        output_tokens(event.tokens),
+        event.digest,
+        event.asked,
+        translate(event.intake_note) or slow_model_text(event.intake_slow_model),
+        cost_text(
+            event.intake_tokens, event.intake_cost, is_demo, event.intake_estimated, event.intake_unpriced
+        ),
+        recorded.seq in transcript.rewrites.chosen_forms,
+        is_unasked=bool(event.intake_slow_model),
+    )
 
 
 def build_cards(

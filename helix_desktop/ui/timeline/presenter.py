@@ -9,17 +9,46 @@ from contextlib import suppress
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.steps import read_steps
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.continued_handover import HandoverPreviewWriter
+from helix_desktop.context.summaries.continued_handover import HandoverPreview, HandoverPreviewWriter
+from helix_desktop.context.summaries.handover_revision import to_markdown
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.ui.timeline.card_data import Continuation, PreviewCard, RunningCard, TimelineState
 from helix_desktop.ui.timeline.chart.usage_points import usage_points, with_current_usage
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.ui.timeline.preview_card import build_preview_card
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.sessions import session_title
+from helix_desktop.words.summary_coverage import missing_rules_text
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Timeline")
+
+
+def build_preview_card(
+    writer: HandoverPreviewWriter, transcript: Transcript, policy: ContextPolicy, window_size: int
+) -> PreviewCard | None:
+    """Return the card; None without messages. Its time grows with the log: call it in a thread."""
+    if not transcript.messages.items:
+        return None
+    preview = writer.write(transcript, policy, window_size)
+    return PreviewCard(
+        translate(preview.counts.text),
+        preview.sections,
+        preview.ledger,
+        missing=missing_rules_text(preview.coverage),
+        markdown=_markdown(preview),
+    )
+
+
+def _markdown(preview: HandoverPreview) -> str:
+    """Return the whole handover as a document."""
+    parts = [f"# {tr('Handover')}", to_markdown(preview.sections)]
+    if preview.ledger:
+        parts += [f"## {tr('Files, commands and errors')}", f"```\n{preview.ledger}\n```"]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 class TimelinePresenter:

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.domain.events.rewrite import FoldKind
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.cards import Card as CardFrame
-from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.page_shortcut import add_shortcut
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed
 from helix_desktop.ui.design.usage_bar import share_tone
+from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.timeline.card_data import (
+    GROUPS,
     FailureCard,
     FoldCard,
     FormCard,
+    Group,
     HandoverCard,
     ManualActionCard,
     ObservationsCard,
@@ -41,8 +51,16 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     TimelineState,
     UndoCard,
+    card_group,
 )
 from helix_desktop.ui.timeline.card_list import CardList
+from helix_desktop.ui.timeline.card_texts import (
+    card_group_text,
+    card_title,
+    explain_group,
+    fold_card_text,
+    fold_heading,
+)
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
     FailureView,
@@ -52,27 +70,197 @@ from helix_desktop.ui.timeline.cards import (
     SweepView,
     TimeLabel,
     UndoView,
+    index_pill,
+    rewrite_row,
 )
 from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
 from helix_desktop.ui.timeline.chart.usage_points import with_current_usage
-from helix_desktop.ui.timeline.filter_bar import TimelineFilterBar
-from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.preview_texts import preview_status_text
 from helix_desktop.ui.timeline.preview_view import PreviewView
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.timeline_row import TimelineRow
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
-from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.numbers import format_token_change, format_tokens, format_whole_percent
+from helix_desktop.words.rewrite_explanations import explain_noted
 from helix_desktop.words.steps import about_tokens, looking_at_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
 LineCard: TypeAlias = SweepCard | PlacedCard | ManualActionCard | FormCard | FailureCard | UndoCard
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 _CAPTION_ROLES: tuple[TextRole, TextRole] = ("muted", "faint")  # what the chart's figure is of, and a note
+
+MIN_CARDS = 10  # cards; a shorter timeline needs no filter
+
+
+class TimelineFilterBar(QWidget):
+    """One choice out of the kinds that there are."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.group: Group | None = None
+        self._buttons: dict[Group | None, PushButton] = {}
+        choice = QButtonGroup(self)
+        for group in (None, *GROUPS):
+            button = PushButton(card_group_text(group), "filter")
+            button.setToolTip(explain_group(group))
+            button.setObjectName(f"timeline-filter-{group or 'all'}")
+            button.setCheckable(True)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(lambda _=False, clicked_group=group: self.choose(clicked_group))
+            choice.addButton(button)
+            self._buttons[group] = button
+        self._buttons[None].setChecked(True)
+        self._flow = FlowBox(list(self._buttons.values()))
+        self.setLayout(column(self._flow, margins=(0, 0, 0, 6)))
+        self.setAccessibleName(tr("Filter timeline"))
+        self.hide()
+
+    def choose(self, group: Group | None) -> None:
+        """Show the cards of a kind only, or all."""
+        self._buttons[group].setChecked(True)
+        if group != self.group:
+            self.group = group
+            self.changed.emit()
+
+    def set_cards(self, cards: Sequence[TimelineCard]) -> None:
+        """Offer the kinds that these cards are of, with their number."""
+        counts = Counter(card_group(card) for card in cards)
+        for group, button in self._buttons.items():
+            number = len(cards) if group is None else counts[group]
+            button.setText(tr("{kind} {count}", kind=card_group_text(group), count=number))
+            button.setVisible(group is None or number > 0)
+        if self.group is not None and not counts[self.group]:
+            self.choose(None)
+        self._flow.rearrange()
+        self.setVisible(len(cards) >= MIN_CARDS and len(counts) > 1)
+
+    def matches(self, card: TimelineCard) -> bool:
+        """Return True if a card is to be shown."""
+        return self.group is None or card_group(card) == self.group
+
+
+_AT_ONCE = 3_000  # characters of a note that stand whole in the card; a longer one scrolls in a frame
+_FRAME = 300  # pixels, the height of that frame
+_GLYPHS: dict[FoldKind, str] = {"fold": "list-tree", "condense": "minimize-2", "truncate": "scissors"}
+
+
+class FoldView(Card):
+    """One line and pills; opens onto the note."""
+
+    def __init__(self, card: FoldCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False) -> None:
+        super().__init__((14, 8, 12, 10), 6)
+        self._card, self._signals = card, signals
+        color: TextRole = "faint" if card.is_undone else "text"
+        parts = [card_title(card), fold_card_text(card), format_token_change(card.before, card.after)]
+        if card.is_undone:
+            parts.append(tr("Undone"))
+        elif card.inside:
+            parts.append(tr("Part of {title}", title=card.inside))
+        self.setAccessibleName(" · ".join(parts))
+        if card.kind != "truncate":
+            self.setToolTip(explain_noted())
+        self.body.addWidget(self._heading(now_ms, color))
+        self.body.addWidget(FlowBox(self._pills()))
+        length = tr.plural(len(card.text), "%n character", "%n characters")
+        self.note = Disclosure(DisclosureHead(tr("Note"), length, color), self._note)
+        self.note.head.toggled.connect(lambda opened: signals.unfolded.emit(card.seq, opened))
+        self.body.addWidget(self.note)
+        if unfolded:
+            self.note.head.setChecked(True)
+
+    def _heading(self, now_ms: int, role: TextRole) -> QWidget:
+        card = self._card
+        tone = "faint" if card.is_undone else "warn" if card.kind == "truncate" else "muted"
+        icon = IconLabel(_GLYPHS[card.kind], px=15, color_token=tone)
+        title = SelectableText(fold_heading(card), 13, role, weight=500)
+        return rewrite_row(icon, title, card, self._signals, now_ms)
+
+    def _pills(self) -> list[QWidget]:
+        card = self._card
+        change = format_token_change(card.before, card.after)
+        covers = Pill(f"e{card.first_seq}–e{card.last_seq}", mono=True, clickable=True)
+        covers.setToolTip(tr("Show first step in chat"))
+        covers.clicked.connect(lambda: self._signals.source.emit(card.first_seq))
+        pills: list[QWidget] = [Pill(change, "neutral" if card.is_undone else "accent", "gauge"), covers]
+        if card.index:
+            pills.append(index_pill(card.index, card.index_entries, self._signals))
+        return pills
+
+    def _note(self) -> QWidget:
+        """Return the note as it stands in the window."""
+        text = self._card.text
+        if len(text) > _AT_ONCE:
+            frame = ContentViewer()
+            frame.show_data(text.encode("utf-8", "surrogatepass"))
+            frame.setFixedHeight(scaled(_FRAME))
+            return frame
+        card = Card((12, 9, 12, 10), 0)
+        card.is_code = True
+        card.body.addWidget(SelectableText(text, 12, "text", mono=True))
+        return card
+
+
+def preview_status_text(state: TimelineState) -> str:
+    """Return how full the context is, what keeps it there, and when it is compacted."""
+    used = _share(state, state.used, is_estimated=state.is_estimated)
+    sentences = [_what_keeps(state, used)]
+    full = state.used + state.saved
+    if state.saved and state.window:
+        sentences.append(
+            tr(
+                "With every message in full, it would be {share}.",
+                share=_share(state, full, is_estimated=True),
+            )
+        )
+    threshold = format_whole_percent(state.threshold)
+    if state.is_managed and state.used >= state.window * state.threshold:
+        sentences.append(tr("Above {share}, it is compacted once that pays.", share=threshold))
+    elif state.is_managed:
+        sentences.append(tr("Compaction starts at {share}.", share=threshold))
+    else:
+        sentences.append(tr("Context management is off."))
+    return translate(join_sentences(*sentences))
+
+
+def _share(state: TimelineState, tokens: int, *, is_estimated: bool) -> str:
+    """Return tokens as a share of the context window, which says so where it is an estimate."""
+    return format_whole_percent(tokens / state.window if state.window else 0, is_estimated=is_estimated)
+
+
+def _what_keeps(state: TimelineState, used: str) -> str:
+    handovers = [card for card in state.cards if isinstance(card, HandoverCard)]
+    if any(not (card.origin or card.is_checkpoint) for card in handovers):  # or undone
+        return tr("The context is {used} full.", used=used)
+    holding = [card for card in state.cards if not getattr(card, "is_undone", False)]
+    has_facts, has_notes, has_cached = (
+        any(isinstance(card, kind) for card in holding) for kind in (PlacedCard, FoldCard, SweepCard)
+    )
+    match has_facts, has_notes, has_cached:
+        case True, True, True:
+            return tr(
+                "No handover yet: noted facts, notes and cached outputs keep the context at {used}.",
+                used=used,
+            )
+        case True, True, False:
+            return tr("No handover yet: noted facts and notes keep the context at {used}.", used=used)
+        case True, False, True:
+            return tr(
+                "No handover yet: noted facts and cached outputs keep the context at {used}.", used=used
+            )
+        case True, False, False:
+            return tr("No handover yet: noted facts keep the context at {used}.", used=used)
+        case False, True, True:
+            return tr("No handover yet: notes and cached outputs keep the context at {used}.", used=used)
+        case False, True, False:
+            return tr("No handover yet: notes keep the context at {used}.", used=used)
+        case False, False, True:
+            return tr("No handover yet: cached outputs keep the context at {used}.", used=used)
+    return tr("Nothing was compacted yet. The context is {used} full.", used=used)
 
 
 class Timeline(Themed, QWidget):

@@ -15,28 +15,79 @@ from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissin
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store.retention import RetentionRule
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.history_storage import WorkspaceHistoryStorage
 from helix_desktop.ui.design.dialogs import pick_folder
-from helix_desktop.ui.design.shell_data import Banner
+from helix_desktop.ui.design.shell_data import TAKEN_BACK, Banner, BannerAction
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession
+from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
 from helix_desktop.ui.workspaces.sidebar_presenter import FOLDER_BANNER, SidebarPresenter
-from helix_desktop.ui.workspaces.store_health import (
-    report_history_damage,
-    report_taken_back,
-    watch_store_health,
-)
 from helix_desktop.ui.workspaces.trust import TrustController
+from helix_desktop.words.file_changes import auto_run_texts
+from helix_desktop.words.store_reports import repair_notice
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import WorkspaceRecord
 
 tr = Translator("Workspaces")
+changes_tr = Translator("Changes")
 
 _CLOSED_BANNER = "workspace-closed"
 _SHOW_OPENING_MS = 300  # what opens sooner comes on screen without a page between
+
+
+async def watch_store_health(workspace: OpenWorkspace, banners: BannerArea) -> None:
+    """Show what was repaired, once, and from now on each damaged content, until the user dismisses it."""
+    health = workspace.store.health
+    health.listen(lambda error: _show(error, workspace, banners))
+    report = health.report
+    if report is not None:
+        _show(repair_notice(report), workspace, banners)
+        await health.acknowledge()
+
+
+async def report_history_damage(
+    workspace: OpenWorkspace, history: WorkspaceHistoryStorage, banners: BannerArea
+) -> None:
+    """Show, once, that a file history was damaged and replaced by a new one. Raises StoreError."""
+    damage = await history.notice()
+    if damage is not None:
+        _show(damage, workspace, banners)
+
+
+async def report_taken_back(workspace: OpenWorkspace, banners: BannerArea) -> None:
+    """Show what was taken back because a command was cut off when the app ended."""
+    store = workspace.services.auto_run
+    changes = await store.unreported() if store is not None else ()
+    if not changes:
+        return
+    kept_ids = ",".join(change.kept_id for change in changes if change.outcome == "removed")
+    banners.show_banner(
+        Banner(
+            TAKEN_BACK,
+            "warning",
+            changes_tr("A command was cut off before its changes were reported."),
+            "\n".join(auto_run_texts(changes)),
+            actions=(BannerAction(kept_ids, changes_tr("Restore")),) if kept_ids else (),
+            workspace_id=workspace.id,
+        )
+    )
+
+
+def _show(error: HelixError, workspace: OpenWorkspace, banners: BannerArea) -> None:
+    banners.show_banner(
+        Banner(
+            error.what,
+            "warning",
+            translate(error.what),
+            translate(error.why),
+            translate(error.fix),
+            workspace_id=workspace.id,
+        )
+    )
 
 
 class WorkspaceController(QObject):

@@ -23,6 +23,7 @@ from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
+from helix_desktop.ui.chat.rows.from_events import TurnEnds
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     AttachmentNote,
@@ -31,7 +32,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolRow,
     UserRow,
 )
-from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
 from helix_desktop.ui.design.themed import retint

@@ -27,8 +27,8 @@ from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.cache.recall.dialog import RecallDialog
 from helix_desktop.ui.cache.recall.part import RecallPart
+from helix_desktop.ui.chat.composer.completer import CompletionPopup
 from helix_desktop.ui.chat.composer.completion import CompletionItem
-from helix_desktop.ui.chat.composer.completion_popup import CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
@@ -49,8 +49,8 @@ from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.mcp.server_card import DisclosureButton
 from helix_desktop.ui.settings.providers.roles_card import Role
+from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.shortcuts import shortcuts
 from helix_desktop.ui.timeline.card_data import RunningCard
 from helix_desktop.ui.trust.dialog import TrustDialog
 from helix_desktop.words.costs import CostState

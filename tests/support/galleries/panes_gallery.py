@@ -33,10 +33,9 @@ from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
 from helix_desktop.ui.timeline.cards import SweepView
-from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.view import FoldView, Timeline
 from helix_desktop.words.steps import sent_at_step, step_figures
 from tests.support.galleries import panes_samples as samples
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row

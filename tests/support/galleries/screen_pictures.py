@@ -21,7 +21,7 @@ from helix_desktop.app.qt_language import load_language, translate_qt
 from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.cli.argument_types import pixels
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.demo.offscreen import use_offscreen_platform
+from helix_desktop.demo.run_demo import use_offscreen_platform
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme

@@ -28,8 +28,8 @@ from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentD
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.forms import AboutInfo, License, PermissionRow
+from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
-from helix_desktop.ui.shell.shortcuts import shortcuts
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.workspaces.settings.keyboard_presenter import command_groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.countdown import Countdown
+from helix_desktop.ui.chat.presenter import Countdown
 from tests.support.manual_clock import ManualClock
 
 

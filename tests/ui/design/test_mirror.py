@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.changes.reverts.merge_sides import CodeEdit
+from helix_desktop.ui.changes.reverts.merge_dialog import CodeEdit
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.fields import ComboBox, TextArea

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.design.viewer.content_viewer import PagedText
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, WRAP_CHARACTERS, PagedContent
-from helix_desktop.ui.design.viewer.paged_text import PagedText
 
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=60)
 

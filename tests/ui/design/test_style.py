@@ -21,7 +21,7 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import RowKind, SegmentKind
-from helix_desktop.ui.inspector.key_value import KeyValue
+from helix_desktop.ui.inspector.view import KeyValue
 from helix_desktop.ui.shell.sidebar.workspace_rows import WORKSPACE_COLORS
 
 AA = 4.5

@@ -13,7 +13,7 @@ from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text, provider_cache_state
-from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
+from helix_desktop.ui.inspector.view import ProviderCacheCard
 from helix_desktop.words.provider_cache import miss_text
 from helix_desktop.words.times import format_date_and_time, format_moment
 

@@ -22,9 +22,8 @@ from helix_desktop.ui.inspector.inspector_data import (
     StatusPart,
     WindowChangesState,
 )
-from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE
-from helix_desktop.ui.inspector.view import Inspector
+from helix_desktop.ui.inspector.view import Inspector, KeyValue
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.times import format_relative_time
 from tests.support.galleries.panes_samples import NOW_MS, inspector_state, window_rows

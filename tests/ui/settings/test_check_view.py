@@ -16,8 +16,7 @@ from helix_desktop.services.provider_check_result import UNTESTED_STEPS
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
-from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
-from helix_desktop.ui.settings.providers.editor import ProviderEditor
+from helix_desktop.ui.settings.providers.editor import ProviderCheckView, ProviderEditor
 from helix_desktop.ui.settings.providers.models import ProviderModels
 from tests.support.window.list_contents import cell_texts
 

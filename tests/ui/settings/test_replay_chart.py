@@ -13,7 +13,7 @@ from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, Wind
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
-from helix_desktop.ui.settings.policy.replay_chart import ReplayChart, label_rects
+from helix_desktop.ui.settings.policy.replay_card import ReplayChart, label_rects
 from helix_desktop.ui.timeline.chart.plot import Plot
 
 WINDOW, HANDOVER_AT = 128_000, 108_800

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QLabel, QToolButton
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.shell.actions import SPECS
+from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.key_bindings import (
     DEFAULT_KEYS,
     PAGES,
@@ -21,7 +22,6 @@ from helix_desktop.ui.shell.key_bindings import (
     why_reserved,
 )
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.shortcuts import shortcuts
 
 pytestmark = pytest.mark.usefixtures("qapp")  # Qt asks the platform which keys edit text
 

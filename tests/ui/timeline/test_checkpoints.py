@@ -13,7 +13,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import HandoverCard, TimelineState, card_group
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.handover_view import HandoverView
-from helix_desktop.ui.timeline.preview_texts import preview_status_text
+from helix_desktop.ui.timeline.view import preview_status_text
 from tests.support import session_rewrites
 from tests.support.galleries.panes_samples import checkpoint_card, handover_card, quiet_timeline_state
 from tests.support.histories import conversation_with

@@ -11,8 +11,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.timeline.cards import CardSignals
-from helix_desktop.ui.timeline.fold_view import FoldView
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.view import FoldView, Timeline
 from tests.support.galleries.panes_samples import NOW_MS, fold_card, timeline_state
 
 CAPTIONS = ("drawn by event, not by time", "of 24k tokens in context")

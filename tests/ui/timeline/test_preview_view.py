@@ -14,8 +14,7 @@ from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState
 from helix_desktop.ui.timeline.handover_view import HandoverView
-from helix_desktop.ui.timeline.preview_texts import preview_status_text
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.view import Timeline, preview_status_text
 from tests.support.galleries.panes_samples import (
     fold_card,
     handover_card,

@@ -36,10 +36,9 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.ui.timeline.cards import SweepView
 from helix_desktop.ui.timeline.chart.usage_chart import downsample, point_text
-from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.timeline.view import FoldView, Timeline
 from helix_desktop.words.times import format_exact_duration
 from tests.support.galleries.panes_samples import (
     NOW_MS,

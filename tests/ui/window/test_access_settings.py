@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.tools.shell.sandbox_detect import find_sandbox
-from helix_desktop.ui.settings.permissions.sandbox_group import SandboxGroup
+from helix_desktop.ui.settings.permissions_page import SandboxGroup
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,

@@ -13,7 +13,7 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.ui.chat.actions import AllowAllOnce, Decide
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
-from helix_desktop.ui.settings.permissions.page import PermissionsPage
+from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.list_contents import workspaces_in

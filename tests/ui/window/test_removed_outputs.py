@@ -12,7 +12,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import ToolRow
-from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
+from helix_desktop.ui.chat.viewport.row_menus import menu_groups
 from helix_desktop.ui.redaction.dialog import confirmation_word
 from helix_desktop.words.times import format_date
 from tests.support.model_servers.chat_server import (

@@ -18,7 +18,7 @@ from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.settings.forms import ProviderForm
-from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
+from helix_desktop.ui.settings.providers.editor import ProviderCheckView
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,

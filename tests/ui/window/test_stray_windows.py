@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.page_switch import PAGES
+from helix_desktop.ui.shell.top_bar import PAGES
 from tests.support.window.window_rig import open_window
 
 pytestmark = pytest.mark.qt_loop

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.cli.changes.lines import changes_lines
-from helix_desktop.cli.changes.selection import find_step, last_revert, select
+from helix_desktop.cli.changes.command import changes_lines, find_step, last_revert, select
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import (
     FileChange,

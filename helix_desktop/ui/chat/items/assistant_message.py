@@ -4,32 +4,230 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QLinearGradient, QPainter
 
+from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.lazy_text import TEXTS_PER_SECTION, LazyText
-from helix_desktop.ui.chat.items.message_painting import (
-    HEADER_HEIGHT,
-    WAITING_HEIGHT,
-    paint_caret,
-    paint_header,
-    paint_waiting,
-    silence_text,
-    waiting_text,
+from helix_desktop.ui.chat.items.painting import (
+    ChipStyle,
+    HitArea,
+    PaintState,
+    chip_width,
+    paint_box,
+    paint_chip,
+    paint_icon,
+    paint_line,
 )
-from helix_desktop.ui.chat.items.painting import PaintState
-from helix_desktop.ui.chat.items.streaming_text import StreamingText
-from helix_desktop.ui.chat.items.thinking import ThinkingBlock
+from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
+from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span, TopLevelBlock
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
+from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
-from helix_desktop.ui.chat.style import BOTTOM_GAP, MAX_COLUMN_WIDTH
+from helix_desktop.ui.chat.style import (
+    BODY,
+    BOTTOM_GAP,
+    MAX_COLUMN_WIDTH,
+    MEDIUM,
+    SEMIBOLD,
+    SMALL,
+    UI,
+    ChatStyle,
+)
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.times import format_elapsed, format_moment
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 _OPEN_SECTIONS = 2  # at the end of an answer that still grows: what arrives may change them
+
+HEADER_HEIGHT = 26.0  # height of the head, pixels at zoom 1
+WAITING_HEIGHT = 24.0  # height of what stands for the words that have not come, pixels at zoom 1
+_SILENT_S = 10  # of an answer, between two texts; until then it comes in pieces
+
+
+def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, width: float) -> None:
+    """Draw the speaker and the time at the top of an item; the width is in pixels."""
+    theme = chat_style.theme
+    side = chat_style.px(HEADER_HEIGHT)
+    shade = QLinearGradient(0, 0, side, side)
+    shade.setColorAt(0, chat_style.color(theme.seg_system))
+    shade.setColorAt(1, chat_style.color(theme.seg_assistant))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(shade)
+    painter.drawRoundedRect(QRectF(0, 0, side, side), 8, 8)
+    sparkles = QRectF(side * 0.23, side * 0.23, chat_style.px(14), chat_style.px(14))
+    paint_icon(painter, chat_style, "sparkles", theme.on_accent, sparkles)
+    x = side + chat_style.px(10)
+    x = _paint_word(
+        painter, chat_style, QRectF(x, 0, width - x, side), row.model or tr("Assistant"), True
+    ) + chat_style.px(9)
+    if row.side_note:
+        style = ChipStyle(theme.muted, theme.raised, theme.border, "message-square")
+        wide, tall = min(chip_width(chat_style, row.side_note, style), width - x), chat_style.px(19)
+        paint_chip(painter, chat_style, QRectF(x, (side - tall) / 2, wide, tall), row.side_note, style)
+        x += wide + chat_style.px(9)
+    if row.at_ms:
+        words = dotted((format_moment(row.at_ms), row.context_note))
+        _paint_word(painter, chat_style, QRectF(x, 0, width - x, side), words, False)
+
+
+def paint_caret(painter: QPainter, style: ChatStyle, text: TextLayout) -> None:
+    """Draw the caret behind the last word of a text that grows."""
+    painter.fillRect(text.caret_rect(style.px(BODY + 2)), style.color(style.theme.accent))
+
+
+def paint_waiting(painter: QPainter, style: ChatStyle, room: QRectF, tick: int, text: str) -> None:
+    """Draw three dots, one of them lit, while no words come; and how long that is."""
+    theme = style.theme
+    for dot in range(3):
+        color = theme.accent if tick // 3 % 3 == dot else theme.border_strong
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(style.color(color))
+        painter.drawEllipse(QRectF(2 + dot * style.px(11), room.y() + style.px(9), style.px(6), style.px(6)))
+    line = room.adjusted(style.px(44), 0, 0, 0)
+    paint_line(painter, style, line, text, style.font(SMALL), theme.muted)
+
+
+def waiting_text(since_ms: int) -> str:
+    """Return for how long the model is silent, since a time in milliseconds since 1970; empty for 0."""
+    if not since_ms:
+        return ""
+    return tr("Waiting for the model… {time}", time=format_elapsed(int(time.time() - since_ms / 1000)))
+
+
+def silence_text(silent_s: float) -> str:
+    """Return for how many seconds no more of an answer came; empty while that is nothing unusual."""
+    return tr("Last text {time} ago", time=format_elapsed(int(silent_s))) if silent_s >= _SILENT_S else ""
+
+
+def _paint_word(painter: QPainter, style: ChatStyle, bounds: QRectF, text: str, strong: bool) -> float:
+    """Draw a word of the head at the left of its room; where it ends."""
+    font = style.font(UI, SEMIBOLD) if strong else style.font(SMALL)
+    wide = min(style.width(text, font) + 1, max(40.0, bounds.width() - 60))
+    rect = QRectF(bounds.x(), bounds.y(), wide, bounds.height())
+    paint_line(painter, style, rect, text, font, style.theme.text if strong else style.theme.faint)
+    return bounds.x() + wide
+
+
+class StreamingText:
+    """Rebuilds only the parts that arriving text may still change; open code grows in place."""
+
+    def __init__(self, stack: BlockStack, references: dict[str, Any]) -> None:
+        """Grow an empty stack; `references` are the link references of the text above it."""
+        self._stack = stack
+        self._stream = MarkdownStream(references)
+        self._frozen_chunks = 0
+        self._frozen_parts = 0
+        self._fence: CodeBlock | None = None
+
+    @property
+    def has_references(self) -> bool:
+        """Return True if what arrived defines link references."""
+        return self._stream.has_references
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether what arrives is shown as it is; of the whole text, less may have to be."""
+        return self._stream.is_plain
+
+    def append(self, delta: str) -> int:
+        """Show what arrived; the number of parts, from the top, that it left as they were."""
+        stream, kept_count = self._stream, self._frozen_parts
+        stream.feed(delta)
+        fresh = stream.frozen[self._frozen_chunks :]
+        if fresh and self._fence is not None and isinstance(fresh[0].blocks[0], Code):
+            self._fence.finish(fresh[0].blocks[0].text)
+            self._fence, fresh = None, fresh[1:]
+            self._frozen_parts += 1
+        if self._fence is None:
+            self._stack.truncate(self._frozen_parts)
+            self._append_blocks(fresh)
+            self._frozen_parts = len(self._stack.blocks)
+            self._append_blocks(stream.open)
+        self._frozen_chunks = len(stream.frozen)
+        self._update_fence()
+        return kept_count
+
+    def finish(self) -> int:
+        """End code that is still open; the number of parts, from the top, that this leaves as they were."""
+        if self._fence is not None and self._stream.fence is not None:
+            self._fence.finish(self._stream.fence.text())
+        return self._frozen_parts
+
+    def _append_blocks(self, chunks: Sequence[TopLevelBlock]) -> None:
+        for chunk in chunks:
+            for block in chunk.blocks:
+                self._stack.add(block)
+
+    def _update_fence(self) -> None:
+        fence = self._stream.fence
+        if fence is None:
+            return
+        if self._fence is None:
+            part = self._stack.add(Code("", fence.info))
+            self._fence = part if isinstance(part, CodeBlock) else None
+        if self._fence is not None:
+            self._fence.grow(fence.lines[self._fence.complete_lines :], fence.partial)
+
+
+class ThinkingBlock:
+    """The fold's line and, when it is open, its text, which has the number -1; nothing without thoughts."""
+
+    def __init__(self, reasoning: str, tools: ItemTools, *, is_open: bool) -> None:
+        self._style = tools.style
+        self._reasoning = reasoning
+        self.hit_areas: list[HitArea] = []
+        self.text: TextLayout | None = None
+        if is_open and reasoning:
+            block = Prose((Paragraph((Span(reasoning),)),))
+            self.text = tools.writer.write_prose(block, tools.style.theme.muted, UI)
+            self.text.number = -1
+
+    def arrange(self, y: float, width: float, *, has_answer: bool) -> float:
+        """Lay out below `y` for a width, pixels; `has_answer` when the answer has text. Return the bottom."""
+        if not self._reasoning:
+            return y
+        style, label = self._style, self._label(has_answer)
+        rect = QRectF(0, y, style.width(label, style.font(SMALL, MEDIUM)) + style.px(40), style.px(24))
+        self.hit_areas = [HitArea("open:thoughts", ToggleSection("thoughts"), label, rect, radius=6)]
+        y = rect.bottom() + style.px(4)
+        if self.text is not None:
+            self.text.x, self.text.y = style.px(14), y + 2
+            y += self.text.layout(width - style.px(14)) + style.px(14)
+        return y
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw the fold."""
+        for area in self.hit_areas:
+            self._paint_line(painter, state, area)
+        if self.text is not None:
+            bar = QRectF(0, self.text.y, 2, self.text.height)
+            painter.fillRect(bar, self._style.color(self._style.theme.border_strong))
+            self.text.paint(painter, state.clip, state.marks_of(self.text))
+
+    def _paint_line(self, painter: QPainter, state: PaintState, area: HitArea) -> None:
+        style, theme = self._style, self._style.theme
+        if area.name in (state.hovered, state.pressed):
+            paint_box(painter, area.rect, style.color(theme.hover), None, 6)
+        side = style.px(14)
+        top = area.rect.center().y() - side / 2
+        arrow = "chevron-down" if self.text is not None else "chevron-right"
+        paint_icon(painter, style, arrow, theme.faint, QRectF(4, top, side, side))
+        words = area.rect.adjusted(side + 9, 0, 0, 0)
+        paint_line(painter, style, words, area.label, style.font(SMALL, MEDIUM), theme.muted)
+
+    def _label(self, has_answer: bool) -> str:
+        if not has_answer:
+            return tr("Thinking…")
+        return tr.plural(len(self._reasoning.split()), "Thinking · %n word", "Thinking · %n words")
 
 
 class AssistantMessageItem(RowItem):

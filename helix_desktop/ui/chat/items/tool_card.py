@@ -1,15 +1,17 @@
-"""How a tool call looks: a card of one or two lines that opens onto its output."""
+"""How a tool call looks: a card of one or two lines that opens onto its output; a call at work adds lines."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleSection
-from helix_desktop.ui.chat.items.auto_run_strip import AutoRunStrip
+from helix_desktop.domain.tools import AutoRunChange
+from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, PutAutoRun, StopCall, ToggleSection
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painted_line import PaintedLine
@@ -18,14 +20,15 @@ from helix_desktop.ui.chat.items.painting import (
     ChipStyle,
     HitArea,
     PaintState,
+    button_width,
     chip_width,
     paint_box,
+    paint_button,
     paint_chip,
     paint_half_rounded_box,
     paint_icon,
     paint_line,
 )
-from helix_desktop.ui.chat.items.running_strip import RunningStrip
 from helix_desktop.ui.chat.items.subagent_strip import SubagentStrip
 from helix_desktop.ui.chat.items.tool_body import ToolBody, form_choice_text, removed_text, window_state_text
 from helix_desktop.ui.chat.rows.row_texts import (
@@ -37,10 +40,14 @@ from helix_desktop.ui.chat.rows.row_texts import (
     removed_state_text,
 )
 from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
+from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.tool_figures import figures_text
-from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
+from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI, ChatStyle
+from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.tool_icons import tool_icon
+from helix_desktop.words.file_changes import auto_run_texts
 from helix_desktop.words.rewrite_explanations import explain_changed
+from helix_desktop.words.times import format_elapsed
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -78,6 +85,131 @@ _BADGE_ICONS: dict[Badge, str] = {
     "recalled": "archive-restore",
     "pinned": "pin",
 }
+
+_HEIGHT, _LEFT, _RIGHT = 34.0, 38.0, 12.0  # pixels
+
+
+class AutoRunStrip:
+    """Lines below a card's bar, one for each outcome; sizes in pixels."""
+
+    def __init__(self, changes: Sequence[AutoRunChange], capture_id: str, style: ChatStyle) -> None:
+        """`capture_id` leads to what the file history has of the call."""
+        self._style = style
+        self._lines: list[tuple[str, str, PutAutoRun | None, QRectF]] = []
+        for outcomes in (("removed",), ("failed",), ("named", "kept")):
+            part = [change for change in changes if change.outcome in outcomes]
+            if part:
+                label, action = "", None
+                if outcomes != ("failed",):
+                    is_out = outcomes == ("removed",)
+                    label = tr("Restore") if is_out else tr("Undo")
+                    action = _action(part, capture_id, found=is_out)
+                self._lines.append((auto_run_texts(part)[0], label, action, QRectF()))
+        self.hit_areas: list[HitArea] = []
+
+    @property
+    def words(self) -> str:
+        """Return all of it, as a screen reader reads it."""
+        return ". ".join(text for text, *_ in self._lines)
+
+    def arrange(self, top: float, width: float) -> float:
+        """Place it below `top`; where it ends."""
+        style = self._style
+        self.hit_areas = []
+        placed = []
+        for number, (text, label, action, _) in enumerate(self._lines):
+            line = QRectF(0, top, width, style.px(_HEIGHT))
+            placed.append((text, label, action, line))
+            top = line.bottom()
+            if action is not None:
+                wide, tall = button_width(style, label), style.px(26)
+                left = width - style.px(_RIGHT) - wide
+                place = QRectF(left, line.center().y() - tall / 2 - style.px(2), wide, tall)
+                self.hit_areas.append(
+                    HitArea(f"auto_run:{number}", action, f"{label}: {text}", place, radius=8, tip=text)
+                )
+        self._lines = placed
+        return top
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw the lines with their buttons."""
+        style, theme = self._style, self._style.theme
+        areas = {area.action: area for area in self.hit_areas}
+        for text, label, action, line in self._lines:
+            middle, side = line.center().y() - style.px(2), style.px(14)
+            icon = QRectF(style.px(14), middle - side / 2, side, side)
+            paint_icon(painter, style, "shield-alert", theme.warn, icon)
+            right = line.right() - style.px(_RIGHT)
+            area = areas.get(action) if action is not None else None
+            if area is not None:
+                paint_button(painter, style, area._replace(label=label), state, "outline")
+                right = area.rect.x() - style.px(10)
+            room = QRectF(style.px(_LEFT), middle - style.px(10), right - style.px(_LEFT), style.px(20))
+            paint_line(painter, style, room, text, style.font(SMALL), theme.text)
+
+
+def _action(part: Sequence[AutoRunChange], capture_id: str, *, found: bool) -> PutAutoRun:
+    kept_ids = tuple(change.kept_id for change in part if change.kept_id)
+    paths = tuple(change.path for change in part if not change.kept_id) if capture_id else ()
+    return PutAutoRun(kept_ids, found, capture_id, paths)
+
+
+_BAR_HEIGHT = 38.0  # pixels
+
+
+class RunningStrip:
+    """Lines and a bar below a card's first line; sizes in pixels."""
+
+    def __init__(self, output: RunningOutput, call_id: str, name: str, style: ChatStyle) -> None:
+        self._output, self._call_id, self._name, self._style = output, call_id, name, style
+        self._background_rect, self._bar_rect = QRectF(), QRectF()
+        self.hit_areas: list[HitArea] = []
+
+    @property
+    def _line_height(self) -> float:
+        return self._style.metrics(self._style.font(SMALL, mono=True)).lineSpacing() + self._style.px(1)
+
+    def arrange(self, top: float, width: float) -> float:
+        """Place it below `top`; where it ends."""
+        style, count = self._style, len(self._output.lines)
+        tall = count * self._line_height + style.px(16) if count else 0.0
+        self._background_rect = QRectF(1, top, width - 2, tall)
+        self._bar_rect = QRectF(0, top + tall, width, style.px(_BAR_HEIGHT))
+        wide = button_width(style, tr("Stop"), True)
+        place = QRectF(
+            width - style.px(12) - wide, self._bar_rect.center().y() - style.px(13.5), wide, style.px(27)
+        )
+        label = tr("Stop {call}", call=self._name)
+        tip = tr("Stop this command only. The turn continues with its output so far.")
+        self.hit_areas = [HitArea("stop:card", StopCall(self._call_id), label, place, radius=8, tip=tip)]
+        return self._bar_rect.bottom()
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw the lines, the clock and the button."""
+        style, theme = self._style, self._style.theme
+        if self._output.lines:
+            painter.fillRect(self._background_rect, style.color(theme.code_surface))
+            for edge in (self._background_rect.top(), self._background_rect.bottom() - 1):
+                painter.fillRect(QRectF(1, edge, self._background_rect.width(), 1), style.color(theme.border))
+        font = style.font(SMALL, mono=True)
+        painter.save()
+        turn_back(painter, self._background_rect)
+        for at, line in enumerate(self._output.lines):
+            top = self._background_rect.top() + style.px(8) + at * self._line_height
+            room = QRectF(style.px(14), top, self._background_rect.width() - style.px(28), self._line_height)
+            paint_line(painter, style, room, line, font, theme.text)
+        painter.restore()
+        self._paint_bar(painter, state)
+
+    def _paint_bar(self, painter: QPainter, state: PaintState) -> None:
+        style, (area,) = self._style, self.hit_areas
+        paint_button(painter, style, area._replace(label=tr("Stop")), state, "outline", "circle-stop")
+        words = format_elapsed(int(time.time() - self._output.started_at_ms / 1000))
+        if not self._output.lines:
+            words = f"{words} · {tr('no output yet')}"
+        left = style.px(38)
+        room = QRectF(left, self._bar_rect.y(), area.rect.x() - left - style.px(12), self._bar_rect.height())
+        paint_line(painter, style, room, words, style.font(SMALL), style.theme.muted)
 
 
 class _PlacedChip(NamedTuple):

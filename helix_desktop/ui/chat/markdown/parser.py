@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from textwrap import dedent
 from typing import Any, Literal, TypeAlias
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
 from markdown_it.parser_block import ParserBlock
 from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock
@@ -17,8 +19,6 @@ from markdown_it.rules_block.table import table
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from helix_desktop.ui.chat.markdown.footnotes import NOTE_NUMBER, enable_footnotes, forget_open_note
-from helix_desktop.ui.chat.markdown.formulas import FORMULA, enable_formulas, split_displayed
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -37,6 +37,167 @@ _MIN_STEPS, _STEPS_PER_CHAR = 20_000, 6  # of reading; what people write takes a
 _STEPS = "steps_left"  # key of what a parser knows of its text
 
 _BARE_LINK = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
+
+NOTE_NUMBER = "note_number"
+"""The kind of token that stands where a note is named."""
+_REFERENCE = re.compile(r"\[(\^[^\s\[\]]+)\]")
+_OPENING = re.compile(r"\[(\^[^\s\[\]]+)\]:[ \t]*")
+_CODE_INDENT = 4  # columns
+_INSIDE = "inside_note"  # key of what a parser knows of its text: whether a note's own text is being read
+_COUNT = "note_count"  # and how many notes it has met
+
+
+def enable_footnotes(parser: MarkdownIt) -> MarkdownIt:
+    """Let a parser take `[^1]` as a number where the text has `[^1]: words` anywhere."""
+    parser.block.ruler.before("reference", "footnote", _take_note, {"alt": ["paragraph", "reference"]})
+    parser.inline.ruler.before("link", "footnote_number", _take_number)
+    return parser
+
+
+def forget_open_note(env: MutableMapping[str, Any]) -> None:
+    """Begin a new text with what a parser knows of another one, whose reading may have failed in a note."""
+    env.pop(_INSIDE, None)
+
+
+def _take_note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Write a note as an item of a list; what goes on of it is indented, or the same paragraph.
+
+    A note in a note's own text stays words: else each of them could hold another one without an end.
+    """
+    if state.env.get(_INSIDE):
+        return False
+    start = state.bMarks[first] + state.tShift[first]
+    opening = _OPENING.match(state.src, start, state.eMarks[first])
+    if opening is None or state.sCount[first] - state.blkIndent >= _CODE_INDENT:
+        return False
+    if silent:
+        return True
+    end = _end_of_note(state, first, last)
+    lines = [state.src[opening.end() : state.eMarks[first]]]
+    lines += [
+        state.getLines(line, line + 1, state.blkIndent + _CODE_INDENT, False)
+        for line in range(first + 1, end)
+    ]
+    _write_item(state, _number(state, opening.group(1)), first, end, "\n".join(lines))
+    state.line = end
+    return True
+
+
+def _end_of_note(state: StateBlock, first: int, last: int) -> int:
+    """Return the line behind the last one of a note."""
+    end, line = first + 1, first + 1
+    while line < last:
+        if not state.isEmpty(line):
+            is_indented = state.sCount[line] - state.blkIndent >= _CODE_INDENT
+            if not is_indented and (line > end or _begins_block(state, line, last)):
+                break
+            end = line + 1
+        line += 1
+    return end
+
+
+def _begins_block(state: StateBlock, line: int, last: int) -> bool:
+    rules = state.md.block.ruler.getRules("paragraph")
+    return any(rule(state, line, last, True) for rule in rules)
+
+
+def _number(state: StateBlock, label: str) -> str:
+    """Return a note's number in brackets, by the order in which they are written."""
+    references, key = state.env.setdefault("references", {}), normalizeReference(label)
+    if key not in references:
+        state.env[_COUNT] = state.env.get(_COUNT, 0) + 1
+        references[key] = {"title": f"[{state.env[_COUNT]}]", "href": ""}
+    return str(references[key]["title"])
+
+
+def _write_item(state: StateBlock, number: str, first: int, end: int, text: str) -> None:
+    state.push("ordered_list_open", "ol", 1).map = [first, end]
+    item = state.push("list_item_open", "li", 1)
+    item.map, item.info = [first, end], number
+    inside = len(state.tokens)
+    state.env[_INSIDE] = True
+    state.md.block.parse(text, state.md, state.env, state.tokens)
+    state.env[_INSIDE] = False
+    for token in state.tokens[inside:]:
+        token.level += state.level
+        token.map = [first + line for line in token.map] if token.map else None
+    state.push("list_item_close", "li", -1)
+    state.push("ordered_list_close", "ol", -1)
+
+
+def _take_number(state: StateInline, silent: bool) -> bool:
+    reference = _REFERENCE.match(state.src, state.pos, state.posMax)
+    note = state.env.get("references", {}).get(normalizeReference(reference.group(1))) if reference else None
+    if reference is None or note is None:
+        return False
+    if not silent:
+        state.push(NOTE_NUMBER, "sup", 0).content = str(note["title"])
+    state.pos = reference.end()
+    return True
+
+
+_LONGEST = 2_000  # characters of a formula
+_ENDS = {"$$": "$$", "\\(": "\\)", "\\[": "\\]", "$": "$"}
+_SIGNS = re.compile(r"[\\^_={}+<>*|]")  # without any of these, brackets are text, dollars prices
+_VARIABLE = re.compile(r"\w{1,2}")
+_DISPLAYED = ("$$", "\\[")  # what begins a formula that stands alone
+_BREAKS = ("softbreak", "hardbreak")
+FORMULA = "formula"
+"""Type of a token whose content is the source of a formula."""
+
+
+def enable_formulas(parser: MarkdownIt) -> MarkdownIt:
+    """Let a parser take `$x$`, `$$x$$`, `\\(x\\)` and `\\[x\\]` as formulas."""
+    parser.inline.ruler.before("escape", "formula", _take_formula)
+    return parser
+
+
+def split_displayed(tokens: Sequence[Token]) -> Iterator[str | Sequence[Token]]:
+    """Yield the parts of a paragraph: formulas with lines of their own, and the tokens between them."""
+    start = 0
+    for at, token in enumerate(tokens):
+        lines = str(token.meta.get(FORMULA, ""))
+        begins = at == start or tokens[at - 1].type in _BREAKS
+        ends = at + 1 == len(tokens) or tokens[at + 1].type in _BREAKS
+        if lines and begins and ends:
+            if at - 1 > start:
+                yield tokens[start : at - 1]
+            yield lines
+            start = at + 2
+    if start < len(tokens):
+        yield tokens[start:]
+
+
+def _take_formula(state: StateInline, silent: bool) -> bool:
+    begin = next((sign for sign in _ENDS if state.src.startswith(sign, state.pos)), "")
+    if not begin:
+        return False
+    start = state.pos + len(begin)
+    end = state.src.find(_ENDS[begin], start, min(state.posMax, start + _LONGEST))
+    if end < 0 or not _is_formula(state.src, begin, start, end):
+        return False
+    if not silent:
+        token = state.push(FORMULA, "", 0)
+        token.content = " ".join(state.src[start:end].split())
+        token.meta = (
+            {FORMULA: dedent(state.src[start:end].strip("\n")).rstrip()} if begin in _DISPLAYED else {}
+        )
+    state.pos = end + len(_ENDS[begin])
+    return True
+
+
+def _is_formula(text: str, begin: str, start: int, end: int) -> bool:
+    """Return True for what has something between its signs, and looks like math where others use them."""
+    words = text[start:end]
+    if begin == "\\[":
+        return _SIGNS.search(words) is not None
+    if begin != "$":
+        return bool(words.strip())
+    before, after = text[: start - 1][-1:], text[end + 1 : end + 2]
+    touches_words = before.isalnum() or after.isalnum()
+    has_space = not words or words[0].isspace() or words[-1].isspace()
+    is_math = bool(_SIGNS.search(words) or _VARIABLE.fullmatch(words))
+    return is_math and not (touches_words or has_space)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from msgspec.structs import replace
+from PySide6.QtGui import QImage
+
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES
+from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
+    Attachment,
     OutputHeld,
     SideQuestionAnswered,
     SubagentStarted,
@@ -34,27 +40,34 @@ from helix_desktop.domain.events.summary import (
     HandoverMade,
     ObservationsFailed,
     ObservationsPlaced,
+    Section,
 )
 from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged
-from helix_desktop.ui.chat.actions import ApplyRemedy, RetrySummary
+from helix_desktop.domain.messages import StopReason, TurnOutcome
+from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn, OpenVersion, RetrySummary
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.answer_rows import AnswerRows
 from helix_desktop.ui.chat.rows.dividers import Dividers
-from helix_desktop.ui.chat.rows.handover_card import FirstHandover
+from helix_desktop.ui.chat.rows.row_texts import context_note
 from helix_desktop.ui.chat.rows.row_types import (
+    AssistantRow,
+    AttachmentNote,
     DividerRow,
     NoticeRow,
     Row,
+    TurnFooterRow,
     UserRow,
 )
 from helix_desktop.ui.chat.rows.side_questions import side_question_rows
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
-from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
-from helix_desktop.ui.chat.rows.user_rows import UserRows
-from helix_desktop.words.answer_ends import window_learned_text
+from helix_desktop.words.action_labels import supported_remedies
+from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
+from helix_desktop.words.attachments import IMAGE_ICON, attachment_facts, attachment_icon, attachment_name
 from helix_desktop.words.costs import cost_text
-from helix_desktop.words.efforts import effort_refused_text
+from helix_desktop.words.efforts import effort_refused_text, with_effort
+from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_usd
+from helix_desktop.words.rewrites import gist_bullets
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -67,6 +80,308 @@ _REWRITES = (
 _Notice: TypeAlias = (
     HandoverFailed | ObservationsFailed | BudgetNeared | EffortRefused | WindowLearned | McpServerFailed
 )
+
+
+class AnswerRows:
+    """Makes the rows of answers, and again those that rewrites took out of the context or put back."""
+
+    def __init__(self) -> None:
+        self._rows: dict[RowKey, AssistantRow] = {}
+        self._speaker: str | None = None  # whose name stands above the answers of a message
+
+    def end(self) -> None:
+        """Note that what comes next is another answer: its model's name stands above it."""
+        self._speaker = None
+
+    def on_answer(self, recorded: RecordedEvent, event: AssistantSpoke) -> AssistantRow | None:
+        """Return the row of an answer; without words it is a name above calls, or None below that name."""
+        name = with_effort(model_name(event.model, event.demo), event.effort)
+        words = event.text if event.text.strip() else ""
+        if not words and (not event.calls or name == self._speaker):
+            return None
+        self._speaker = name
+        reasoning = event.reasoning if words else ""
+        row = AssistantRow(RowKey(recorded.seq), words, recorded.at, name, reasoning=reasoning)
+        self._rows[row.key] = row
+        return row
+
+    def updated_states(self, transcript: Transcript) -> list[AssistantRow]:
+        """Return the rows of answers that left the context, or came back; not of those tried again."""
+        states = MessageStates(transcript)
+        changed = []
+        for key, row in self._rows.items():
+            note = context_note(states.state_of(key.seq))
+            if note != row.context_note and transcript.messages.item(key.seq) is not None:
+                changed.append(replace(row, context_note=note))
+        self._rows |= {row.key: row for row in changed}
+        return changed
+
+
+class FirstHandover:
+    """The handover that a session starts from: gist, all of it on request, and the way back."""
+
+    def __init__(self) -> None:
+        self._seq, self._row = 0, NoticeRow(RowKey(0), "handover", "", "")
+
+    def on_event(self, recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
+        """Return the card that the event adds."""
+        messages = translate(handover_counts(transcript, handover).text)
+        self._seq = recorded.seq
+        self._row = NoticeRow(
+            RowKey(recorded.seq, part="handover"),
+            "handover",
+            _title(is_undone=False),
+            tr(
+                "{messages} summarized", messages=messages
+            ),  # the inspector has its tokens, as the gauge counts
+            "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
+            (OpenVersion(handover.origin, is_source=True),),
+            "\n\n".join(_markdown(section) for section in handover.sections if section.bullets),
+        )
+        return self._row
+
+    def updated_states(self, transcript: Transcript) -> list[NoticeRow]:
+        """Return the card if the handover was undone since, or redone."""
+        updated = replace(self._row, what=_title(is_undone=transcript.can_redo(self._seq)))
+        if not self._seq or updated == self._row:
+            return []
+        self._row = updated
+        return [updated]
+
+
+def _title(*, is_undone: bool) -> str:
+    """Return what the card says; from which session, the divider above it says."""
+    if is_undone:
+        return tr("Not in the context: the handover that this session starts from was undone")
+    return tr("This session starts from a handover")
+
+
+def _markdown(section: Section) -> str:
+    return "\n".join((f"### {section.title}", "", *(f"- {bullet.text}" for bullet in section.bullets)))
+
+
+class UserRows:
+    """Makes the rows of the user's messages, and again those whose files or state in the context changed."""
+
+    def __init__(self) -> None:
+        self._rows: dict[RowKey, UserRow] = {}
+
+    def on_message(self, recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
+        """Return the row of a message."""
+        prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
+        row = UserRow(
+            RowKey(recorded.seq),
+            event.text,
+            recorded.at,
+            transcript.messages.turns,
+            tuple(_note(attachment, transcript) for attachment in event.attachments),
+            event.steered,
+            prompt,
+            is_editable=not transcript.parent,
+        )
+        self._rows[row.key] = row
+        return row
+
+    def updated_states(self, transcript: Transcript) -> list[UserRow]:
+        """Return the rows of messages that rewrites took out of the context, or put back."""
+        states = MessageStates(transcript)
+        changed = []
+        for key, row in self._rows.items():
+            note = context_note(states.state_of(key.seq))
+            if note != row.context_note:
+                changed.append(replace(row, context_note=note))
+        self._rows |= {row.key: row for row in changed}
+        return changed
+
+    def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
+        """Return the rows whose images are left out now, or no longer; `are_sent`: the model sees images."""
+        changed = []
+        for row in self._rows.values():
+            is_left_out = not are_sent or row.key.seq in transcript.window.masked
+            notes = tuple(
+                replace(note, is_left_out=is_left_out and note.icon == IMAGE_ICON) for note in row.attachments
+            )
+            if notes != row.attachments:
+                changed.append(replace(row, attachments=notes))
+        self._rows |= {row.key: row for row in changed}
+        return changed
+
+    def with_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> UserRow | None:
+        """Return a message with the thumbnail of an attached image; None if there is no such message."""
+        row = self._rows.get(key)
+        if row is None:
+            return None
+        notes = (
+            replace(note, thumbnail=thumbnail) if note.image_size and note.digest == digest else note
+            for note in row.attachments
+        )
+        self._rows[key] = replace(row, attachments=tuple(notes))
+        return self._rows[key]
+
+    def updated_staleness(self, transcript: Transcript) -> list[UserRow]:
+        """Return the rows whose attached files changed, or are again as they were."""
+        changed = []
+        for row in self._rows.values():
+            stale = transcript.stale_digests
+            notes = tuple(replace(note, changed_since=stale.get(note.digest, 0)) for note in row.attachments)
+            if notes != row.attachments:
+                changed.append(replace(row, attachments=notes))
+        self._rows |= {row.key: row for row in changed}
+        return changed
+
+
+def _note(attachment: Attachment, transcript: Transcript) -> AttachmentNote:
+    image = attachment.image
+    return AttachmentNote(
+        attachment_name(attachment),
+        attachment_facts(attachment),
+        attachment.digest,
+        attachment_icon(attachment),
+        transcript.stale_digests.get(attachment.digest, 0),
+        image_size=(image.width, image.height) if image is not None else None,
+    )
+
+
+class TurnEnds:
+    """Reduces the ends of turns; only the newest end offers something to do."""
+
+    def __init__(self) -> None:
+        self._end: DividerRow | NoticeRow | None = None
+        self._outcome: TurnOutcome = "done"
+        self._answer: AssistantRow | None = None  # the newest one that called no tools
+        self._answer_seq = 0
+        self._cut: StopReason = "end"  # why the newest answer ended
+        self._limited: tuple[RecordedEvent, TurnEnded] | None = None  # the newest end, for want of budget
+        self._is_budget_spent = False  # still, after that
+        self._attempts = 0
+
+    def on_answer(self, recorded: RecordedEvent, response: AssistantSpoke, row: Row | None) -> None:
+        """Note an answer and its first row: a retry may replace it."""
+        self._answer = row if isinstance(row, AssistantRow) and not response.calls else None
+        self._answer_seq, self._cut = recorded.seq, response.stop
+
+    def on_turn_event(
+        self, recorded: RecordedEvent, event: TurnEnded | TurnRetried, *, is_subagent: bool = False
+    ) -> list[Row]:
+        """Return the row of a turn's end, or the line that an attempt folds to.
+
+        A subagent's turn that is done has none: it cannot be answered again, nor branch.
+        """
+        if isinstance(event, TurnRetried):
+            return self._attempt_rows(recorded, event)
+        self._is_budget_spent = event.how == "failed" and event.cause == "budget"
+        self._limited = (recorded, event) if self._is_budget_spent else None
+        self._outcome, self._end = event.how, _end_row(recorded, event) or self._cut_row(recorded.seq)
+        if event.how != "done":
+            return [self._end] if self._end else []
+        footer: list[Row] = [] if is_subagent else [TurnFooterRow(RowKey(recorded.seq))]
+        return [self._end, *footer] if self._end else footer
+
+    def on_budget(self, *, is_spent: bool) -> list[Row]:
+        """Return the newest end, if it came for want of budget, when there is some again or none any more."""
+        if self._end is None or self._limited is None or is_spent == self._is_budget_spent:
+            return []
+        self._is_budget_spent = is_spent
+        self._end = _end_row(*self._limited) if is_spent else _lifted_row(*self._limited)
+        return [self._end] if self._end is not None else []
+
+    def _cut_row(self, seq: int) -> DividerRow | NoticeRow | None:
+        """Return the line that says why the answer of a turn that is done is not whole; None if it is."""
+        key, text = RowKey(seq, part="cut"), cut_off_text(self._cut)
+        actions = (ControlTurn("continue" if self._cut in ("length", "context", "paused") else "retry"),)
+        if self._cut in ("length", "paused"):
+            return DividerRow(key, "interrupted", text, actions=actions)
+        return NoticeRow(key, "warning", text, "", cut_off_fix(self._cut), actions) if text else None
+
+    def _attempt_rows(self, recorded: RecordedEvent, event: TurnRetried) -> list[Row]:
+        """Return the line that an attempt folds to; none in a branch that begins with the retry."""
+        gone: list[Row] = [self._end] if self._end else []
+        end = self._end
+        details = [end.what, end.why, end.details] if isinstance(end, NoticeRow) else []
+        if self._answer is not None and self._answer_seq > event.after:
+            gone.append(self._answer)
+            details.insert(0, self._answer.text)
+        if not gone:
+            return []
+        self._attempts += 1
+        row = DividerRow(
+            RowKey(recorded.seq),
+            "attempt",
+            _attempt_text(self._attempts, self._outcome),
+            is_quiet=True,
+            details=tuple(text for text in details if text),
+            replaces=tuple(attempt.key for attempt in gone),
+        )
+        self._end = self._answer = None
+        return [row]
+
+    def on_user_message(self, *, new_turn: bool) -> list[Row]:
+        """Return the newest end without its actions: the user has sent another message."""
+        end, self._end = self._end, None
+        if new_turn:
+            self._attempts = 0
+        if end is None or not end.actions:
+            return []
+        if self._limited is not None:  # another message went on
+            end = replace(_lifted_row(*self._limited), fix="")
+        return [replace(end, actions=())]
+
+
+def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRow | None:
+    key = RowKey(recorded.seq)
+    if ended.how == "done":
+        return None
+    if ended.how != "failed":
+        return DividerRow(
+            key, "interrupted", _stop_text(ended), actions=(ControlTurn("continue"), ControlTurn("retry"))
+        )
+    what, why = translate(ended.what), translate(ended.why)
+    if ended.cause == "budget":
+        fix = tr("Raise the budget to continue.")
+        budget = ApplyRemedy("set_budget")
+        return NoticeRow(key, "warning", what, why, fix, (budget, ControlTurn("retry")))
+    remedies = map(ApplyRemedy, supported_remedies(ended.remedies))
+    actions: tuple[ButtonAction, ...] = (*remedies, ControlTurn("retry"))
+    return NoticeRow(key, "error", what, why, translate(ended.fix), actions, translate(ended.details))
+
+
+def _lifted_row(recorded: RecordedEvent, ended: TurnEnded) -> NoticeRow:
+    """Return the end of a turn for want of budget when there is budget again."""
+    return NoticeRow(
+        RowKey(recorded.seq),
+        "info",
+        tr("The turn stopped because the budget was used up."),
+        translate(ended.why),
+        tr("You can continue now."),
+        (ControlTurn("continue"), ControlTurn("retry")),
+    )
+
+
+def _stop_text(ended: TurnEnded) -> str:
+    """Return why a turn that did not fail has no end of its own."""
+    if ended.how == "stopped":
+        return tr("Stopped: {reason}", reason=translate(ended.why)) if ended.why else tr("Stopped")
+    if ended.cause == "closed":
+        return tr("Stopped: Helix or the workspace was closed")
+    match ended.interruption:
+        case "crash":
+            return tr("Interrupted: Helix ended during this turn")
+        case "unsaved":
+            return tr("Interrupted: what came next couldn't be saved")
+        case "":
+            return tr("Interrupted")
+
+
+def _attempt_text(number: int, outcome: TurnOutcome) -> str:
+    match outcome:
+        case "done":
+            return tr("Attempt {number} finished", number=number)
+        case "stopped":
+            return tr("Attempt {number} stopped", number=number)
+        case "failed":
+            return tr("Attempt {number} failed", number=number)
+        case "interrupted":
+            return tr("Attempt {number} interrupted", number=number)
 
 
 class ChatRows:

@@ -6,17 +6,15 @@ import time
 from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
-from PySide6.QtWidgets import QScrollBar
+from PySide6.QtWidgets import QScrollBar, QWidget
 
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import UserRow
-from helix_desktop.ui.chat.style import BOTTOM_GAP, ChatStyle
+from helix_desktop.ui.chat.style import BOTTOM_GAP, MAX_COLUMN_WIDTH, MIN_MARGIN, ChatStyle
 from helix_desktop.ui.chat.viewport.accessibility import RowArea
-from helix_desktop.ui.chat.viewport.column import TextColumn
-from helix_desktop.ui.chat.viewport.incremental_builder import IncrementalBuilder
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget, RowWidgetPool
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow, ScrollLayout
@@ -27,6 +25,149 @@ _SPIN_MS = 90
 _CLOCK_MS = 500  # a clock that shows whole seconds goes on where nothing may move
 _SLICE_S = 0.0045  # of placing and building in one go: painting takes as long again
 _EDGE = 8.0  # room kept around what Tab brings into sight, pixels
+
+
+class TextColumn:
+    """At most 760 px wide (at zoom 1), centered; all measures in pixels of the viewport."""
+
+    def __init__(self, viewport: QWidget, item_cache: ItemCache) -> None:
+        self._viewport = viewport
+        self._item_cache = item_cache
+
+    @property
+    def width(self) -> float:
+        """Width of a row."""
+        margin = MIN_MARGIN if self._viewport.width() > MAX_COLUMN_WIDTH else MIN_MARGIN / 2
+        widest = self._item_cache.style.px(MAX_COLUMN_WIDTH)
+        return max(120.0, min(widest, self._viewport.width() - 2 * margin))
+
+    @property
+    def left(self) -> float:
+        """Left edge of the rows."""
+        return float(round((self._viewport.width() - self.width) / 2))
+
+    @property
+    def height(self) -> int:
+        """Height of what is in sight."""
+        return self._viewport.height()
+
+    def item(self, index: int) -> RowItem:
+        """Return the item of a row, laid out for the column."""
+        item = self._item_cache.get(index)
+        try:
+            item.layout(self.width)
+        except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
+            item = self.show_plain(index, error)
+        return item
+
+    def show_plain(self, index: int, error: Exception) -> RowItem:
+        """Show a row as its words from now on, because its item has raised `error`."""
+        item = self._item_cache.show_plain(index, error)
+        item.layout(self.width)
+        return item
+
+    def gap(self, index: int) -> float:
+        """Room above a row."""
+        return self._item_cache.gap(index)
+
+    def row_height(self, index: int) -> float:
+        """Height of a row with the room above it."""
+        return self.gap(index) + self.item(index).height
+
+
+_IDLE_S = 0.004  # of one slice while nothing else happens
+_MIN_BUILD_S = 0.001  # of building, even when placing has taken all the time
+_PAUSE_MS = 4  # between two of them
+_LOOKAHEAD_VIEWPORTS = 1.0  # viewports above and below that are built ahead
+_MAX_ROUNDS = 40  # of building and placing in one go; each makes at least one row exact
+
+
+class IncrementalBuilder(QObject):
+    """Replaces estimated heights with exact ones without moving what the user reads."""
+
+    rows_moved = Signal()
+    """What was built has moved rows, or is to be placed again."""
+
+    def __init__(self, parent: QObject, scroll_layout: ScrollLayout, column: TextColumn) -> None:
+        super().__init__(parent)
+        self._scroll_layout = scroll_layout
+        self._column = column
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._build_ahead)
+        self._is_visible_built = True
+
+    def build(self, deadline: float) -> None:
+        """Build what is in sight of the placed rows and place them again; goes on later when time is up.
+
+        `deadline` is a time of time.perf_counter.
+        """
+        deadline = max(deadline, time.perf_counter() + _MIN_BUILD_S)
+        for _ in range(_MAX_ROUNDS):
+            before = [(row.row_index, row.height) for row in self._scroll_layout.placed]
+            self._is_visible_built = self._pass(0.0, deadline)
+            self._place()
+            if before == [(row.row_index, row.height) for row in self._scroll_layout.placed]:
+                break
+            if time.perf_counter() > deadline:
+                self._is_visible_built = False
+                break
+        self._timer.start(0 if not self._is_visible_built else _PAUSE_MS)
+
+    def _build_ahead(self) -> None:
+        if not self._is_visible_built:
+            self.rows_moved.emit()
+            return
+        deadline = time.perf_counter() + _IDLE_S
+        before = list(self._scroll_layout.placed)
+        done = self._pass(_LOOKAHEAD_VIEWPORTS, deadline)
+        self._place()
+        if before != self._scroll_layout.placed:
+            self.rows_moved.emit()
+        if done and self._read_ahead(deadline):
+            self._timer.stop()
+        else:
+            self._timer.start(_PAUSE_MS)
+
+    def _place(self) -> None:
+        if self._scroll_layout.is_following:
+            self._scroll_layout.scroll_to_end()
+        self._scroll_layout.layout(self._column.height)
+
+    def _pass(self, lookahead: float, deadline: float) -> bool:
+        """Build each placed row within the viewport, or as far as `lookahead` viewports beyond."""
+        done, placed = True, self._scroll_layout.placed
+        for row in reversed(placed) if self._scroll_layout.is_following else placed:
+            try:
+                done = self._build(row, lookahead * self._column.height, deadline) and done
+            except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
+                self._column.show_plain(row.row_index, error)
+                done = False
+        return done
+
+    def _build(self, row: PlacedRow, margin: float, deadline: float) -> bool:
+        item, height = self._column.item(row.row_index), self._column.height
+        top = -row.y - self._column.gap(row.row_index)
+        bottom = top + height
+        is_first = row is self._scroll_layout.placed[0]
+        ends_in_sight = is_first and row.y + row.height <= height and row.y < 0
+        upwards = self._scroll_layout.is_following or ends_in_sight
+        pin = item.scroll_anchor(top, bottom, at_end=upwards)
+        stood = item.anchor_top(pin)
+        done = item.build(top - margin, bottom + margin, deadline, upwards=upwards)
+        if is_first:
+            self._scroll_layout.scroll_by(item.anchor_top(pin) - stood)
+        return done
+
+    def _read_ahead(self, deadline: float) -> bool:
+        for row in self._scroll_layout.placed:
+            try:
+                if not self._column.item(row.row_index).read_ahead(deadline):
+                    return False
+            except Exception as error:  # noqa: BLE001 - as above
+                self._column.show_plain(row.row_index, error)
+                return False
+        return True
 
 
 class HitResult(NamedTuple):

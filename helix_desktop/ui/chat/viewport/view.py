@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QContextMenuEvent,
@@ -17,31 +17,32 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QPushButton, QWidget
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowSection, SessionAction
+from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
-from helix_desktop.ui.chat.rows.row_types import ToolRow
-from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, ToolRow
+from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.chat.viewport.accessibility import RowArea
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, Spinner
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.interactions import RowInteractions
-from helix_desktop.ui.chat.viewport.item_cache import ItemCache
-from helix_desktop.ui.chat.viewport.model_updates import ModelUpdates
+from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
 from helix_desktop.ui.chat.viewport.mouse import MouseHandler
-from helix_desktop.ui.chat.viewport.new_rows_button import NewRowsButton
+from helix_desktop.ui.chat.viewport.row_menus import ToolMenu
 from helix_desktop.ui.chat.viewport.selection import Selection
-from helix_desktop.ui.chat.viewport.tool_menu import ToolMenu
 from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
 from helix_desktop.ui.design.help_link import TopicLinks
 from helix_desktop.ui.design.highlight import Highlighter
+from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.tab_order import keep_own_tab_order
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
@@ -54,6 +55,143 @@ _PAGE_OVERLAP = 48.0  # pixels
 
 SCROLL_BAR_PX = 12
 """Width beside the rows: what stands below them leaves it free too, to be in line with them."""
+
+FLUSH_MS = 33
+_PAUSE_FACTOR = 4  # a flush that costs n ms is followed by a pause of at least 4 n ms
+
+
+class ModelUpdates(QObject):
+    """Listens to the model of a viewport for as long as the viewport lives."""
+
+    def __init__(self, chat_viewport: ChatViewport) -> None:
+        super().__init__(chat_viewport)
+        self._chat_viewport = chat_viewport
+        self._pending_keys: set[RowKey] = set()
+        self._pause_ms = FLUSH_MS
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self.flush)
+        model = chat_viewport.model
+        model.row_added.connect(self._on_row_added)
+        model.row_removed.connect(self._on_row_removed)
+        model.rows_changed.connect(self._on_rows_changed)
+        model.row_streamed.connect(self._on_row_streamed)
+
+    def flush(self) -> None:
+        """Render the text that has arrived."""
+        start = time.perf_counter()
+        waiting, self._pending_keys = self._pending_keys, set()
+        for key in waiting:
+            index = self._chat_viewport.model.index_of(key)
+            if index is not None and self._update_in_place(index, key):
+                self._repaint(key)
+        if waiting:
+            self._chat_viewport.refresh()
+        spent_ms = (time.perf_counter() - start) * 1000
+        self._pause_ms = max(FLUSH_MS, round(spent_ms * _PAUSE_FACTOR))
+
+    def _on_row_added(self, index: int) -> None:
+        viewport = self._chat_viewport
+        viewport.scroll_layout.insert(index, HEIGHT_ESTIMATES[type(viewport.model.raw_row(index))])
+        if not viewport.is_following:
+            viewport.unseen_count += 1
+        viewport.refresh()
+
+    def _on_row_removed(self, index: int) -> None:
+        self._chat_viewport.scroll_layout.remove(index)
+        self._chat_viewport.unseen_count = max(0, self._chat_viewport.unseen_count - 1)
+        self._chat_viewport.refresh()
+
+    def _on_rows_changed(self, indexes: list[int]) -> None:
+        for index in indexes:
+            key = self._chat_viewport.model.raw_row(index).key
+            if not self._update_in_place(index, key):
+                self._chat_viewport.item_cache.drop(key)
+            self._repaint(key)
+        self._chat_viewport.refresh()
+
+    def _on_row_streamed(self, index: int, _delta: str) -> None:
+        self._pending_keys.add(self._chat_viewport.model.raw_row(index).key)
+        if not self._timer.isActive():
+            self._timer.start(self._pause_ms)
+
+    def _update_in_place(self, index: int, key: RowKey) -> bool:
+        """Let the item of an answer grow in place; False when it has to be created again."""
+        row = self._chat_viewport.model.row(index)
+        item = self._chat_viewport.item_cache.find(key)
+        if not (isinstance(row, AssistantRow) and isinstance(item, AssistantMessageItem)):
+            return False
+        try:
+            return item.try_update(row)
+        except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
+            self._chat_viewport.column.show_plain(index, error)
+            return True
+
+    def _repaint(self, key: RowKey) -> None:
+        widget = self._chat_viewport.widget_pool.visible.get(key)
+        if widget is not None:
+            widget.update()
+
+
+_BOTTOM_MARGIN = 14  # pixels above the lower edge
+
+
+class NewRowsButton(EnterActivates, QPushButton):
+    """Shown while the end is out of sight; counts the rows that came meanwhile. Covers no card that asks."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.hide()
+
+    def set_style(self, style: ChatStyle) -> None:
+        """Take the colors and fonts of a look."""
+        theme = style.theme
+        self.setFont(style.font(SMALL, MEDIUM))
+        self.setIcon(icon("arrow-down", theme.accent_text, 14))
+        self.setIconSize(QSize(14, 14))
+        set_style_sheet(
+            self,
+            f"QPushButton {{ background: {theme.surface}; color: {theme.accent_text};"
+            f" border: 1px solid {theme.border_strong}; border-radius: 15px; padding: 0 13px;"
+            " min-height: 28px;"
+            f" font-size: {round(style.px(SMALL))}px; font-weight: 500; }}"
+            f"QPushButton:hover {{ background: {theme.accent_soft}; border-color: {theme.accent}; }}"
+            f"QPushButton:focus {{ background: {theme.accent_soft}; border: 2px solid {theme.accent};"
+            " padding: 0 12px; min-height: 26px; }",
+        )
+
+    def watch(self, chat_viewport: ChatViewport, area: QWidget) -> None:
+        """Show the button above the lower edge of an area while a viewport does not follow."""
+        chat_viewport.layout_changed.connect(lambda: self._update(chat_viewport, area))
+        self.clicked.connect(chat_viewport.go_to_end)
+
+    def _update(self, chat_viewport: ChatViewport, area: QWidget) -> None:
+        unseen_count = chat_viewport.unseen_count
+        words = tr.plural(unseen_count, "%n new", "%n new") if unseen_count else tr("Latest")
+        if words != self.text():
+            self.setText(words)
+            self.setAccessibleName(tr("{label}: go to the end of the conversation", label=words))
+        at_end = chat_viewport.is_following or chat_viewport.is_at_end
+        size, corner = self.sizeHint(), area.geometry()
+        left = corner.x() + (corner.width() - size.width()) // 2
+        place = QRect(left, corner.bottom() - size.height() - _BOTTOM_MARGIN, size.width(), size.height())
+        is_shown = not at_end and not _covers_ask(chat_viewport, place.translated(-corner.topLeft()))
+        if is_shown:
+            self.setGeometry(place)
+            self.raise_()
+        self.setVisible(is_shown)
+
+
+def _covers_ask(chat_viewport: ChatViewport, place: QRect) -> bool:
+    """Return True if a rectangle of the viewport lies on a card that waits for the user."""
+    return any(
+        isinstance(chat_viewport.model.raw_row(row.row_index), AskRow)
+        and row.y < place.bottom()
+        and row.y + row.height > place.top()
+        for row in chat_viewport.scroll_layout.placed
+    )
 
 
 class ChatView(Themed, QAbstractScrollArea):

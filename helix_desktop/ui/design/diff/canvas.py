@@ -1,29 +1,38 @@
-"""The drawn rows of a diff, inline or side by side; only those in sight cost anything."""
+"""The drawn rows of a diff, inline or side by side; only those in sight cost anything.
+
+All lengths are in pixels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
 from helix_desktop.ui.design.diff.hunk_mark import HunkMark
 from helix_desktop.ui.design.diff.line_layouts import LineLayout, LineLayouts
-from helix_desktop.ui.design.diff.line_text import width_in_columns
-from helix_desktop.ui.design.diff.row_geometry import Pane, RowHeights, RowPlaces, inline_panes, side_panes
+from helix_desktop.ui.design.diff.line_text import LAST_COLUMN, width_in_columns
 from helix_desktop.ui.design.diff.row_heads import FOLD_HEIGHT, HEAD_HEIGHT, RowHeads
-from helix_desktop.ui.design.diff.row_painting import SIGN_WIDTH, LineMarks, RowPainter
-from helix_desktop.ui.design.diff.rows import DiffRows, Row, RowRange
-from helix_desktop.ui.design.diff.selection import DiffSelection, Side
+from helix_desktop.ui.design.diff.rows import DiffRows, Row, RowRange, RowRangeKind
+from helix_desktop.ui.design.diff.selection import END, DiffSelection, Side
 from helix_desktop.ui.design.diff.syntax import SyntaxRuns
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.mirror import keep_left_to_right
-from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.paged_content import Match
+from helix_desktop.words.file_diffs import missing_line_end_note
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
 
 _OVER_OPACITY = 0.55  # of the lines of a hunk that is over
 _EMPTY = FileDiff("text")
@@ -31,6 +40,290 @@ _MEASURED_LINES = 20_000  # lines that are looked at for the longest one
 _STEP_COLUMNS = 8  # of a key that scrolls sideways
 _LEAST_COLUMNS = 20  # of a row of a broken line
 _LONGEST_BROKEN = 2_000  # columns; with a longer line, as in minified code, nothing is broken
+
+
+class Pane(NamedTuple):
+    """A column of text: where it, its first and second number, its text and its end are.
+
+    Inline a line has two numbers, side by side one (`second` is `first` then).
+    """
+
+    left: float
+    first: float
+    second: float
+    text: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
+class RowHeights:
+    """How high each kind of row is."""
+
+    lines: int
+    fold: int
+    head: int
+
+    def of(self, kind: RowRangeKind) -> int:
+        """Return the height of a row of this kind."""
+        return {"lines": self.lines, "fold": self.fold, "head": self.head}[kind]
+
+
+def _one_each(_: RowRange) -> Sequence[int]:
+    return ()
+
+
+class RowPlaces:
+    """From rows to heights and back."""
+
+    def __init__(
+        self,
+        rows: DiffRows,
+        heights: RowHeights,
+        count_lines: Callable[[RowRange], Sequence[int]] = _one_each,
+    ) -> None:
+        """`count_lines` says into how many lines each row of a range of lines breaks; empty: one each."""
+        self._rows, self._heights = rows, heights
+        self._tops_within = [_tops_within(part, heights, count_lines) for part in rows.row_ranges]
+        sizes = [
+            tops[-1] if tops else row_range.count * heights.of(row_range.kind)
+            for row_range, tops in zip(rows.row_ranges, self._tops_within, strict=True)
+        ]
+        self._tops = [0, *accumulate(sizes)]
+
+    @property
+    def height(self) -> int:
+        """Return the height of all rows."""
+        return self._tops[-1]
+
+    def top_of(self, index: int) -> int:
+        """Return where a row begins. Raises IndexError."""
+        row_range, at = self._rows.locate(index)
+        number = bisect_right(self._rows.firsts, index) - 1
+        within = self._tops_within[number]
+        return self._tops[number] + (within[at] if within else at * self._heights.of(row_range.kind))
+
+    def height_of(self, index: int) -> int:
+        """Return the height of a row. Raises IndexError."""
+        end = self.top_of(index + 1) if index + 1 < len(self._rows) else self.height
+        return end - self.top_of(index)
+
+    def row_at(self, y: int) -> int:
+        """Return the row at a height; the first or last for one outside."""
+        if not self._rows.row_ranges:
+            return 0
+        number = min(max(0, bisect_right(self._tops, y) - 1), len(self._rows.row_ranges) - 1)
+        row_range = self._rows.row_ranges[number]
+        return row_range.first + self._row_within(number, max(0, y - self._tops[number]))
+
+    def rows_between(self, top: int, bottom: int) -> Iterator[tuple[int, int, int, RowRange, int]]:
+        """Yield the number, top and height of each row in sight, its range and its number there."""
+        if not self._rows.row_ranges:
+            return
+        first = min(max(0, bisect_right(self._tops, top) - 1), len(self._rows.row_ranges) - 1)
+        for number in range(first, len(self._rows.row_ranges)):
+            row_range, begin, within = (
+                self._rows.row_ranges[number],
+                self._tops[number],
+                self._tops_within[number],
+            )
+            height = self._heights.of(row_range.kind)
+            for at in range(self._row_within(number, max(0, top - begin)), row_range.count):
+                y = begin + (within[at] if within else at * height)
+                if y >= bottom:
+                    return
+                yield (
+                    row_range.first + at,
+                    y,
+                    within[at + 1] - within[at] if within else height,
+                    row_range,
+                    at,
+                )
+
+    def _row_within(self, number: int, y: int) -> int:
+        """Return the row of a range at a height in it, the last for one below."""
+        row_range, within = self._rows.row_ranges[number], self._tops_within[number]
+        at = bisect_right(within, y) - 1 if within else y // self._heights.of(row_range.kind)
+        return min(at, row_range.count - 1)
+
+
+def _tops_within(
+    row_range: RowRange, heights: RowHeights, count_lines: Callable[[RowRange], Sequence[int]]
+) -> list[int]:
+    """Return where each row begins in its range, and the last one ends; empty where all are of one height."""
+    counts = count_lines(row_range) if row_range.kind == "lines" else ()
+    return [0, *accumulate(count * heights.lines for count in counts)] if counts else []
+
+
+def inline_panes(width: float, number: float, sign: float, *, has_both: bool = True) -> list[Pane]:
+    """Return the one column of an inline diff; `number` and `sign` are the widths of those columns.
+
+    Where there is one side only, one number is enough.
+    """
+    second = number if has_both else 0.0
+    return [Pane(0, 0, second, second + number + sign, width)]
+
+
+def side_panes(width: float, number: float, sign: float) -> list[Pane]:
+    """Return the two columns of a diff side by side."""
+    middle = round(width / 2)
+    return [
+        Pane(left, left, left, left + number + sign, right) for left, right in ((0, middle), (middle, width))
+    ]
+
+
+SIGN_WIDTH = 20  # pixels at 100 %
+_NUMBER_PAD = 8
+_ON_HIT = "#1a1d24"  # text on the background of the current hit, in either theme
+_RADIUS = 3.0
+
+
+class LineMarks(NamedTuple):
+    """Columns of a line that are selected, the hits of a search in it but the current one, and that one."""
+
+    selected: tuple[int, int] | None = None
+    hits: tuple[tuple[int, int], ...] = ()
+    current: tuple[int, int] | None = None
+
+
+class RowPainter:
+    """Draws rows in the colors of a theme, at the text size in force."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self.font = ui_font(12, is_code=True)
+        self._number_font = ui_font(11, is_code=True)
+        self._note_font = ui_font(11)
+        metrics = QFontMetricsF(self.font)
+        self.line_height = round(metrics.lineSpacing()) + scaled(4)
+        self.advance = metrics.horizontalAdvance("0")
+        self._text_drop = (self.line_height - metrics.lineSpacing()) / 2
+
+    def number_width(self, largest: int) -> float:
+        """Return the width of a column of line numbers."""
+        digits = max(3, len(str(largest)))
+        return QFontMetricsF(self._number_font).horizontalAdvance("0") * digits + scaled(2 * _NUMBER_PAD)
+
+    def background(self, kind: str) -> QColor:
+        """Return the background of a kind of line."""
+        theme = self._theme
+        return QColor(
+            {"added": theme.added_line, "removed": theme.removed_line}.get(kind, theme.code_surface)
+        )
+
+    @property
+    def divider(self) -> QColor:
+        """Return the color of the line between two sides."""
+        return QColor(self._theme.border_strong)
+
+    def paint_current(self, painter: QPainter, top: float, height: float) -> None:
+        """Mark the row that the keyboard is on."""
+        painter.fillRect(QRectF(0, top, scaled(3), height), QColor(self._theme.accent))
+
+    def paint_nothing(self, painter: QPainter, pane: Pane, top: float, height: float) -> None:
+        """Draw the place of a line that is on the other side only."""
+        rect = QRectF(pane.left, top, pane.right - pane.left, height)
+        painter.fillRect(rect, QColor(self._theme.no_line))
+
+    def paint_line(
+        self,
+        painter: QPainter,
+        pane: Pane,
+        top: float,
+        height: float,
+        line: DiffLine,
+        layout: LineLayout,
+        scroll: float,
+        marks: LineMarks,
+        numbers: tuple[int, int],
+    ) -> None:
+        """Draw a line; `scroll` is how far its text is moved to the left, `numbers` stand before it.
+
+        `height` is that of its row, which may have a longer line on its other side.
+        """
+        rect = QRectF(pane.left, top, pane.right - pane.left, height)
+        if line.kind != "same":  # these stand on the background of all
+            painter.fillRect(rect, self.background(line.kind))
+        self._paint_numbers(painter, pane, top, line, numbers)
+        room = QRectF(pane.text, top, pane.right - pane.text, height)
+        painter.save()
+        painter.setClipRect(room, Qt.ClipOperation.IntersectClip)
+        x = pane.text - scroll
+        word = self._theme.added_word if line.kind == "added" else self._theme.removed_word
+        for places, color in (
+            ([(span.start, span.end) for span in line.spans], word),
+            (marks.hits, self._theme.warn_soft),
+            ([marks.current] if marks.current else (), self._theme.seg_output),
+            ([marks.selected] if marks.selected else (), self._theme.text_selection),
+        ):
+            if places:
+                self._fill(painter, layout, x, room, places, color)
+        plain = [(*place, self._theme.text) for place in (*marks.hits, marks.selected) if place]
+        plain += [(*marks.current, _ON_HIT)] if marks.current else []
+        painter.setPen(QColor(self._theme.text))
+        layout.draw(painter, x, top + self._text_drop, (room.left(), room.right()), plain)
+        last_top = top + (layout.row_count - 1) * self.line_height
+        self._paint_note(painter, line, x + layout.last_width, last_top)
+        painter.restore()
+
+    def _paint_numbers(
+        self, painter: QPainter, pane: Pane, top: float, line: DiffLine, numbers: tuple[int, int]
+    ) -> None:
+        theme = self._theme
+        painter.setFont(self._number_font)
+        painter.setPen(QColor(theme.muted if line.kind != "same" else theme.faint))
+        sign_left = pane.text - scaled(SIGN_WIDTH)
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        for number, left, end in (
+            (numbers[0], pane.first, pane.second if pane.second > pane.first else sign_left),
+            (numbers[1], pane.second, sign_left),
+        ):
+            if number:
+                room = QRectF(left, top, end - left - scaled(_NUMBER_PAD), self.line_height)
+                painter.drawText(room, right, str(number))
+        if line.kind == "same":
+            return
+        painter.setFont(self.font)
+        painter.setPen(QColor(theme.ok if line.kind == "added" else theme.error))
+        room = QRectF(sign_left, top, scaled(SIGN_WIDTH), self.line_height)
+        painter.drawText(
+            room, Qt.AlignmentFlag.AlignCenter, "+" if line.kind == "added" else "\N{MINUS SIGN}"
+        )
+
+    def _fill(
+        self,
+        painter: QPainter,
+        layout: LineLayout,
+        x: float,
+        room: QRectF,
+        spans: Iterable[tuple[int, int]],
+        color: str,
+    ) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(color))
+        for start, end in spans:
+            for row, left, right in layout.parts_of(start, end) if end > start else ():
+                is_end = end >= END and row == layout.row_count - 1  # the line's end is selected, too
+                begin, stop = x + left, x + right + (self.advance if is_end else 0.0)
+                if stop > room.left() and begin < room.right() and (stop > begin or row == 0):
+                    begin, stop = max(begin, room.left() - _RADIUS), min(stop, room.right() + _RADIUS)
+                    top = room.top() + row * self.line_height + 1
+                    box = QRectF(begin, top, max(stop - begin, 2.0), self.line_height - 2)
+                    painter.drawRoundedRect(box, _RADIUS, _RADIUS)
+
+    def _paint_note(self, painter: QPainter, line: DiffLine, x: float, top: float) -> None:
+        note = ""
+        if not line.has_line_end:
+            note = missing_line_end_note()
+        elif not line.text.isascii() and len(line.text) > LAST_COLUMN:
+            note = tr.plural(len(line.text) - LAST_COLUMN, "%n more character", "%n more characters")
+        if note:
+            painter.setFont(self._note_font)
+            painter.setPen(QColor(self._theme.muted))
+            painter.drawText(
+                QRectF(x + self.advance, top, 4_000, self.line_height),
+                Qt.AlignmentFlag.AlignVCenter,
+                note,
+            )
 
 
 class DiffCanvas(Themed, QAbstractScrollArea):

@@ -1,4 +1,4 @@
-"""The laid-out text of the lines in sight, kept while they may be drawn again."""
+"""The laid-out text of the lines in sight, kept while they may be drawn again, and where long lines break."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
+from unicodedata import combining, east_asian_width
 
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
 
 from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan
-from helix_desktop.ui.design.diff.line_breaks import line_breaks
 from helix_desktop.ui.design.diff.line_text import (
     LONG_LINE,
     TAB_COLUMNS,
@@ -26,6 +27,49 @@ from helix_desktop.ui.design.style.theme import Theme
 
 _KEPT_LINES = 600  # several screens
 _SLACK = 8  # columns laid out on both sides of what is in sight
+
+_SHORTEST_SHARE = 2  # a word begins a new row if at least half of this one is filled
+
+
+def line_breaks(line: LineText, columns: int) -> list[int]:
+    """Return the places in what is drawn at which further rows begin; empty if all fits into `columns`.
+
+    Rows end behind a space where there is one in their second half.
+    """
+    text = line.text
+    if len(text) <= columns and line.is_plain:
+        return []
+    ends = None if line.is_plain else _ends_in_columns(text)
+    breaks: list[int] = []
+    start = 0
+    while (end := _last_that_fits(ends, start, columns, len(text))) < len(text):
+        space = text.rfind(" ", start + columns // _SHORTEST_SHARE, end + 1)
+        start = space + 1 if 0 <= space < len(text) - 1 else max(end, start + 1)
+        breaks.append(start)
+    return breaks
+
+
+def _last_that_fits(ends: Sequence[int] | None, start: int, columns: int, length: int) -> int:
+    """Return where a row must end that begins at `start`; without `ends`, each character takes one column."""
+    if ends is None:
+        return min(length, start + columns)
+    begin, end = ends[start], start
+    while end < length and ends[end + 1] - begin <= columns:
+        end += 1
+    return end
+
+
+def _ends_in_columns(text: str) -> list[int]:
+    """Return in which column each character begins, and the last one ends; a tab is as wide as the widest."""
+    return [0, *accumulate(map(_columns_of, text))]
+
+
+def _columns_of(char: str) -> int:
+    if char == "\t":
+        return TAB_COLUMNS
+    if char.isascii():
+        return 1
+    return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
 
 
 class LineLayout:

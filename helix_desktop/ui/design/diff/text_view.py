@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import (
@@ -21,9 +22,9 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.diff.canvas import DiffCanvas
 from helix_desktop.ui.design.diff.hunk_mark import HunkMark
 from helix_desktop.ui.design.diff.row_heads import hunk_verb, hunk_words
-from helix_desktop.ui.design.diff.search import DiffSearch
+from helix_desktop.ui.design.diff.rows import DiffRows
 from helix_desktop.ui.design.diff.selection import END, DiffSelection, Side, line_on_side
-from helix_desktop.ui.design.viewer.paged_content import Match
+from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -32,6 +33,36 @@ _ROWS_AROUND = 4  # rows above a change that is gone to
 _SPOKEN_CHARACTERS = 300
 _DRAG_MS = 40  # between two steps of scrolling while text is selected
 _CHANGE_STEPS = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}
+
+_PAUSE_LINES = 4_000  # lines searched between two pauses
+
+
+class DiffSearch:
+    """All lines of a diff, for the find bar.
+
+    A hit's row is twice the number of its row among all, folded ones too; one more for a changed line that
+    stands right.
+    """
+
+    def __init__(self, rows: DiffRows | None) -> None:
+        self._rows = rows
+
+    def search(self, query: str) -> Iterator[Match | None]:
+        """Yield where `query` stands, letter case aside; None now and then, as a place to pause."""
+        if not query or self._rows is None:
+            return
+        pattern, count, number = re.compile(re.escape(query), re.IGNORECASE), 0, 0
+        for row_range in self._rows.row_ranges:
+            for row in row_range.rows:
+                for side, line in enumerate(row if row.is_changed else row[:1]):
+                    for hit in pattern.finditer(line.text) if line is not None else ():
+                        yield Match(2 * number + side, hit.start(), hit.end() - hit.start())
+                        count += 1
+                        if count >= MATCH_LIMIT:
+                            return
+                number += 1
+                if number % _PAUSE_LINES == 0:
+                    yield None
 
 
 class DiffText(DiffCanvas):

@@ -13,7 +13,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.update_check import update_status
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.settings.about.diagnostics_presenter import DiagnosticsPresenter
+from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsPresenter
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.forms import AboutInfo, License
 from helix_desktop.words.errors import error_text

@@ -2,24 +2,434 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolTip, QWidget
+
+from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.mirror import keep_left_to_right
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.settings.policy.comparison import PolicyComparison, figure_rows
-from helix_desktop.ui.settings.policy.replay_chart import ReplayChart
-from helix_desktop.ui.settings.policy.replay_notes import replay_notes
+from helix_desktop.ui.timeline.chart.plot import (
+    Plot,
+    axis_width,
+    paint_axis,
+    paint_curve,
+    paint_dot,
+    paint_times,
+    times_height,
+)
+from helix_desktop.words.numbers import (
+    format_integer,
+    format_token_change,
+    format_tokens,
+    format_whole_percent,
+)
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
+
 _COLUMNS = 3
+
+_HEIGHT = 160  # pixels at the usual text size
+_TOP, _RIGHT = 8.0, 8.0  # pixels around the plot
+_MAX_POINTS = 900  # of one curve: more than the pixels that it has
+_ESTIMATE_OPACITY = 0.4
+_DOT_PX, _SMALL_DOT_PX = 10, 4  # with its edge, and without one where dots would hide the curves
+_LEAST_DOT_GAP_PX = 12  # on average between two dots with an edge
+_DASH = 4  # pixels of a line of a bound, and between them
+_LABEL_INSET_PX, _LABEL_GAP_PX = 4, 10  # of the labels of bounds: to the plot's edge, and between two
+_NEAR = 7.0  # pixels around a dot in which the mouse is on it
+_LAYERS = ("sweep-made", "fold-made", "observations-placed", "handover-made")
+"""The kinds of rewrites, lowest first: the rare ones that change most are not hidden below the others."""
+
+
+def _fullest_points(points: Sequence[WindowPoint], max_points: int) -> list[WindowPoint]:
+    """Return about `max_points`: the fullest and the emptiest of each stretch, in order, and the last."""
+    if len(points) <= max_points:
+        return list(points)
+    step = -(-2 * len(points) // max_points)
+    sampled: list[WindowPoint] = []
+    for begin in range(0, len(points), step):
+        stretch = points[begin : begin + step]
+        ends = {min(stretch, key=lambda it: it.tokens).seq, max(stretch, key=lambda it: it.tokens).seq}
+        sampled += [point for point in stretch if point.seq in ends]
+    return sampled if sampled[-1] == points[-1] else [*sampled, points[-1]]
+
+
+def _rewrite_text(rewrite: PolicyRewrite, is_exact: bool) -> str:
+    """Return what a rewrite would have done, about where the replay is an estimate."""
+    kinds = {
+        "sweep-made": tr("outputs cached"),
+        "fold-made": tr("steps noted"),
+        "observations-placed": tr("messages noted as facts"),
+        "handover-made": tr("messages summarized"),
+    }
+    change = _about(is_exact) + format_token_change(rewrite.tokens_before, rewrite.tokens_after)
+    parts = (kinds.get(rewrite.kind, tr("context rewritten")), change, f"e{rewrite.seq}")
+    return " · ".join(parts)
+
+
+class ReplayChart(Themed, QWidget):
+    """The curve of one policy with its dots, and dashed that of the one it is compared with."""
+
+    accessible_role = QAccessible.Role.Chart
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._comparison = PolicyComparison()
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # time runs to the right
+        self._seqs: list[int] = []
+        self._curves: tuple[list[WindowPoint], list[WindowPoint]] = ([], [])
+        self._tokens: tuple[list[int], list[int]] = ([], [])  # of both curves at `_seqs`
+        self._dots: list[tuple[PolicyRewrite, int]] = []  # with the place in `_seqs`
+        self.setObjectName("policy_chart")
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def show_comparison(self, comparison: PolicyComparison) -> None:
+        """Show other curves."""
+        self._comparison = comparison
+        replays = (comparison.replay, None if comparison.is_one else comparison.reference_replay)
+        first, second = (_fullest_points(it.points, _MAX_POINTS) if it else [] for it in replays)
+        self._curves = first, second
+        seqs = self._seqs = sorted({point.seq for curve in self._curves for point in curve})
+        self._tokens = _tokens_along(first, seqs), _tokens_along(second, seqs)
+        rewrites = comparison.replay.rewrites if comparison.replay is not None and first else ()
+        # Each is where the curve has a point after it: at points of the other one it goes on as before.
+        own = [point.seq for point in first]
+        places = [min(bisect_left(own, it.seq), len(own) - 1) for it in rewrites]
+        self._dots = [(it, bisect_left(seqs, own[place])) for it, place in zip(rewrites, places, strict=True)]
+        self.setAccessibleName(self._summary())
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """As wide as there is room."""
+        return QSize(400, scaled(_HEIGHT))
+
+    def text_at(self, place: QPointF) -> str:
+        """Return what the mouse is on: a rewrite, or the window under both policies at that request."""
+        replay, plot = self._comparison.replay, self._plot()
+        if replay is None or not self._seqs:
+            return ""
+        dots = ((rewrite, self._dot(plot, index) - place) for rewrite, index in self._dots)
+        if near := [it for it, way in dots if max(abs(way.x()), abs(way.y())) <= _NEAR]:
+            return "\n".join(_rewrite_text(it, it.seq <= _exact_until(replay)) for it in near)
+        index = plot.index_at(place.x())
+        seq = self._seqs[index]
+        curves = zip(self._named_replays(), self._tokens, strict=True)
+        lines = [
+            self._point_text(key, tokens[index], seq <= _exact_until(of))
+            for (key, of), tokens in curves
+            if tokens
+        ]
+        return "\n".join([*lines, f"e{seq}"])
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Say what the mouse is on."""
+        if text := self.text_at(event.position()):
+            QToolTip.showText(event.globalPosition().toPoint(), text, self)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw axis, bounds, both curves and the rewrites."""
+        painter = QPainter(self)
+        keep_left_to_right(painter)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        plot, theme, replay = self._plot(), self._theme, self._comparison.replay
+        if not self._seqs:
+            return
+        paint_axis(painter, plot, theme)
+        times = {point.seq: point.at * 1000 for curve in self._curves for point in curve}
+        paint_times(painter, plot, theme, [times[seq] for seq in self._seqs])
+        if replay is not None:
+            _paint_bounds(painter, plot, replay, theme, self._tokens)
+        mine, other = map(plot.line_of, self._tokens)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)  # takes 8 ms; the curve has it
+        painter.fillPath(plot.area_below(mine), _faint(theme))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for _ in self._parts(painter, plot, self._comparison.reference_replay):
+            paint_curve(painter, other, theme.muted, dashed=True)
+        for _ in self._parts(painter, plot, replay):
+            paint_curve(painter, mine, theme.accent)
+        is_dense = len(self._dots) * _LEAST_DOT_GAP_PX > plot.rect.width()
+        exact_until, faces = (
+            _exact_until(replay),
+            _DotFaces(theme, self.devicePixelRatioF(), is_small=is_dense),
+        )
+        for rewrite, index in sorted(self._dots, key=_layer):
+            painter.setOpacity(1.0 if rewrite.seq <= exact_until else _ESTIMATE_OPACITY)
+            painter.drawPixmap(self._dot(plot, index) + faces.corner, faces[rewrite.kind])
+
+    def _parts(self, painter: QPainter, plot: Plot, replay: PolicyReplay | None) -> Iterator[None]:
+        """Have a curve drawn twice: first where the replay is exact, then fainter where it is an estimate."""
+        index = bisect_right(self._seqs, _exact_until(replay))
+        edge = plot.x_of(index - 1) if index else 0.0
+        if index == len(self._seqs):
+            edge = float(self.width())
+        for opacity, left, right in ((1.0, 0.0, edge), (_ESTIMATE_OPACITY, edge, float(self.width()))):
+            painter.save()
+            painter.setClipRect(QRectF(left, 0, right - left, self.height()))
+            painter.setOpacity(opacity)
+            yield
+            painter.restore()
+
+    def _summary(self) -> str:
+        curves = [
+            (key, curve, _about(replay is not None and replay.is_exact))
+            for (key, replay), curve in zip(self._named_replays(), self._curves, strict=True)
+            if curve
+        ]
+        if not curves:
+            return tr("Context over the session: no replay yet")
+        parts = [
+            tr(
+                "{policy}: at most {peak}, {end} at the end",
+                policy=self._comparison.name_of(key),
+                peak=about + format_tokens(max(point.tokens for point in curve)),
+                end=about + format_tokens(curve[-1].tokens),
+            )
+            for key, curve, about in curves
+        ]
+        return tr("Context over the session. {curves}", curves="; ".join(parts))
+
+    def _named_replays(self) -> tuple[tuple[str, PolicyReplay | None], ...]:
+        now = self._comparison
+        return (now.policy, now.replay), (now.reference, now.reference_replay)
+
+    def _point_text(self, key: str, tokens: int, is_exact: bool) -> str:
+        replay, about = self._comparison.replay, _about(is_exact)
+        window = replay.window if replay is not None else 0
+        return tr(
+            "{policy}: {tokens} tokens, {share} of the context window",
+            policy=self._comparison.name_of(key),
+            tokens=about + format_tokens(tokens),
+            share=format_whole_percent(tokens / window if window else 0.0, is_estimated=not is_exact),
+        )
+
+    def _plot(self) -> Plot:
+        fullest = max((point.tokens for curve in self._curves for point in curve), default=0)
+        top = max(1_000, round(fullest * 1.05))
+        left = axis_width(top)
+        height = self.height() - _TOP - times_height()
+        rect = QRectF(left, _TOP, max(1.0, self.width() - left - _RIGHT), max(1.0, height))
+        return Plot(rect, len(self._seqs), top)
+
+    def _dot(self, plot: Plot, index: int) -> QPointF:
+        return QPointF(plot.x_of(index), plot.y_of(self._tokens[0][index]))
+
+
+def _about(is_exact: bool) -> str:
+    return "" if is_exact else "≈ "
+
+
+def _exact_until(replay: PolicyReplay | None) -> float:
+    """Return the event up to which a replay is exact; -1 if it is an estimate from the first request on."""
+    if replay is None or not (replay.is_exact or replay.exact_points):
+        return -1
+    return inf if replay.is_exact else replay.points[replay.exact_points - 1].seq
+
+
+def _tokens_along(curve: Sequence[WindowPoint], seqs: Sequence[int]) -> list[int]:
+    """Return the tokens at each event: of the newest point up to it, or of the first; none of no curve."""
+    tokens, at = [], 0
+    for seq in seqs if curve else ():
+        while at + 1 < len(curve) and curve[at + 1].seq <= seq:
+            at += 1
+        tokens.append(curve[at].tokens)
+    return tokens
+
+
+class _DotFaces(dict[str, QPixmap]):
+    """The dots of rewrites by their kind, each drawn once: there may be a thousand."""
+
+    def __init__(self, theme: Theme, ratio: float, *, is_small: bool) -> None:
+        super().__init__()
+        self._theme, self._ratio, self._is_small = theme, ratio, is_small
+        self.corner = QPointF(-_DOT_PX / 2, -_DOT_PX / 2)
+
+    def __missing__(self, kind: str) -> QPixmap:
+        """Draw the dot of a kind."""
+        face = self[kind] = QPixmap(QSize(_DOT_PX, _DOT_PX) * self._ratio)
+        face.setDevicePixelRatio(self._ratio)
+        face.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(face)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        color = _dot_color(kind, self._theme)
+        if self._is_small:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(color))
+            painter.drawEllipse(-self.corner, _SMALL_DOT_PX / 2, _SMALL_DOT_PX / 2)
+        else:
+            paint_dot(painter, -self.corner, color, self._theme)
+        painter.end()
+        return face
+
+
+def _faint(theme: Theme) -> QColor:
+    color = QColor(theme.accent)
+    color.setAlphaF(0.16 if theme.dark else 0.09)
+    return color
+
+
+def _paint_bounds(
+    painter: QPainter, plot: Plot, replay: PolicyReplay, theme: Theme, curves: Iterable[Sequence[int]]
+) -> None:
+    """Draw the window's edge, and where compaction is due, if a curve comes near."""
+    painter.setFont(ui_font(11, 500))
+    all_bounds = (
+        (replay.window, theme.error, tr("context window")),
+        (replay.handover_at, theme.warn, tr("compacts")),
+    )
+    bounds = [bound for bound in all_bounds if 0 < bound[0] <= plot.top]
+    for place, (tokens, color, _) in enumerate(bounds):
+        pen = QPen(QColor(color), 1)
+        pen.setDashPattern([_DASH, _DASH])
+        pen.setDashOffset(_DASH * place)  # two lines that lie on each other are seen in turn
+        painter.setPen(pen)
+        y = plot.y_of(tokens)
+        painter.drawLine(QPointF(plot.rect.left(), y), QPointF(plot.rect.right(), y))
+    metrics = painter.fontMetrics()
+    sizes = [QSize(metrics.horizontalAdvance(name) + 1, scaled(16)) for _, _, name in bounds]
+    rects = label_rects(plot, [tokens for tokens, _, _ in bounds], sizes, curves)
+    for (_, color, name), rect in zip(bounds, rects, strict=True):
+        painter.setPen(QColor(color))
+        painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
+
+
+def label_rects(
+    plot: Plot, bounds: Sequence[int], sizes: Sequence[QSize], curves: Iterable[Sequence[int]]
+) -> list[QRectF]:
+    """Return the places of the labels of lines at `bounds` tokens, from the top down, clear of the curves.
+
+    Each is above its line, the first one below it where there is no room, another one beside the former. They
+    begin at the left, where the curve of a session is low, or end at the right where a curve passes there.
+    """
+    rects: list[QRectF] = []
+    free_top = plot.rect.top()
+    for tokens, size in zip(bounds, sizes, strict=True):
+        y = plot.y_of(tokens)
+        corner = QPointF(plot.rect.left() + _LABEL_INSET_PX, y - 1 - size.height())
+        if corner.y() < free_top:
+            corner = rects[-1].topRight() + QPointF(_LABEL_GAP_PX, 0) if rects else QPointF(corner.x(), y + 1)
+        rects.append(QRectF(corner, size))
+        free_top = max(y, rects[-1].bottom())
+    end = plot.rect.right() - _LABEL_INSET_PX - max((rect.right() for rect in rects), default=0.0)
+    at_right = [rect.translated(end, 0) for rect in rects]
+    drawn = list(curves)
+    is_crossed, is_crossed_there = (
+        any(_passes(plot, curve, rect) for curve in drawn for rect in place) for place in (rects, at_right)
+    )
+    return at_right if is_crossed and not is_crossed_there else rects
+
+
+def _passes(plot: Plot, curve: Sequence[int], rect: QRectF) -> bool:
+    """Return True if a curve passes through a place."""
+    tokens = curve[plot.index_at(rect.left()) : plot.index_at(rect.right()) + 1]
+    return bool(tokens) and plot.y_of(max(tokens)) <= rect.bottom() and plot.y_of(min(tokens)) >= rect.top()
+
+
+def _layer(dot: tuple[PolicyRewrite, int]) -> int:
+    kind = dot[0].kind
+    return _LAYERS.index(kind) if kind in _LAYERS else -1
+
+
+def _dot_color(kind: str, theme: Theme) -> str:
+    colors = {
+        "sweep-made": theme.seg_output,
+        "fold-made": theme.seg_fold,
+        "observations-placed": theme.seg_observations,
+        "handover-made": theme.seg_handover,
+    }
+    return colors.get(kind, theme.muted)
+
+
+def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
+    """Return the lines below the figures: what differs, what is counted, and by which model."""
+    mine, other = comparison.replay, comparison.reference_replay
+    notes = []
+    if comparison.is_exact and mine is not None and other is not None:
+        if not comparison.is_one:
+            notes += _difference_notes(comparison, mine, other)
+        notes += _overflow_note(comparison.name_of(comparison.policy), mine)
+        if not comparison.is_one:
+            notes += _overflow_note(comparison.name_of(comparison.reference), other)
+    if mine is not None:
+        notes.append(tr("The chart is drawn by request, not by time."))
+    notes += [
+        tr(
+            "Coverage: the files, symbols and other names that the agent's calls used again, and how many of "
+            "them were in the context then. The others have to be recalled or read again."
+        ),
+        tr(
+            "Tokens sent: the agent's requests, with today's context window, tools and prompt. "
+            "Session usage: what every call really took, answers included."
+        ),
+    ]
+    if comparison.other_models:
+        notes.append(
+            tr(
+                "Counted as if {model} had answered every request. Other models answered some or all of "
+                "them.",
+                model=comparison.model,
+            )
+        )
+    return tuple(notes)
+
+
+def _difference_notes(comparison: PolicyComparison, mine: PolicyReplay, other: PolicyReplay) -> list[str]:
+    """Return from where the two policies differ, and why the one that sends less is billed more."""
+    pairs = list(zip(mine.points, other.points, strict=False))
+    first = next(
+        (at for at, (point, reference) in enumerate(pairs) if point.tokens != reference.tokens), None
+    )
+    if first is None:
+        return [tr("Both policies send the same requests in this session.")]
+    notes = [
+        tr(
+            "They differ from request {number} of {total} on, at about {tokens} tokens in the context.",
+            number=format_integer(first + 1),
+            total=format_integer(len(pairs)),
+            tokens=format_tokens(max(point.tokens for point in pairs[first])),
+        )
+    ]
+    if (mine.sent - other.sent) * (mine.billed - other.billed) < 0:
+        key = comparison.policy if mine.sent < other.sent else comparison.reference
+        notes.append(
+            tr(
+                "{policy} sends less but is billed more: what follows a change in the context is no longer "
+                "in the provider's cache, and is billed as new.",
+                policy=comparison.name_of(key),
+            )
+        )
+    return notes
+
+
+def _overflow_note(policy: str, replay: PolicyReplay) -> list[str]:
+    """Return from where a policy's requests would be stopped as too large; nothing if all fit."""
+    if not replay.first_too_large:
+        return []
+    return [
+        tr(
+            "{policy}: request {number} of {total} is the first that doesn't fit in the context window with "
+            "room for the answer. It would be stopped with an error. Tokens sent and billed count all "
+            "requests as if they fit, coverage only those that do.",
+            policy=policy,
+            number=format_integer(replay.first_too_large),
+            total=format_integer(len(replay.points)),
+        )
+    ]
 
 
 class _LineSample(Themed, QWidget):

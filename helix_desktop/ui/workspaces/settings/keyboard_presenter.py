@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu
 
 from helix_desktop.ui.design.page_keys import native_key
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.settings.keyboard.page import CommandGroup, CommandKeys, KeyboardPage
+from helix_desktop.ui.settings.keyboard_page import CommandGroup, CommandKeys, KeyboardPage
 from helix_desktop.ui.shell.actions import SPECS
 from helix_desktop.ui.shell.key_bindings import DEFAULT_KEYS, PAGES, KeyBindings, command_title, why_reserved
 from helix_desktop.ui.shell.main_window import MainWindow

@@ -20,7 +20,7 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.forms import PermissionRow
-from helix_desktop.ui.settings.permissions.page import PermissionsPage
+from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.times import format_date_and_time

@@ -24,8 +24,7 @@ from helix_desktop.ui.settings.forms import PolicyForm, PolicyValue
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
-from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview
-from helix_desktop.ui.workspaces.settings.replay_preparation import ReplayPreparation
+from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview, ReplayPreparation
 from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.policy_file import PolicyFile

@@ -29,7 +29,7 @@ from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
-from helix_desktop.ui.settings.keyboard.page import KeyboardPage
+from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.workspaces.mcp_banners import (
     McpConsentBanner,

@@ -6,7 +6,7 @@ from PySide6.QtGui import QFont
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.changes.reverts.merge_sides import SideView
+from helix_desktop.ui.changes.reverts.merge_dialog import SideView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.themed import retint

@@ -34,8 +34,8 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
 from helix_desktop.ui.chat.rows.tool_figures import figures_text
 from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, head_and_tail
+from helix_desktop.ui.chat.viewport.row_menus import menu_groups
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
-from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window.buttons import trigger

@@ -8,8 +8,7 @@ from PySide6.QtTest import QTest
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.chat.viewport.approval_click_guard import SETTLE_S
-from helix_desktop.ui.chat.viewport.new_rows_button import NewRowsButton
-from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.chat.viewport.view import ChatView, NewRowsButton
 from tests.support.manual_clock import ManualClock
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import row_key

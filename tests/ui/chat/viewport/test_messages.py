@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.ui.chat.items.message_painting import HEADER_HEIGHT
+from helix_desktop.ui.chat.items.assistant_message import HEADER_HEIGHT
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from tests.support.window.chat_geometry import row_key

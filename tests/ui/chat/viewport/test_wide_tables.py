@@ -8,7 +8,7 @@ from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtTest import QTest
 
 from helix_desktop.ui.chat.actions import ScrollText
-from helix_desktop.ui.chat.markdown.table_layout import ColumnNeed, column_widths
+from helix_desktop.ui.chat.markdown.document_writer import ColumnNeed, column_widths
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
 from helix_desktop.ui.chat.viewport.view import ChatView

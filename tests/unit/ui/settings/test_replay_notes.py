@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from helix_desktop.replay.policy_replay import PolicyReplay, WindowPoint
 from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
-from helix_desktop.ui.settings.policy.replay_notes import replay_notes
+from helix_desktop.ui.settings.policy.replay_card import replay_notes
 
 CHOICES = (PolicyChoice("plain", "Plain"), PolicyChoice("off", "Off"))
 POINTS = tuple(WindowPoint(seq, seq, 4_000 * seq) for seq in range(1, 5))

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.shell.sidebar.session_delegate import fitted_text
+from helix_desktop.ui.shell.sidebar.session_list import fitted_text
 
 WORDS = "over ≈ $0.0342 · 2,966 messages · From “A plan of 1999” · sonnet-4.5"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -9,12 +10,16 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
 from helix_desktop.ui.chat.actions import (
+    ApprovalAnswer,
     BranchAction,
     BranchSession,
     CacheNow,
     ChooseForm,
     CompactUpTo,
+    Decide,
     EditMessage,
     MenuAction,
     OpenCacheEntry,
@@ -36,17 +41,45 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
-from helix_desktop.ui.chat.viewport.rule_menu import fill_rule_menu
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import visual_rect
+from helix_desktop.ui.design.safe_text import escape_command, plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
+text = TextContext("Chat")
 
 _NOT_IN_WINDOW = frozenset({"cached", "excluded", "folded", "left_out", "observed", "handed_over"})
 _CACHABLE = frozenset({"in_window", "recalled"})
 _MIN_FORM_BYTES = 4 * 1024  # bytes; a smaller output has nothing to leave out
+
+_RULE_CHARS = 90  # of one line; the tooltip has all of a longer rule
+_ANSWERS: dict[ApprovalAnswer, TranslatableText] = {
+    "session": text("Allow for this session"),
+    "always": text("Always allow in workspace"),
+    "never": text("Never allow in workspace"),
+}
+
+
+def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], object]) -> None:
+    """Add a rule with the answers that save it; of several, each as a menu of its own."""
+    menu.setToolTipsVisible(True)
+    if row.is_rule_confined:
+        menu.addAction(tr("Allows only in the sandbox, denies everywhere")).setEnabled(False)
+        menu.addSeparator()
+    for number, offer in enumerate(row.offers):
+        rule = translate(change_facts(offer, escape_command))
+        line = ellipsize(" ".join(rule.split()), _RULE_CHARS).replace("&", "&&")
+        answers = menu.addMenu(line) if len(row.offers) > 1 else menu
+        heading = answers.menuAction() if answers is not menu else menu.addAction(line)
+        heading.setToolTip(plain_tooltip(rule))
+        heading.setEnabled(answers is not menu)
+        for answer, label in _ANSWERS.items():
+            action = answers.addAction(translate(label))
+            action.setObjectName(f"{answer}:{number}")
+            decision = Decide(row.key.call_id, answer, number)
+            action.triggered.connect(lambda _=False, decision=decision: decide(decision))
 
 
 class MenuEntry(NamedTuple):

@@ -1,1 +1,0 @@
-"""What the composer completes in the session on screen, and what it says of what is mentioned."""
