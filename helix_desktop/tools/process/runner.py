@@ -26,7 +26,7 @@ from helix_desktop.domain.tools import STOPPED, TURN_ENDED, OutputCallback, igno
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.process_group import ProcessGroup
 
-VARIABLE = "HELIX_RUN"
+_RUN_VARIABLE = "HELIX_RUN"
 _MAX_ROUNDS = 10  # a process may start another one while it is being ended
 _NAME_CAP = 60  # characters
 _SANDBOX_PROGRAMS = ("bwrap",)
@@ -61,7 +61,7 @@ def _carries(pid: int, env_tag: str) -> bool:
         variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:  # gone, or somebody else's
         return False
-    return f"{VARIABLE}={env_tag}".encode() in variables
+    return f"{_RUN_VARIABLE}={env_tag}".encode() in variables
 
 
 def _name(pid: int) -> str:
@@ -394,7 +394,7 @@ async def _spawn(spec: ProcessSpec, watcher: _Watcher, env_tag: str) -> None:
     if isinstance(spec.command, str):
         await loop.subprocess_shell(lambda: watcher, _IN_UTF8 + spec.command, **options)
         return
-    variable = f"{VARIABLE}={env_tag}" if env_tag else ""
+    variable = f"{_RUN_VARIABLE}={env_tag}" if env_tag else ""
     argv = watcher.group.argv(spec.command, variable)
     await loop.subprocess_exec(lambda: watcher, *argv, preexec_fn=spec.confine, **options)
 
