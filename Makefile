@@ -20,8 +20,8 @@ soak: ## Run 2,000 turns against a server that fails on purpose, and check for l
 check: ## Check format, lint, imports, types and the project's own rules; print the size of the code
 	@./helix check
 
-bench: ## Run the benchmarks and print one table (TRAJECTORIES=DIR: each profile on recorded sessions)
-	@./helix bench $(if $(TRAJECTORIES),--trajectories "$(TRAJECTORIES)")
+bench: ## Run the benchmarks and print one table (TRAJECTORIES=DIR: each profile on recorded sessions; OPTIONS: one)
+	@./helix bench $(if $(TRAJECTORIES),--trajectories "$(TRAJECTORIES)") $(OPTIONS)
 
 exam: ## Ask a model about recorded sessions (OPTIONS="FILE... --model PROVIDER/NAME", see tests/exam/README.md)
 	@./helix exam $(OPTIONS)

@@ -24,7 +24,6 @@ MAX_USD = 1_000_000
 MAX_SECONDS = 7 * 86_400
 MAX_COUNT = 1_000_000_000  # events, lines and results
 MAX_YEARS = 100
-MAX_JOBS = 64
 MAX_PORT = 65_535
 MAX_PIXELS = 8_192
 
@@ -171,16 +170,6 @@ def usd(text: str) -> float:
             )
         )
     return amount
-
-
-def fraction(text: str) -> float:
-    """Parse a share from 0 to 1."""
-    value = _float(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(
-            tr("must be a number from 0 to 1 (got {value})", value=_quoted(text))
-        )
-    return value
 
 
 def _float(text: str) -> float:

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 import tomllib
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import msgspec
 
 from helix_desktop.cli.output import print_err, print_out
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.translatable_text import TextContext, error_reason, system_reason
-from helix_desktop.replay import Replayer
-from helix_desktop.replay.app_prompt import count_app_prompt
-from helix_desktop.replay.measure import MeasureOptions
-from helix_desktop.replay.parallel import measure_all
-from helix_desktop.replay.recording import find_recordings
-from helix_desktop.replay.report import (
-    app_prompt_line,
-    format_table,
-    to_document,
-    totals_by_column,
-    warning_lines,
-)
-from helix_desktop.replay.simulated_recalls import DEFAULT_RATE
-from helix_desktop.words.translation import Translator
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, error_reason, system_reason
+from helix_desktop.replay.measure import RecordingFigures, Totals, measure_recording, totals_of
+from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.translation import Translator, current_language, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")
@@ -36,20 +28,97 @@ PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
 
 def replay(args: argparse.Namespace) -> int:
     """Measure recordings and print the figures. Raises InvalidRecording, InvalidInput."""
-    create_replayer = partial(Replayer, policy=load_policy(args.policy), window=args.window)
-    default_rate = DEFAULT_RATE if args.recalls else None
-    rate = default_rate if args.recall_rate is None else args.recall_rate
-    options = MeasureOptions(args.window, args.reach_every, rate)
-    paths = find_recordings(args.files)
-    measurements = measure_all(paths, create_replayer, options, args.jobs, _Progress(len(paths)))
+    policy = load_policy(args.policy)
+    paths = dict.fromkeys(args.files)
+    figures, progress = [], _Progress(len(paths))
+    for done, path in enumerate(paths, 1):
+        figures.append(measure_recording(path, policy, args.window))
+        progress(done)
     if args.json:
-        print_out(json.dumps(to_document(measurements, count_app_prompt()), indent=1))
+        document = {
+            "files": [_document(one) for one in figures],
+            "total": msgspec.to_builtins(totals_of(figures)),
+        }
+        print_out(json.dumps(document, indent=1))
         return 0
-    print_out(format_table(totals_by_column(measurements)))
-    print_out(app_prompt_line(count_app_prompt()))
-    for line in warning_lines(measurements):
-        print_err(line)
+    totals = totals_of(figures)
+    names = [translate(name) for name, _ in _ROWS]
+    cells = [cell(totals) for _, cell in _ROWS]
+    name_width, cell_width = max(map(len, names)), max(map(len, cells))
+    for name, cell in zip(names, cells, strict=True):
+        print_out(f"{name:<{name_width}}  {cell:>{cell_width}}")
+    for one in figures:
+        if one.reach.lost:
+            print_err(tr("{file}: lost {calls}", file=one.file, calls=one.reach.lost))
+        for reason in one.faults.reasons:
+            print_err(tr("{file}: {problem}", file=one.file, problem=reason))
     return 0
+
+
+def _document(figures: RecordingFigures) -> dict[str, object]:
+    own = totals_of([figures])
+    return {
+        **msgspec.to_builtins(figures),
+        "input_of_unmanaged": own.input_of_sums,
+        "billed_of_unmanaged": own.billed_of_sums,
+        "tool_saved": own.tool_saved,
+        "reachable": own.reachable,
+        "in_window": own.in_window,
+        "coverage_share": own.coverage_share,
+        "coverage_share_old": own.coverage_share_old,
+        "coverage_share_very_old": own.coverage_share_very_old,
+    }
+
+
+def _percent(share: float) -> str:
+    return current_language().show_decimal(share * 100, 1)
+
+
+def _percent_floor(share: float) -> str:
+    """Format a share as percent, rounded down: 100.0 means that nothing is missing."""
+    return current_language().show_decimal(math.floor(share * 1000) / 10, 1)
+
+
+_ROWS: Sequence[tuple[TranslatableText, Callable[[Totals], str]]] = (
+    (text("recordings"), lambda totals: format_integer(totals.files)),
+    (text("model calls"), lambda totals: format_integer(totals.requests)),
+    (text("input tokens"), lambda totals: format_integer(totals.input_tokens)),
+    (text("input tokens, unmanaged"), lambda totals: format_integer(totals.unmanaged_input_tokens)),
+    (text("input, % of unmanaged"), lambda totals: _percent(totals.input_of_sums)),
+    (text("billed, % of unmanaged"), lambda totals: _percent(totals.billed_of_sums)),
+    (text("largest request, tokens"), lambda totals: format_integer(totals.peak_window)),
+    (text("output tokens saved, %"), lambda totals: _percent(totals.tool_saved)),
+    (text("outputs that can be recalled, % of bytes"), lambda totals: _percent_floor(totals.reachable)),
+    (text("outputs in the context, % of bytes"), lambda totals: _percent(totals.in_window)),
+    (
+        text("call arguments that can be recalled, % of bytes"),
+        lambda totals: _percent_floor(totals.arguments_reachable),
+    ),
+    (
+        text("identifiers of the next call in the context, %"),
+        lambda totals: _percent(totals.coverage_share),
+    ),
+    (
+        text("of those last seen more than 5 model calls ago, %"),
+        lambda totals: _percent(totals.coverage_share_old),
+    ),
+    (
+        text("of those last seen more than 20 model calls ago, %"),
+        lambda totals: _percent(totals.coverage_share_very_old),
+    ),
+    (text("requests over the context window"), lambda totals: format_integer(totals.over_window)),
+    (text("requests that couldn't be made"), lambda totals: format_integer(totals.not_made)),
+    (text("times outputs were cached"), lambda totals: format_integer(totals.counts.sweeps)),
+    (text("times steps were noted"), lambda totals: format_integer(totals.counts.folds)),
+    (text("times messages were summarized"), lambda totals: format_integer(totals.counts.handovers)),
+    (text("checkpoints"), lambda totals: format_integer(totals.counts.checkpoints)),
+    (text("times facts were noted"), lambda totals: format_integer(totals.counts.observations)),
+    (text("times facts were merged"), lambda totals: format_integer(totals.counts.reflections)),
+    (text("summaries without a model"), lambda totals: format_integer(totals.counts.fallbacks)),
+    (
+        text("requests that don't continue the one before"), lambda totals: format_integer(totals.rewrites)
+    ),
+)  # fmt: skip
 
 
 def load_policy(name_or_path: str) -> ContextPolicy:

@@ -1,214 +1,189 @@
-"""Replay a recording unmanaged and managed, and measure both."""
+"""Replay a recording unmanaged and managed, and measure both.
+
+The benchmarks measure more of a replay, and folders of recordings: `tests/benchmarks/replay`.
+"""
 
 from __future__ import annotations
 
-import gc
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.context.window.request_validation import problems
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
-from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, find_uses
-from helix_desktop.replay.long_message import is_rule_visible
-from helix_desktop.replay.lookups import LookupCounter, draw_sample
-from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.ports import RawMessage, Replay
+from helix_desktop.replay.identifier_coverage import IdentifierCoverage, IdentifierCoverageCounter, find_uses
 from helix_desktop.replay.reachability import OriginalOutputs, Reachability, measure_reachability
-from helix_desktop.replay.recording import as_message, read_messages, with_turn_ends
-from helix_desktop.replay.request_gaps import draw_gaps, messages_digest
-from helix_desktop.replay.request_grammar import RequestGrammar
+from helix_desktop.replay.recording import RawMessage, as_message, read_messages, with_turn_ends
+from helix_desktop.replay.replayer import MechanismCounts, Replayer
 from helix_desktop.replay.request_totals import RequestTotals, SentTotals
-from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, RecordingResult, Timing
-from helix_desktop.replay.simulated_recalls import RecallModel, Recalls
+from helix_desktop.replay.token_counters import MessageTokenCounter
 
 MAX_REASONS = 5
-"""Maximum number of reasons for invalid requests in a report."""
+"""Maximum number of reasons, of one recording, for requests that couldn't be made."""
 
-T = TypeVar("T")
+CountsT = TypeVar("CountsT", bound=msgspec.Struct)
 
 
-class MeasureOptions(msgspec.Struct, frozen=True):
-    """How to measure: the window in tokens, how often reachability is checked, and the recall rate.
+class FailedRequests(msgspec.Struct, frozen=True):
+    """How many requests couldn't be made (`managed` leaves them out), and the first reasons."""
 
-    All outputs are fetched at the last model call of a recording; with `reach_every` n, at each n-th as well.
-    `recall_rate` is that of the recall model; None disables all recalls, those before re-reads too. Of
-    every `long_message_every` recordings about one, drawn by hash, is replayed again with a long message.
+    not_made: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+class RecordingFigures(msgspec.Struct, frozen=True):
+    """The figures of one recording.
+
+    `checkpoint_tokens` are the input of each call for a checkpoint, which is no summary and not billed;
+    `longest_stretch` is the most history, in tokens, without a handover or checkpoint. `reach` is of the last
+    request.
     """
 
-    window: int = 128_000
-    reach_every: int = 0
-    recall_rate: float | None = None
-    long_message_every: int = 10
+    file: str
+    window: int
+    managed: SentTotals
+    unmanaged: SentTotals
+    counts: MechanismCounts
+    summaries: int
+    summary_tokens: int
+    checkpoint_tokens: tuple[int, ...]
+    longest_stretch: int
+    faults: FailedRequests
+    reach: Reachability
+    coverage: IdentifierCoverage
 
 
-def measure_file(
-    path: Path, create_replay: Callable[[], Replay], counter: MessageTokenCounter, options: MeasureOptions
-) -> MeasuredRecording:
-    """Replay one recording and return its measurements. Raises InvalidRecording."""
+class Totals(msgspec.Struct, frozen=True):
+    """Sums of some recordings, and shares of these sums; 0.25 is a quarter."""
+
+    files: int
+    requests: int
+    input_tokens: int
+    unmanaged_input_tokens: int
+    billed: float
+    unmanaged_billed: float
+    input_of_sums: float
+    billed_of_sums: float
+    tool_saved: float
+    reachable: float
+    in_window: float
+    arguments_reachable: float
+    counts: MechanismCounts
+    summaries: int
+    summary_tokens: int
+    coverage: IdentifierCoverage
+    coverage_share: float
+    coverage_share_old: float
+    coverage_share_very_old: float
+    peak_window: int
+    rewrites: int
+    over_window: int
+    not_made: int
+
+
+def measure_recording(path: Path, policy: ContextPolicy, window: int) -> RecordingFigures:
+    """Replay one recording under a policy, with a window in tokens. Raises InvalidRecording."""
     messages = list(read_messages(path))
-    gaps_s = draw_gaps(messages)
-    unmanaged = _measure_unmanaged(messages, counter, options.window, gaps_s)
-    is_rule_in_window = _check_rule(messages, create_replay, options.long_message_every)
-    with closing(create_replay()) as replay:
-        run = MeasuredRun(replay, counter, options)
-        run.play(messages, gaps_s)
-        return run.result(path, unmanaged, is_rule_in_window)
-
-
-def _check_rule(
-    messages: Sequence[RawMessage], create_replay: Callable[[], Replay], every: int
-) -> bool | None:
-    """Return whether a rule in a long message stays in the window; None if the recording is not drawn."""
-    if not every or int.from_bytes(messages_digest(messages)) % every:
-        return None
-    with closing(create_replay()) as replay:
-        return is_rule_visible(messages, replay)
-
-
-def _measure_unmanaged(
-    messages: Sequence[RawMessage], counter: MessageTokenCounter, window_size: int, gaps_s: Sequence[float]
-) -> SentTotals:
-    """Return the totals of the baseline, which sends the whole history with each request."""
-    totals = RequestTotals(counter, window_size)
-    history: list[Message] = []
-    for message in map(as_message, messages):
-        if message.role == "assistant":
-            totals.add(history, gaps_s[totals.requests])
-        history.append(message)
-    return totals.result(())
-
-
-class MeasuredRun:
-    """One managed replay in progress."""
-
-    def __init__(self, replay: Replay, counter: MessageTokenCounter, options: MeasureOptions) -> None:
-        self._replay, self._options = replay, options
-        self._totals = RequestTotals(counter, options.window)
-        self._originals, self._grammar = OriginalOutputs(), RequestGrammar()
-        self._recalls: RecallModel | None = None
-        if options.recall_rate is not None:
-            self._recalls = RecallModel(options.recall_rate, replay)
-        self._request_s: list[float] = []
-        self._feed_s: list[float] = []
-        self._request: tuple[Message, ...] = ()
-        self._coverage, self._lookups = IdentifierCoverageCounter(), LookupCounter(replay, counter)
-        self._invalid_by_rules = self._invalid_by_grammar = self._failed_requests = 0
-        self._reasons: list[str] = []
-        self._reachability: list[Reachability] = []
-
-    def play(self, messages: Sequence[RawMessage], gaps_s: Sequence[float]) -> None:
-        """Feed all messages, and take a request before each message of the assistant, after its gap."""
+    counter = MessageTokenCounter.bundled()
+    with closing(Replayer(policy, window)) as replayer:
+        totals, originals, coverage = (
+            RequestTotals(counter, window),
+            OriginalOutputs(),
+            IdentifierCoverageCounter(),
+        )
+        request: tuple[Message, ...] = ()  # if one can't be made, the one before counts
+        failures: list[str] = []
+        reach = Reachability(request=0, outputs=0, output_bytes=0, window_bytes=0, reachable_bytes=0)
         uses = find_uses(list(map(as_message, messages)))
-        sample = draw_sample(uses)
         call = 0
         for message, turn_ends in with_turn_ends(messages):
             if message["role"] == "assistant":
                 call += 1
-                failed_before = self._failed_requests
-                self._take_request(gaps_s[call - 1])
-                self._insert_recalls(as_message(message))
-                if self._failed_requests == failed_before:
-                    for use in self._coverage.add(call, uses[call - 1], self._request):
-                        if (call, use.name) in sample:
-                            self._lookups.look_up(use.name, self._request)
-                every = self._options.reach_every
-                if call == len(uses) or (every and call % every == 0):
-                    self._check_reachability(call)
-            self._feed(message)
-            self._originals.add(as_message(message))
-            self._grammar.add_recorded(as_message(message))
+                try:
+                    request = tuple(map(as_message, replayer.request()))
+                except (RequestTooLarge, RequestInvalid) as error:
+                    failures.append(f"request {call}: {error}")
+                else:
+                    totals.add(request)
+                    coverage.add(call, uses[call - 1], request)
+                if call == len(uses):
+                    reach = measure_reachability(call, request, originals, replayer.recall)
+            replayer.feed(message)
+            originals.add(as_message(message))
             if turn_ends:
-                _measure_time(self._feed_s, self._replay.end_turn)
-
-    def _check_reachability(self, call: int) -> None:
-        reachability = measure_reachability(call, self._request, self._originals, self._replay.recall)
-        self._reachability.append(reachability)
-
-    def _insert_recalls(self, answer: Message) -> None:
-        steps = self._recalls.steps_before(answer, self._request, self._originals) if self._recalls else []
-        for step in steps:
-            for message in step:
-                self._feed(message)
-            self._take_request()
-
-    def _take_request(self, gap_s: float = 0.0) -> None:
-        """Take and validate the next request; if none can be made, keep the previous one as the last.
-
-        A recall follows at once: its gap is too short to matter. The processor time is that of preparing the
-        request, not of turning it into the shape of a recording, which only a replay does.
-        """
-        try:
-            _measure_time(self._request_s, self._replay.prepare_request)
-            raw = self._replay.request()
-        except (RequestTooLarge, RequestInvalid) as error:
-            self._failed_requests += 1
-            self._add_reasons([str(error)])
-            return
-        self._request = tuple(map(as_message, raw))
-        self._totals.add(self._request, gap_s)
-        by_rules, by_grammar = problems(self._request), self._grammar.find_errors(self._request)
-        self._invalid_by_rules += bool(by_rules)
-        self._invalid_by_grammar += bool(by_grammar)
-        self._add_reasons(by_rules or by_grammar)
-
-    def _add_reasons(self, reasons: Sequence[str]) -> None:
-        remaining = MAX_REASONS - len(self._reasons)
-        self._reasons += [f"request {len(self._request_s)}: {reason}" for reason in reasons[:remaining]]
-
-    def _feed(self, message: RawMessage) -> None:
-        _measure_time(self._feed_s, lambda: self._replay.feed(message))
-
-    def result(self, path: Path, unmanaged: SentTotals, is_rule_in_window: bool | None) -> MeasuredRecording:
-        """Return the figures, together with those of the other replays of the recording."""
-        summaries = self._replay.summaries
-        figures = RecordingResult(
+                replayer.end_turn()
+        return RecordingFigures(
             file=str(path),
-            source=path.resolve().parent.name,
-            window=self._options.window,
-            managed=self._totals.result(summaries),
-            unmanaged=unmanaged,
-            counts=self._replay.counts,
-            summaries=len(summaries),
-            summary_tokens=sum(summaries),
-            checkpoint_tokens=tuple(self._replay.checkpoints),
-            longest_stretch=self._replay.longest_stretch,
-            faults=InvalidRequests(
-                self._invalid_by_rules, self._invalid_by_grammar, self._failed_requests, tuple(self._reasons)
-            ),
-            reach=self._reachability[-1],
-            least_reachable=min(reachability.reachable_share for reachability in self._reachability),
-            reach_checks=len(self._reachability),
-            recalls=self._recalls.totals if self._recalls else Recalls(),
-            coverage=self._coverage.result,
-            lookups=self._lookups.result,
-            is_rule_in_window=is_rule_in_window,
-            request_cpu=Timing.from_seconds(self._request_s),
-            feed_cpu=Timing.from_seconds(self._feed_s),
-        )
-        return MeasuredRecording(
-            figures,
-            tuple(self._request_s),
-            tuple(self._feed_s),
-            tuple(self._coverage.absences),
-            tuple(self._lookups.tokens),
+            window=window,
+            managed=totals.result(replayer.summaries),
+            unmanaged=_measure_unmanaged(messages, RequestTotals(counter, window)),
+            counts=replayer.counts,
+            summaries=len(replayer.summaries),
+            summary_tokens=sum(replayer.summaries),
+            checkpoint_tokens=tuple(replayer.checkpoints),
+            longest_stretch=replayer.longest_stretch,
+            faults=FailedRequests(len(failures), tuple(failures[:MAX_REASONS])),
+            reach=reach,
+            coverage=coverage.result,
         )
 
 
-def _measure_time(times: list[float], function: Callable[[], T]) -> T:
-    """Call the function and append the processor time of all threads, in seconds, to `times`.
+def _measure_unmanaged(messages: Sequence[RawMessage], totals: RequestTotals) -> SentTotals:
+    """Return the totals of the baseline, which sends the whole history with each request."""
+    history: list[Message] = []
+    for message in map(as_message, messages):
+        if message.role == "assistant":
+            totals.add(history)
+        history.append(message)
+    return totals.result(())
 
-    Garbage is collected between two calls, as the app collects it: once a second, not where it accumulates.
-    """
-    gc.disable()
-    started_at_s = time.process_time()
-    try:
-        return function()
-    finally:
-        times.append(time.process_time() - started_at_s)
-        gc.enable()
+
+def totals_of(files: Sequence[RecordingFigures]) -> Totals:
+    """Return the totals of some recordings, one at least."""
+    managed = sum_structs(SentTotals, [figures.managed for figures in files])
+    unmanaged = sum_structs(SentTotals, [figures.unmanaged for figures in files])
+    coverage = sum_structs(IdentifierCoverage, [figures.coverage for figures in files])
+    outputs = sum(figures.reach.output_bytes for figures in files)
+    arguments = sum(figures.reach.argument_bytes for figures in files)
+    return Totals(
+        files=len(files),
+        requests=managed.requests,
+        input_tokens=managed.input_tokens,
+        unmanaged_input_tokens=unmanaged.input_tokens,
+        billed=managed.billed,
+        unmanaged_billed=unmanaged.billed,
+        input_of_sums=share_of(managed.input_tokens, unmanaged.input_tokens),
+        billed_of_sums=share_of(managed.billed, unmanaged.billed),
+        tool_saved=1 - share_of(managed.tool_tokens, unmanaged.tool_tokens),
+        reachable=share_of(sum(figures.reach.reachable_bytes for figures in files), outputs),
+        in_window=share_of(sum(figures.reach.window_bytes for figures in files), outputs),
+        arguments_reachable=share_of(
+            sum(figures.reach.reachable_argument_bytes for figures in files), arguments
+        ),
+        counts=sum_structs(MechanismCounts, [figures.counts for figures in files]),
+        summaries=sum(figures.summaries for figures in files),
+        summary_tokens=sum(figures.summary_tokens for figures in files),
+        coverage=coverage,
+        coverage_share=coverage.share,
+        coverage_share_old=coverage.share_old,
+        coverage_share_very_old=coverage.share_very_old,
+        peak_window=max(figures.managed.peak_window for figures in files),
+        rewrites=managed.rewrites,
+        over_window=managed.over_window,
+        not_made=sum(figures.faults.not_made for figures in files),
+    )
+
+
+def share_of(part: float, total: float) -> float:
+    """Return the share of a total; 1 if the total is 0."""
+    return part / total if total else 1.0
+
+
+def sum_structs(struct_type: type[CountsT], structs: Iterable[CountsT]) -> CountsT:
+    """Add structs of numbers field by field."""
+    rows = map(msgspec.structs.astuple, structs)
+    return struct_type(*(sum(column) for column in zip(*rows, strict=True)))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import stat
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
 from itertools import chain, pairwise
@@ -20,11 +19,13 @@ from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import InvalidRecording
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
-from helix_desktop.replay.ports import RawMessage
 
 text = TextContext("Replay")
 
-SUFFIXES = (".jsonl", ".jsonl.gz")
+RawMessage = Mapping[str, Any]
+"""A message in the shape of a recording: `role` and `content`; an assistant's `tool_calls`, each with `id`,
+`name` and `arguments`; a tool's `tool_call_id` and `name`."""
+
 MAX_LINE_BYTES = 64 * 1024 * 1024  # a longer message means a damaged file
 _GZIP = b"\x1f\x8b"
 _FIX = text(
@@ -85,40 +86,6 @@ def parse_arguments(arguments: str) -> object:
         return json.loads(arguments)
     except (ValueError, RecursionError):
         return None
-
-
-def find_recordings(paths: Iterable[Path]) -> list[Path]:
-    """Return the recordings among files and folders, in order; folders are searched recursively.
-
-    Raises InvalidRecording for a folder without any, and for one that can't be read.
-    """
-    recordings: list[Path] = []
-    for path in paths:
-        if not path.is_dir():
-            recordings.append(path)
-            continue
-        in_folder = sorted(_recordings_in(path))
-        if not in_folder:
-            raise InvalidRecording(
-                text("No recordings in {folder}.", folder=path),
-                text("Recordings end in {plain} or {compressed}.", plain=SUFFIXES[0], compressed=SUFFIXES[1]),
-                _FIX,
-            )
-        recordings += in_folder
-    return list(dict.fromkeys(recordings))
-
-
-def _recordings_in(root: Path) -> Iterator[Path]:
-    def refuse(error: OSError) -> None:
-        what = text("The folder {folder} can't be read.", folder=error.filename or root)
-        raise InvalidRecording(
-            what, system_reason(error), text("Make it readable, then try again.")
-        ) from error
-
-    for folder, _, names in os.walk(root, onerror=refuse):
-        yield from (
-            file for name in names if name.endswith(SUFFIXES) and (file := Path(folder, name)).is_file()
-        )
 
 
 def read_messages(path: Path) -> Iterator[dict[str, Any]]:

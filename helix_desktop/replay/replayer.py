@@ -45,8 +45,7 @@ from helix_desktop.domain.messages import (
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.model import write_summary
-from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.ports import MechanismCounts
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.cache.recall import RecallCachedContent
@@ -60,6 +59,23 @@ _SESSION = "0" * 32
 _NEVER_IDLE_S = 10**9  # real time, in which no replay takes a break
 MODEL_CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
 STARTED_AT_MS = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
+
+
+class MechanismCounts(msgspec.Struct, frozen=True):
+    """How often each mechanism acted in one replay."""
+
+    sweeps: int = 0
+    folds: int = 0
+    handovers: int = 0
+    observations: int = 0
+    reflections: int = 0
+    fallbacks: int = 0
+    checkpoints: int = 0
+
+    @property
+    def lossy(self) -> int:
+        """Return how often a shorter text replaced a longer one."""
+        return self.handovers + self.observations + self.reflections
 
 
 class SummaryWriter:

@@ -4,42 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
+from typing import NamedTuple
 
 import msgspec
 
 from helix_desktop.domain.messages import Message
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 
-CACHED, FRESH, SUMMARIZED, UNCACHED = 0.1, 1.25, 1.0, 1.0
-"""Prices of an input token, in input tokens: read from the provider's prompt cache, written to it, of a
-summarizing call, and of one that knows no cache. Source: the common price list of prompt caching with a short
-life."""
-
-CACHE_LIFE_S = 300.0
-"""Seconds that a provider's prompt cache remembers what is not used: the shortest life on offer."""
+CACHED, FRESH, SUMMARIZED = 0.1, 1.25, 1.0
+"""Prices of an input token, in input tokens: read from the provider's prompt cache, written to it, and of a
+summarizing call. Source: the common price list of prompt caching with a short life."""
 
 
 class SentTotals(msgspec.Struct, frozen=True):
     """The sums of one replay; tokens unless a name says otherwise.
 
     `billed` prices as cached the leading messages that equal those of the previous request, and the text
-    that the first different message shares with its predecessor; `billed_by_message` the equal ones alone.
-    Both are of an ideal cache, which forgets nothing. `billed_5_minutes` is `billed` with a cache that has
-    nothing left after a gap of more than 5 minutes, `billed_uncached` without any cache.
-    `tool_tokens` are those of the texts of tool messages, in all requests together.
+    that the first different message shares with its predecessor: the cache is an ideal one, which forgets
+    nothing. `tool_tokens` are those of the texts of tool messages, in all requests together.
     """
 
     requests: int
     input_tokens: int
     billed: float
-    billed_by_message: float
-    billed_5_minutes: float
-    billed_uncached: float
     tool_tokens: int
     mean_window: float
     peak_window: int
     over_window: int
     rewrites: int
+
+
+class SharedTokens(NamedTuple):
+    """The tokens at the start of a request that the one before had: in equal messages, and in equal text."""
+
+    in_messages: int
+    in_text: int
 
 
 class RequestTotals:
@@ -52,10 +51,10 @@ class RequestTotals:
         self._tool_sizes: list[int] = []
         self._sums: list[int] = []  # of each request
         self._tool_sum = self._rewrites = 0
-        self._shared = self._shared_by_message = self._shared_5_minutes = 0
+        self._shared = 0
 
-    def add(self, request: Sequence[Message], gap_s: float = 0.0) -> None:
-        """Add the next request, sent so many seconds after the one before."""
+    def add(self, request: Sequence[Message]) -> SharedTokens:
+        """Add the next request; return what it shares with the one before."""
         same_count = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._previous, request, strict=False))
         )
@@ -65,15 +64,14 @@ class RequestTotals:
             self._sizes.append(self._counter.message_tokens(message))
             self._tool_sizes.append(self._counter.text_tokens(message.text) if message.role == "tool" else 0)
         by_message = sum(self._sizes[:same_count])
-        self._shared_by_message += by_message
         shared = by_message
         if same_count < min(len(self._previous), len(request)):
             shared += self._counter.shared_tokens(self._previous[same_count], request[same_count])
         self._shared += shared
-        self._shared_5_minutes += shared if gap_s <= CACHE_LIFE_S else 0
         self._sums.append(sum(self._sizes))
         self._tool_sum += sum(self._tool_sizes)
         self._previous = tuple(request)
+        return SharedTokens(by_message, shared)
 
     @property
     def requests(self) -> int:
@@ -83,14 +81,10 @@ class RequestTotals:
     def result(self, summary_tokens: Sequence[int]) -> SentTotals:
         """Return the sums so far, with the input of the summarizing calls."""
         total, requests = sum(self._sums), len(self._sums)
-        extra = SUMMARIZED * sum(summary_tokens)
         return SentTotals(
             requests=requests,
             input_tokens=total,
-            billed=_price(total, self._shared) + extra,
-            billed_by_message=_price(total, self._shared_by_message) + extra,
-            billed_5_minutes=_price(total, self._shared_5_minutes) + extra,
-            billed_uncached=UNCACHED * total + extra,
+            billed=price(total, self._shared) + SUMMARIZED * sum(summary_tokens),
             tool_tokens=self._tool_sum,
             mean_window=total / requests if requests else 0.0,
             peak_window=max(self._sums, default=0),
@@ -99,5 +93,6 @@ class RequestTotals:
         )
 
 
-def _price(total: int, shared: int) -> float:
+def price(total: int, shared: int) -> float:
+    """Return what input tokens cost of which so many are read from the cache."""
     return CACHED * shared + FRESH * (total - shared)

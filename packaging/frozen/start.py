@@ -29,7 +29,7 @@ def restored(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def main() -> int:
-    """Run one command of Helix Desktop, or be one of the processes of `replay --jobs`."""
+    """Run one command of Helix Desktop, or be the process that replays policies."""
     before = dict(os.environ)
     after = restored(before)
     for name in before.keys() - after.keys():

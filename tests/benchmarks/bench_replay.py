@@ -10,14 +10,10 @@ from pathlib import Path
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.app_prompt import count_app_prompt
-from helix_desktop.replay.measure import MeasureOptions
-from helix_desktop.replay.parallel import measure_all
-from helix_desktop.replay.recording import find_recordings
-from helix_desktop.replay.report import app_prompt_line, format_table, warning_lines
-from helix_desktop.replay.results import MeasuredRecording
-from helix_desktop.replay.simulated_recalls import DEFAULT_RATE
-from helix_desktop.replay.totals import group_by_source, totals_of
+from tests.benchmarks.replay.figures import MeasuredRecording, group_by_source, totals_of
+from tests.benchmarks.replay.measure import MeasureOptions, find_recordings, measure_all
+from tests.benchmarks.replay.recalls import DEFAULT_RATE
+from tests.benchmarks.replay.report import app_prompt_line, count_app_prompt, format_table, warning_lines
 from tests.support.synthetic_recordings import make_session, write_recordings
 
 MEASURED = ("balanced", "lean", "classic", "plain")

@@ -3,7 +3,8 @@
 Each has `main() -> list[tuple[str, float, str]]`: name of the figure, figure, unit or meaning; or
 `main() -> str`: its own tables, which follow the common one. Names as arguments select benchmarks:
 `run.py chat store`. With `--trajectories DIR` the sessions recorded there are replayed; nothing else is
-measured unless it is named.
+measured unless it is named. With options behind the folder, they are replayed under one policy alone:
+`run.py --trajectories DIR --help`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ def main(arguments: Sequence[str]) -> int:
     if folder is not None and not os.path.isdir(folder):
         sys.stderr.write(f"There is no folder {folder!r}. Give one that holds recorded sessions.\n")
         return 2
+    if folder is not None and names[0].startswith("-"):
+        command = [sys.executable, "-m", "tests.benchmarks.replay.run", folder, *names]
+        return subprocess.call(command, env=os.environ | {"PYTHONPATH": str(ROOT)})
     benchmarks = [path for path in sorted(HERE.glob("bench_*.py")) if not names or path.stem[6:] in names]
     failed = []
     rows: list[tuple[str, str, str, str]] = []

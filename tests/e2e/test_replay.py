@@ -1,4 +1,4 @@
-"""`helix-desktop replay`: recorded sessions under a policy, and the results of the context manager."""
+"""`helix-desktop replay`: recorded sessions under a policy; the benchmarks measure more of them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,18 @@ Document = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sources: a session that presses on a window of 16,000 tokens, and a short one."""
-    new_folder = tmp_path_factory.mktemp("recorded")
-    write_recordings(new_folder / "long", [make_session(1, 40)])
-    write_recordings(new_folder / "short", [make_session(2, 6)])
-    return new_folder
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A session that presses on a window of 16,000 tokens, and a short one."""
+    sessions = [make_session(1, 40), make_session(2, 6)]
+    return list(map(str, write_recordings(tmp_path_factory.mktemp("recorded"), sessions)))
 
 
 @pytest.fixture
-def figures(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Document]:
+def figures(recordings: list[str], capsys: pytest.CaptureFixture[str]) -> Callable[..., Document]:
     """Replay both recordings in this process; the JSON document."""
 
     def run(*words: str) -> Document:
-        assert main(["replay", str(folder), "--window", "16000", "--json", *words]) == 0
+        assert main(["replay", *recordings, "--window", "16000", "--json", *words]) == 0
         captured = capsys.readouterr()
         assert only_progress(captured.err)
         document: Document = json.loads(captured.out)
@@ -64,71 +62,34 @@ def only_progress(text: str) -> bool:
     return all(line.endswith(" recordings measured") for line in text.splitlines())
 
 
-def deterministic(document: Document) -> str:
-    """The figures without the times."""
-    stable = {
-        "files": [{key: entry[key] for key in entry if "cpu" not in key} for entry in document["files"]],
-        "total": {key: value for key, value in document["total"].items() if "cpu" not in key},
-    }
-    return json.dumps(stable, sort_keys=True)
-
-
-def test_the_default_policy_meets_its_targets(figures: Callable[..., Document]) -> None:
-    document = figures("--reach-every", "5")
+def test_the_default_policy_sends_less_and_loses_nothing(figures: Callable[..., Document]) -> None:
+    document = figures()
     long, short = document["files"]
-    assert [long["source"], short["source"]] == list(document["sources"]) == ["long", "short"]
-    assert (long["heavy"], short["heavy"]) == (True, False)
     assert long["unmanaged"]["peak_window"] > 16_000 >= long["managed"]["peak_window"]
     assert long["managed"]["input_tokens"] < long["unmanaged"]["input_tokens"]
     assert long["counts"]["sweeps"] > 0
     for entry in document["files"]:
-        assert entry["faults"] == {"by_rules": 0, "by_grammar": 0, "not_made": 0, "reasons": []}
+        assert entry["faults"] == {"not_made": 0, "reasons": []}
         assert entry["managed"]["over_window"] == 0
-        assert entry["reachable"] == entry["least_reachable"] == 1.0
-        assert entry["reach_checks"] > 1
+        assert entry["reachable"] == 1.0
         assert entry["managed"]["requests"] == entry["unmanaged"]["requests"]
-
-
-def test_the_figures_are_reproducible_and_independent_of_the_process_count(
-    figures: Callable[..., Document],
-) -> None:
-    first = figures()
-    assert deterministic(figures()) == deterministic(figures("--jobs", "2")) == deterministic(first)
+    total = document["total"]
+    assert total["requests"] == sum(entry["managed"]["requests"] for entry in (long, short))
+    assert total["input_tokens"] == sum(entry["managed"]["input_tokens"] for entry in (long, short))
+    assert total["peak_window"] == long["managed"]["peak_window"]
+    assert figures() == document
 
 
 def test_off_changes_nothing(figures: Callable[..., Document]) -> None:
-    for entry in figures("--policy", "off", "--recalls", "--window", "1000000")["files"]:
+    for entry in figures("--policy", "off", "--window", "1000000")["files"]:
         assert entry["managed"] == entry["unmanaged"] | {"rewrites": 0}
-        assert entry["recalls"] == {"calls": 0, "contents": 0, "failed": 0}
 
 
 def test_off_reports_what_does_not_fit(figures: Callable[..., Document]) -> None:
     long, short = figures("--policy", "off")["files"]
     assert (long["faults"]["not_made"] > 0, short["faults"]["not_made"]) == (True, 0)
     assert long["managed"]["peak_window"] <= 16_000
-
-
-@pytest.mark.parametrize("profile", ["lean", "balanced", "classic", "plain"])
-def test_every_profile_loses_nothing_and_stays_within_the_window(
-    figures: Callable[..., Document], profile: str
-) -> None:
-    total = figures("--policy", profile)["total"]
-    assert total["reachable"] == 1.0
-    assert (total["over_window"], total["not_made"]) == (0, 0)
-    assert (total["invalid_by_rules"], total["invalid_by_grammar"]) == (0, 0)
-    assert 0 < total["input_of_sums"] < 1
-
-
-def test_recalls_are_put_in_and_paid(figures: Callable[..., Document]) -> None:
-    without, with_them = figures(), figures("--recalls")
-    more = figures("--recall-rate", "0.5")
-    calls = [document["total"]["recalls"]["calls"] for document in (without, with_them, more)]
-    assert calls[0] == 0 < calls[1] < calls[2]
-    bills = [document["total"]["billed"] for document in (without, with_them, more)]
-    assert bills == sorted(bills)
-    assert more["total"]["recalls"]["failed"] == 0
-    assert more["total"]["requests"] == without["total"]["requests"] + calls[2]
-    assert more["total"]["reachable"] == 1.0
+    assert len(long["faults"]["reasons"]) == 5
 
 
 def test_a_policy_file_changes_what_is_sent(figures: Callable[..., Document], tmp_path: Path) -> None:
@@ -137,41 +98,48 @@ def test_a_policy_file_changes_what_is_sent(figures: Callable[..., Document], tm
     assert figures("--policy", str(own))["total"]["input_tokens"] > figures()["total"]["input_tokens"]
 
 
-async def test_a_table_without_json(folder: Path, tmp_path: Path) -> None:
+async def test_a_table_without_json(recordings: list[str], tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
-    ran = await cli("replay", folder / "long", folder / "short" / "session-00.jsonl.gz", "--policy", "Lean")
+    ran = await cli("replay", *recordings, recordings[0], "--policy", "Lean", "--window", "16000")
     assert ran.code == 0
     assert only_progress(ran.err)
-    head, _, *rows = ran.out.decode().splitlines()
-    assert head.split() == ["all", "long", "short"]
-    assert rows[0].split() == ["recordings", "2", "1", "1"]
+    rows = dict(line.rsplit("  ", 1) for line in ran.out.decode().splitlines())
+    cells = {name.strip(): cell.strip() for name, cell in rows.items()}
+    assert cells["recordings"] == "2", "one that is named twice is replayed once"
+    assert 0 < float(cells["input, % of unmanaged"]) < 100
+    assert cells["outputs that can be recalled, % of bytes"] == "100.0"
+    assert cells["requests over the context window"] == "0"
+    assert len({len(line) for line in ran.out.decode().splitlines()}) == 1
     assert not cli.data.exists()  # nothing of it is stored
 
 
+async def test_requests_that_cannot_be_made_are_named(recordings: list[str], tmp_path: Path) -> None:
+    cli = Cli.create(tmp_path)
+    ran = await cli("replay", recordings[0], "--policy", "off", "--window", "16000")
+    assert ran.code == 0
+    assert f"{recordings[0]}: request " in ran.err
+
+
 def test_bad_input_is_refused_in_one_line(
-    folder: Path, tmp_path: Path, refuse: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    recordings: list[str], tmp_path: Path, refuse: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HELIX_DATA_DIR", str(tmp_path / "data"))
-    good = str(next(folder.rglob("*.gz")))
+    good = recordings[1]
     (tmp_path / "bad.jsonl").write_text(
         '{"role": "user", "content": "Go"}\n{"role": "robot"}\n', encoding="utf-8"
     )
     assert "bad.jsonl can't be used. Line 2: role can't be 'robot'" in refuse(
         good, str(tmp_path / "bad.jsonl")
     )
-    assert "Line 2" in refuse(good, str(tmp_path / "bad.jsonl"), "--jobs", "2")
     assert "No such file or directory" in refuse(str(tmp_path / "none.jsonl"))
-    (tmp_path / "empty").mkdir()
-    assert "No recordings in" in refuse(str(tmp_path / "empty"))
+    assert "Is a directory" in refuse(str(tmp_path))
     assert "the following arguments are required: FILE" in refuse()
     assert "must be a number from 1,000 to 1,000,000,000 (got '12')" in refuse(good, "--window", "12")
-    assert "must be a number from 1 to" in refuse(good, "--jobs", "0")
-    assert "must be a number from 0 to 1" in refuse(good, "--recall-rate", "5")
-    assert "must be a number from 0 to" in refuse(good, "--reach-every", "-2")
+    assert "unrecognized arguments: --recalls" in refuse(good, "--recalls")
 
 
-def test_a_bad_policy_is_refused(folder: Path, tmp_path: Path, refuse: Callable[..., str]) -> None:
-    good = str(folder)
+def test_a_bad_policy_is_refused(recordings: list[str], tmp_path: Path, refuse: Callable[..., str]) -> None:
+    good = recordings[1]
     assert "Policy 'thrifty' not found." in refuse(good, "--policy", "thrifty")
     assert "Is a directory" in refuse(good, "--policy", str(tmp_path))
     own = tmp_path / "own.toml"

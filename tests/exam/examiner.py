@@ -22,7 +22,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import InvalidInput, RequestTooLarge
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.tools.workspace_tools import create_cache_tools
 from tests.exam.interview import ExamAnswer, ExamCall, Interview, request_tokens
 from tests.exam.prompts import judge_text, question_text

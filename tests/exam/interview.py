@@ -24,7 +24,7 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.exam.prompts import NO_ROOM, OUT_OF_CALLS
 
 MAX_CALLS = 8

@@ -12,18 +12,17 @@ from helix_desktop.agent.ports.model import Model
 from helix_desktop.app.exit_codes import FAILED, USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.output import ProgressPrinter, print_notice, print_out
-from helix_desktop.cli.parsers.all_commands import add_recordings
-from helix_desktop.cli.parsers.options import add_model, add_patience, keys_text
+from helix_desktop.cli.parsers.options import add_model, add_patience, add_policy, keys_text
 from helix_desktop.cli.replay import load_policy
 from helix_desktop.cli.run import requested_model
 from helix_desktop.cli.workspace_command import with_services
 from helix_desktop.domain.errors import HelixError, InvalidInput, ModelError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.replay.recording import find_recordings
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_integer, format_usd
 from helix_desktop.words.translation import translate
+from tests.benchmarks.replay.measure import find_recordings
 from tests.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
 from tests.exam.interview import MAX_CALLS
 from tests.exam.questions import read_questions
@@ -51,7 +50,14 @@ def _parser() -> argparse.ArgumentParser:
         f"a conversation of up to {MAX_CALLS + 2} requests.",
         epilog=keys_text(),
     )
-    add_recordings(parser)
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=argument_types.path,
+        metavar="FILE",
+        help="recordings, or folders of recordings",
+    )
+    add_policy(parser)
     parser.add_argument(
         "--questions",
         type=argument_types.path,

@@ -42,8 +42,7 @@ from helix_desktop.domain.store.entries import CacheEntry, Content
 from helix_desktop.domain.store.reports import ExportResult, ImportResult, RepairReport
 from helix_desktop.domain.store.retention import CleanupPlan, CleanupResult, TrashContents
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.results import RecordingResult
-from helix_desktop.replay.totals import Totals
+from helix_desktop.replay.measure import RecordingFigures, Totals
 from helix_desktop.services.links import parse_link
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.command_parsers import command_parsers
@@ -74,7 +73,7 @@ PRINTED: dict[str, Any] = {
     "what cache repair mended": RepairReport,
     "the build of self-check": Build,
     "a check of self-check": CheckResult,
-    "a file of replay": RecordingResult,
+    "a file of replay": RecordingFigures,
     "a sum of replay": Totals,
     "a line of run": JsonLine,
     "a step of changes list": RecordedChanges,

@@ -9,7 +9,8 @@ from typing import Any
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import DigestUnknown, ToolError
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.ports import MechanismCounts, RawMessage
+from helix_desktop.replay.recording import RawMessage
+from helix_desktop.replay.replayer import MechanismCounts
 
 
 class UnmanagedReplay:

@@ -13,6 +13,7 @@ tr = Translator("Command line")
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """The type of the object that commands are added to; argparse has no public name for it."""
 
+_PROFILES = ("balanced", "lean", "classic", "plain", "off")
 _KEY_VARIABLES = (
     *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY", "GEMINI_API_KEY"),
     *("GROQ_API_KEY", "MISTRAL_API_KEY", "TOGETHER_API_KEY", "XAI_API_KEY"),
@@ -53,6 +54,17 @@ def add_window(command: argparse.ArgumentParser, default: int) -> None:
         default=default,
         metavar="TOKENS",
         help=tr("size of the model's context window"),
+    )
+
+
+def add_policy(command: argparse.ArgumentParser) -> None:
+    """Add `--policy`: a profile, or a file."""
+    command.add_argument(
+        "--policy",
+        type=argument_types.non_empty_text,
+        default="balanced",
+        metavar="NAME",
+        help=tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
     )
 
 

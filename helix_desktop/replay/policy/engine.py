@@ -27,11 +27,10 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.policy.output_forms import OutputForms
-from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.session import OutputForms, SessionFacts
 from helix_desktop.replay.policy.traced_policy import TracedPolicy
 from helix_desktop.replay.replayer import SummaryWriter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope

@@ -14,11 +14,13 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import TextContext, verbatim
-from helix_desktop.replay.policy.first_pictures import FirstPictures
-from helix_desktop.replay.policy.messages import (
+from helix_desktop.replay.policy.approximation import FirstPictures
+from helix_desktop.replay.policy.policy_replay import (
     AddEvents,
     EffectDone,
+    FieldEffect,
     OpenSession,
+    PolicyReplay,
     PrepareReplays,
     ReplayDone,
     ReplayEnded,
@@ -30,7 +32,6 @@ from helix_desktop.replay.policy.messages import (
     encode,
 )
 from helix_desktop.replay.policy.session import SessionFacts
-from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.system.task_scope import TaskScope
 
 _text = TextContext("Replay")

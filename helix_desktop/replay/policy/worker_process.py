@@ -12,11 +12,11 @@ from time import monotonic
 from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.replay.policy.line_tokens import LineTokenCounter
-from helix_desktop.replay.policy.messages import (
+from helix_desktop.replay.policy.policy_replay import (
     AddEvents,
     EffectDone,
     OpenSession,
+    PolicyReplay,
     PrepareReplays,
     ReplayDone,
     ReplayEnded,
@@ -25,10 +25,11 @@ from helix_desktop.replay.policy.messages import (
     StartReplay,
     StopReplay,
     decode_request,
+    effect_of,
     encode,
 )
 from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay, ShouldStop
-from helix_desktop.replay.policy_replay import PolicyReplay, effect_of
+from helix_desktop.replay.token_counters import LineTokenCounter
 
 _MAX_RESULTS = 32  # exact replays that are remembered until the session goes on
 _QUIET_S = 0.05  # a session comes in parts

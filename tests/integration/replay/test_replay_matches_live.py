@@ -29,8 +29,8 @@ from helix_desktop.domain.messages import (
 )
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.replayer import MODEL_CALL_MS, STARTED_AT_MS, TURN_MS, SummaryWriter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import MemoryRules

@@ -12,7 +12,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ToolResult
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.support.cache_session import SessionRig
 from tests.support.tool_rig import MemoryCache, make_call, make_tools
 

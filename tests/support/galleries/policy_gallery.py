@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
 from helix_desktop.ui.settings.policy.form import policy_form

@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QPainterPathStroker
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
-from helix_desktop.replay.policy.session_replays import STORED_FROM
-from helix_desktop.replay.policy.stored_replays import FOLDER
+from helix_desktop.replay.policy.session_replays import FOLDER, STORED_FROM
 from tests.support.scripted_replays import ScriptedReplays
 from tests.support.window.window_rig import WindowRig, open_window, until
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.domain.errors import RequestTooLarge
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.identifier_coverage import (
     Absence,
     IdentifierCoverage,
@@ -20,21 +16,8 @@ from helix_desktop.replay.identifier_coverage import (
     find_uses,
     occurs_in,
 )
-from helix_desktop.replay.measure import MeasureOptions
-from helix_desktop.replay.parallel import measure_all
 from helix_desktop.replay.recording import as_message
-from helix_desktop.replay.results import RecallDistance
-from helix_desktop.replay.totals import totals_of
-from tests.support.replay_fakes import (
-    MarkerReplay,
-    UnmanagedReplay,
-    assistant_message,
-    file_read_step,
-    tool_call_message,
-    tool_message,
-    user_message,
-)
-from tests.support.synthetic_recordings import make_session, write_recordings
+from tests.support.synthetic_recordings import make_session
 
 WORDS = ("src/a.py", "x/src/a.pyc", "row_1", "row_12", "_row_1", "#7", "#77", "a.py", "src", "tideGauge")
 
@@ -120,8 +103,6 @@ def test_an_absence_lasts_since_the_last_request_with_the_text_as_it_was() -> No
     uses = [IdentifierUse("a.py", 7, source.text), IdentifierUse("b.py", 7, "b.py in another text")]
     counter.add(9, uses, [output("see ...")])
     assert counter.absences == [Absence(7, 4), Absence(7, 7)]
-    assert RecallDistance.from_absences(counter.absences) == RecallDistance(7, 7, 4, 7)
-    assert RecallDistance.from_absences([]) == RecallDistance(0, 0, 0, 0)
 
 
 @given(st.integers(0, 10_000), st.sampled_from((5, 12, 30)))
@@ -160,37 +141,3 @@ def test_the_last_occurrence_is_that_of_looking_through_everything(outputs: list
             )
         )
     assert find_uses(messages) == expected
-
-
-def test_each_recording_and_the_total_have_the_coverage(tmp_path: Path) -> None:
-    session = [
-        user_message("Go"),
-        *file_read_step("1", "a.py", "import parse_row"),
-        *file_read_step("2", "b.py", "B"),
-        *file_read_step("3", "a.py", "C"),  # of call 1's arguments, which stay
-        *[tool_call_message(("4", "grep", '{"q": "parse_row a.py"}')), tool_message("4", "D")],
-        assistant_message("ok"),
-    ]
-    (path,) = write_recordings(tmp_path, [session])
-    managed, unmanaged = (
-        measure_all([path], make, MeasureOptions(), 1, lambda _: None)
-        for make in (MarkerReplay, UnmanagedReplay)
-    )
-    assert managed[0].result.coverage == IdentifierCoverage(3, 2)
-    assert unmanaged[0].result.coverage == IdentifierCoverage(3, 3)
-    total = totals_of([*managed, *unmanaged])
-    assert (total.coverage, total.coverage_share_old) == (IdentifierCoverage(6, 5), 1.0)
-    assert total.coverage_share == pytest.approx(5 / 6)
-
-
-def test_a_call_without_a_request_does_not_count(tmp_path: Path) -> None:
-    class Full(UnmanagedReplay):
-        def request(self) -> list[dict[str, object]]:
-            if len(self.messages) == 3:
-                raise RequestTooLarge(verbatim("It does not fit."))
-            return super().request()
-
-    session = [user_message("Go"), *file_read_step("1", "a.py", "A"), *file_read_step("2", "a.py", "A")]
-    (path,) = write_recordings(tmp_path, [[*session, *file_read_step("3", "a.py", "A")]])
-    (measured,) = measure_all([path], Full, MeasureOptions(), 1, lambda _: None)
-    assert measured.result.coverage == IdentifierCoverage(1, 1)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.request_totals import RequestTotals
+from helix_desktop.replay.request_totals import RequestTotals, SharedTokens
+from helix_desktop.replay.token_counters import MessageTokenCounter
 
 SYSTEM = Message("system", "s" * 6)  # 10 tokens with its framing
 USER_MESSAGE = Message("user", "u" * 16)  # 20
@@ -60,7 +60,6 @@ def test_the_growing_prefix_is_cached_and_new_text_is_written() -> None:
     sent = sums.result([])
     assert (sent.requests, sent.input_tokens) == (3, 30 + 144 + 144)
     assert sent.billed == pytest.approx(1.25 * (30 + 114) + 0.1 * (30 + 144))
-    assert sent.billed == sent.billed_by_message
     assert sent.mean_window == 106
     assert (sent.peak_window, sent.over_window, sent.rewrites) == (144, 2, 0)
     assert sent.tool_tokens == 96 + 96
@@ -69,25 +68,12 @@ def test_the_growing_prefix_is_cached_and_new_text_is_written() -> None:
 def test_a_rewrite_is_paid_from_the_first_difference() -> None:
     sums = sending()
     sums.add([SYSTEM, USER_MESSAGE, CALLED, OUTPUT])  # 144 new
-    sums.add(
-        [SYSTEM, USER_MESSAGE, CALLED, MARKED, USER_MESSAGE]
-    )  # 44 known by message, 4 more by text, 94 in all
+    # 44 known by message, 4 more by text, 94 in all
+    assert sums.add([SYSTEM, USER_MESSAGE, CALLED, MARKED, USER_MESSAGE]) == SharedTokens(44, 48)
     sent = sums.result([50, 7])
     assert sent.rewrites == 1
     assert sent.billed == pytest.approx(1.25 * (144 + 46) + 0.1 * 48 + 57)
-    assert sent.billed_by_message == pytest.approx(1.25 * (144 + 50) + 0.1 * 44 + 57)
     assert sent.tool_tokens == 96 + 26
-
-
-def test_a_cache_that_forgets_and_none_at_all() -> None:
-    sums = sending()
-    sums.add([SYSTEM, USER_MESSAGE])  # 30 new
-    sums.add([SYSTEM, USER_MESSAGE, CALLED], gap_s=300.0)  # 30 known, 14 new
-    sums.add([SYSTEM, USER_MESSAGE, CALLED, OUTPUT], gap_s=300.5)  # 144 forgotten
-    sent = sums.result([10])
-    assert sent.billed == pytest.approx(1.25 * (30 + 14 + 100) + 0.1 * (30 + 44) + 10)
-    assert sent.billed_5_minutes == pytest.approx(1.25 * (30 + 14 + 144) + 0.1 * 30 + 10)
-    assert sent.billed_uncached == 30 + 44 + 144 + 10
 
 
 def test_a_truncated_request_is_a_rewrite_and_all_cached() -> None:

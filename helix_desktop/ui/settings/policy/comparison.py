@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
+from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator

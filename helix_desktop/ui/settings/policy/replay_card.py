@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolTip, QWidget
 
-from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text

@@ -13,7 +13,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ToolResult
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 
 CHANCE = random.Random(11)
 TEXTS = {

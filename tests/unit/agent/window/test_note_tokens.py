@@ -11,7 +11,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.support.histories import build_history
 
 

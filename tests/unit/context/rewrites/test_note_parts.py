@@ -10,7 +10,7 @@ from helix_desktop.context.rewrites.anchors import note_parts, parts_of_message
 from helix_desktop.context.rewrites.fold_note import render_fold_note
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter
 
 BREAKS = ["\n", "\r\n", "\n\n", "\ndid: ", "\n[Names ", " ", "  ", "\t", "\x1c", "\u2028", "\u00a0"]
 PIECES = ["/", "./a", "word", "Wort's", "'s", "12345", ")", ");", ",", "e7:", "#!", "é", "e\u0301", "漢", "²"]

@@ -16,10 +16,10 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.replay.policy.line_tokens import LineTokenCounter
-from helix_desktop.replay.policy.messages import (
+from helix_desktop.replay.policy.policy_replay import (
     AddEvents,
     OpenSession,
+    PolicyReplay,
     PrepareReplays,
     ReplayDone,
     ReplayEnded,
@@ -32,7 +32,7 @@ from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.policy.worker_process import _Server
-from helix_desktop.replay.policy_replay import PolicyReplay
+from helix_desktop.replay.token_counters import LineTokenCounter
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.handover_rig import ready_conversation
 from tests.support.policy_replay import replay_policy

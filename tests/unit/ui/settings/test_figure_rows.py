@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
+from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.ui.settings.policy.comparison import PolicyComparison, field_effect_text, figure_rows
 
 

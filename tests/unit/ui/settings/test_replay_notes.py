@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from helix_desktop.replay.policy_replay import PolicyReplay, WindowPoint
+from helix_desktop.replay.policy.policy_replay import PolicyReplay, WindowPoint
 from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
 from helix_desktop.ui.settings.policy.replay_card import replay_notes
 

@@ -11,13 +11,20 @@ import pytest
 
 from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.measure import MeasureOptions, measure_file
-from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.ports import MechanismCounts
+from helix_desktop.replay.identifier_coverage import Absence, IdentifierCoverage
 from helix_desktop.replay.recording import with_turn_ends
-from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, Timing
-from helix_desktop.replay.simulated_recalls import Recalls
-from helix_desktop.replay.totals import group_by_source, totals_of
+from helix_desktop.replay.replayer import MechanismCounts
+from helix_desktop.replay.token_counters import MessageTokenCounter
+from tests.benchmarks.replay.figures import (
+    InvalidRequests,
+    MeasuredRecording,
+    RecallDistance,
+    Timing,
+    group_by_source,
+    totals_of,
+)
+from tests.benchmarks.replay.measure import MeasureOptions, measure_all, measure_file
+from tests.benchmarks.replay.recalls import Recalls
 from tests.support.replay_fakes import (
     FoldingReplay,
     MarkerReplay,
@@ -28,6 +35,7 @@ from tests.support.replay_fakes import (
     tool_message,
     user_message,
 )
+from tests.support.synthetic_recordings import write_recordings
 
 # 6 tokens, then per step 4 + 4 + 4 + 13 = 25 for the call and 1,004 for the output.
 LONG = [
@@ -255,3 +263,42 @@ def test_parallel_calls_are_one_step(tmp_path: Path) -> None:
     measured = measure(tmp_path, session, MarkerReplay).result
     assert measured.managed.requests == 2
     assert measured.reach.window_bytes == measured.reach.output_bytes > 0
+
+
+def test_each_recording_and_the_total_have_the_coverage(tmp_path: Path) -> None:
+    session = [
+        user_message("Go"),
+        *file_read_step("1", "a.py", "import parse_row"),
+        *file_read_step("2", "b.py", "B"),
+        *file_read_step("3", "a.py", "C"),  # of call 1's arguments, which stay
+        *[tool_call_message(("4", "grep", '{"q": "parse_row a.py"}')), tool_message("4", "D")],
+        assistant_message("ok"),
+    ]
+    (path,) = write_recordings(tmp_path, [session])
+    managed, unmanaged = (
+        measure_all([path], make, MeasureOptions(), 1, lambda _: None)
+        for make in (MarkerReplay, UnmanagedReplay)
+    )
+    assert managed[0].result.coverage == IdentifierCoverage(3, 2)
+    assert unmanaged[0].result.coverage == IdentifierCoverage(3, 3)
+    total = totals_of([*managed, *unmanaged])
+    assert (total.coverage, total.coverage_share_old) == (IdentifierCoverage(6, 5), 1.0)
+    assert total.coverage_share == pytest.approx(5 / 6)
+
+
+def test_a_call_without_a_request_does_not_count(tmp_path: Path) -> None:
+    class Full(UnmanagedReplay):
+        def request(self) -> list[dict[str, object]]:
+            if len(self.messages) == 3:
+                raise RequestTooLarge(verbatim("It does not fit."))
+            return super().request()
+
+    session = [user_message("Go"), *file_read_step("1", "a.py", "A"), *file_read_step("2", "a.py", "A")]
+    (path,) = write_recordings(tmp_path, [[*session, *file_read_step("3", "a.py", "A")]])
+    (measured,) = measure_all([path], Full, MeasureOptions(), 1, lambda _: None)
+    assert measured.result.coverage == IdentifierCoverage(1, 1)
+
+
+def test_the_distance_of_what_was_absent() -> None:
+    assert RecallDistance.from_absences([Absence(7, 4), Absence(7, 7)]) == RecallDistance(7, 7, 4, 7)
+    assert RecallDistance.from_absences([]) == RecallDistance(0, 0, 0, 0)

@@ -1,17 +1,17 @@
-"""Several processes give the same figures as one, in the same order, and the first error ends them."""
+"""Recordings in folders, measured in one process or several: the same figures, in the same order."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from helix_desktop.domain.errors import HelixError, InvalidRecording
-from helix_desktop.replay.measure import MeasureOptions
-from helix_desktop.replay.parallel import ReplayFactory, measure_all
-from helix_desktop.replay.results import MeasuredRecording
+from tests.benchmarks.replay.figures import MeasuredRecording
+from tests.benchmarks.replay.measure import MeasureOptions, ReplayFactory, find_recordings, measure_all
 from tests.support.replay_fakes import MarkerReplay
 from tests.support.synthetic_recordings import make_session, write_recordings
 
@@ -74,3 +74,33 @@ def test_a_missing_recording_is_refused_before_a_process_starts(tmp_path: Path) 
 
 def test_nothing_is_measured_without_recordings(tmp_path: Path) -> None:
     assert measure([], 2) == ([], [])
+
+
+def test_folders_are_searched_in_order(tmp_path: Path) -> None:
+    for name in ("b/two.jsonl.gz", "b/one.jsonl", "a/deep/three.jsonl", "b/index.json", "last.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    recordings = find_recordings([tmp_path / "last.txt", tmp_path, tmp_path / "b" / "one.jsonl"])
+    assert [path.relative_to(tmp_path).as_posix() for path in recordings] == [
+        "last.txt", "a/deep/three.jsonl", "b/one.jsonl", "b/two.jsonl.gz",
+    ]  # fmt: skip
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InvalidRecording, match="No recordings in"):
+        find_recordings([tmp_path / "none"])
+
+
+def test_a_folder_that_cannot_be_read_does_not_pass_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.jsonl").touch()
+    (tmp_path / "locked").mkdir()
+    list_folder = os.scandir
+
+    def refuse(folder: str) -> Any:
+        if Path(folder).name == "locked":
+            raise PermissionError(13, "Permission denied", folder)
+        return list_folder(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(InvalidRecording, match=r"locked can.t be read\. Permission denied\. Make it"):
+        find_recordings([tmp_path])

@@ -10,7 +10,11 @@ import pytest
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay.identifier_coverage import IdentifierUse
-from helix_desktop.replay.lookups import (
+from helix_desktop.replay.replayer import Replayer
+from helix_desktop.replay.token_counters import MessageTokenCounter
+from tests.benchmarks.replay.figures import totals_of
+from tests.benchmarks.replay.measure import MeasureOptions, measure_all
+from tests.benchmarks.replay.recalls import (
     SAMPLE,
     LookupCounter,
     Lookups,
@@ -18,11 +22,6 @@ from helix_desktop.replay.lookups import (
     draw_sample,
     handle_contexts,
 )
-from helix_desktop.replay.measure import MeasureOptions
-from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.parallel import measure_all
-from helix_desktop.replay.replayer import Replayer
-from helix_desktop.replay.totals import totals_of
 from tests.support.replay_fakes import (
     MarkerReplay,
     UnmanagedReplay,

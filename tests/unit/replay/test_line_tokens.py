@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.policy import line_tokens
-from helix_desktop.replay.policy.line_tokens import LineTokenCounter
+from helix_desktop.replay import token_counters
+from helix_desktop.replay.token_counters import LineTokenCounter, MessageTokenCounter
 
 BREAKS = ["\n", "\r\n", "\n\n", " ", "\t", "\x1c", "\u2028", "\u00a0"]
 PIECES = st.sampled_from([*BREAKS, "/", "./a", "word", "Wort's", "'s", "12345", ")", "#!", "é", "漢"])
@@ -19,6 +18,6 @@ PIECES = st.sampled_from([*BREAKS, "/", "./a", "word", "Wort's", "'s", "12345", 
 def test_lines_add_up_to_the_text(text: str) -> None:
     by_lines, whole = LineTokenCounter.bundled(), MessageTokenCounter.bundled()
     with pytest.MonkeyPatch.context() as patch:
-        for long_line in (0, line_tokens.LONG_LINE):
-            patch.setattr(line_tokens, "LONG_LINE", long_line)
+        for long_line in (0, token_counters.LONG_LINE):
+            patch.setattr(token_counters, "LONG_LINE", long_line)
             assert by_lines.text_tokens(text) == whole.text_tokens(text)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.replay.measure import MeasureOptions, measure_file
-from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.ports import RawMessage
-from helix_desktop.replay.results import RecordingResult
-from helix_desktop.replay.simulated_recalls import Recalls
+from helix_desktop.replay.recording import RawMessage
+from helix_desktop.replay.token_counters import MessageTokenCounter
+from tests.benchmarks.replay.figures import RecordingResult
+from tests.benchmarks.replay.measure import MeasureOptions, measure_file
+from tests.benchmarks.replay.recalls import Recalls
 from tests.support.replay_fakes import (
     FoldingReplay,
     MarkerReplay,

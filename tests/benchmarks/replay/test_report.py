@@ -8,18 +8,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.replay.app_prompt import AppPrompt, count_app_prompt
-from helix_desktop.replay.measure import MeasureOptions
-from helix_desktop.replay.parallel import ReplayFactory, measure_all
-from helix_desktop.replay.report import (
+from tests.benchmarks.replay.figures import MeasuredRecording, totals_of
+from tests.benchmarks.replay.measure import MeasureOptions, ReplayFactory, measure_all
+from tests.benchmarks.replay.report import (
+    AppPrompt,
     app_prompt_line,
+    count_app_prompt,
     format_table,
     to_document,
     totals_by_column,
     warning_lines,
 )
-from helix_desktop.replay.results import MeasuredRecording
-from helix_desktop.replay.totals import totals_of
 from tests.support.replay_fakes import MarkerReplay, UnmanagedReplay
 from tests.support.synthetic_recordings import make_session, write_recordings
 

@@ -1,27 +1,124 @@
-"""Sum up the figures of many recordings."""
+"""The figures of one replayed recording, and the sums of many."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.replay.identifier_coverage import IdentifierCoverage
-from helix_desktop.replay.lookups import Lookups, median_tokens
-from helix_desktop.replay.ports import MechanismCounts
-from helix_desktop.replay.request_totals import SUMMARIZED, SentTotals
-from helix_desktop.replay.results import (
-    MeasuredRecording,
-    RecallDistance,
-    RecordingResult,
-    Timing,
-    percentile,
-)
-from helix_desktop.replay.simulated_recalls import Recalls
+from helix_desktop.replay.identifier_coverage import Absence, IdentifierCoverage
+from helix_desktop.replay.measure import share_of, sum_structs
+from helix_desktop.replay.reachability import Reachability
+from helix_desktop.replay.replayer import MechanismCounts
+from helix_desktop.replay.request_totals import SUMMARIZED
+from tests.benchmarks.replay.recalls import Lookups, Recalls, median_tokens
+from tests.benchmarks.replay.requests import BilledTotals
 
-CountsT = TypeVar("CountsT", MechanismCounts, Recalls, IdentifierCoverage, Lookups, SentTotals)
+Number = TypeVar("Number", int, float)
+
+HEAVY_SHARE = 0.85
+"""A recording is heavy when its largest request, unmanaged, takes more than this share of the window."""
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """Processor time in milliseconds: median, 95th percentile (by nearest rank) and mean."""
+
+    p50_ms: float
+    p95_ms: float
+    mean_ms: float
+
+    @classmethod
+    def from_seconds(cls, seconds: Sequence[float]) -> Timing:
+        """Return the timing of measured times in seconds; zeros for none."""
+        times = seconds or [0.0]
+        return cls(percentile(times, 0.5) * 1e3, percentile(times, 0.95) * 1e3, sum(times) / len(times) * 1e3)
+
+
+class RecallDistance(msgspec.Struct, frozen=True):
+    """How far back what was used outside the window was: medians and 90th percentiles, see `Absence`."""
+
+    age_p50: int
+    age_p90: int
+    absence_p50: int
+    absence_p90: int
+
+    @classmethod
+    def from_absences(cls, absences: Sequence[Absence]) -> RecallDistance:
+        """Return the distances; zeros for none."""
+        ages, times = zip(*absences or [Absence(0, 0)], strict=True)
+        return cls(*(percentile(values, share) for values in (ages, times) for share in (0.5, 0.9)))
+
+
+def percentile(values: Sequence[Number], share: float) -> Number:
+    """Return a percentile by nearest rank: 0.9 is the 90th. Raises IndexError for no values."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
+class InvalidRequests(msgspec.Struct, frozen=True):
+    """Counts of invalid model calls, and the first reasons.
+
+    The request breaks the engine's rules, or the independent grammar; or the engine could not make one.
+    """
+
+    by_rules: int = 0
+    by_grammar: int = 0
+    not_made: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+class RecordingResult(msgspec.Struct, frozen=True):
+    """The figures of one recording. Shares are of what the unmanaged session sent.
+
+    `checkpoint_tokens` are the input of each call for a checkpoint, which is no summary and not billed;
+    `longest_stretch` is the most history, in tokens, without a handover or checkpoint.
+    `is_rule_in_window`: a rule in the middle of a long first message is in the last request; null: not tried.
+    `request_cpu` is of what the app does between the last output and a model call: the window projected and
+    validated, and rewrites that are due only then; not of sending it. `feed_cpu` is of what it does with each
+    message that arrives, and at the end of a turn. That includes the rewrites due when an answer comes:
+    made while its tools run, their tokens counted, and recorded (in a store in memory).
+    """
+
+    file: str
+    source: str
+    window: int
+    managed: BilledTotals
+    unmanaged: BilledTotals
+    counts: MechanismCounts
+    summaries: int
+    summary_tokens: int
+    checkpoint_tokens: tuple[int, ...]
+    longest_stretch: int
+    faults: InvalidRequests
+    reach: Reachability
+    least_reachable: float
+    reach_checks: int
+    recalls: Recalls
+    coverage: IdentifierCoverage
+    lookups: Lookups
+    is_rule_in_window: bool | None
+    request_cpu: Timing
+    feed_cpu: Timing
+
+    @property
+    def is_heavy(self) -> bool:
+        """Return True if the unmanaged recording nearly fills the window."""
+        return self.unmanaged.peak_window > HEAVY_SHARE * self.window
+
+
+class MeasuredRecording(msgspec.Struct, frozen=True):
+    """A recording's figures, and the single values that figures of several recordings are made of.
+
+    Processor times in seconds, absences, and the tokens of each lookup that found what it was for.
+    """
+
+    result: RecordingResult
+    request_s: tuple[float, ...]
+    feed_s: tuple[float, ...]
+    absences: tuple[Absence, ...] = ()
+    lookup_tokens: tuple[int, ...] = ()
 
 
 class HeavyTotals(msgspec.Struct, frozen=True):
@@ -110,11 +207,11 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
     files = [recording.result for recording in measured]
     if not files:
         raise ValueError("there is nothing to add up")
-    managed = _sum_structs(SentTotals, [result.managed for result in files])
-    unmanaged = _sum_structs(SentTotals, [result.unmanaged for result in files])
+    managed = sum_structs(BilledTotals, [result.managed for result in files])
+    unmanaged = sum_structs(BilledTotals, [result.unmanaged for result in files])
     output_bytes = sum(result.reach.output_bytes for result in files)
-    lookups = _sum_structs(Lookups, [result.lookups for result in files])
-    coverage = _sum_structs(IdentifierCoverage, [result.coverage for result in files])
+    lookups = sum_structs(Lookups, [result.lookups for result in files])
+    coverage = sum_structs(IdentifierCoverage, [result.coverage for result in files])
     checkpoint_tokens = [tokens for result in files for tokens in result.checkpoint_tokens]
     return Totals(
         files=len(files),
@@ -123,30 +220,30 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
         unmanaged_input_tokens=unmanaged.input_tokens,
         billed=managed.billed,
         unmanaged_billed=unmanaged.billed,
-        input_of_sums=_share(managed.input_tokens, unmanaged.input_tokens),
+        input_of_sums=share_of(managed.input_tokens, unmanaged.input_tokens),
         input_of_files=fmean(
-            _share(result.managed.input_tokens, result.unmanaged.input_tokens) for result in files
+            share_of(result.managed.input_tokens, result.unmanaged.input_tokens) for result in files
         ),
-        billed_of_sums=_share(managed.billed, unmanaged.billed),
-        billed_of_files=fmean(_share(result.managed.billed, result.unmanaged.billed) for result in files),
-        billed_by_message_of_sums=_share(managed.billed_by_message, unmanaged.billed_by_message),
-        billed_5_minutes_of_sums=_share(managed.billed_5_minutes, unmanaged.billed_5_minutes),
-        billed_uncached_of_sums=_share(managed.billed_uncached, unmanaged.billed_uncached),
-        tool_saved=1 - _share(managed.tool_tokens, unmanaged.tool_tokens),
-        reachable=_share(sum(result.reach.reachable_bytes for result in files), output_bytes),
+        billed_of_sums=share_of(managed.billed, unmanaged.billed),
+        billed_of_files=fmean(share_of(result.managed.billed, result.unmanaged.billed) for result in files),
+        billed_by_message_of_sums=share_of(managed.billed_by_message, unmanaged.billed_by_message),
+        billed_5_minutes_of_sums=share_of(managed.billed_5_minutes, unmanaged.billed_5_minutes),
+        billed_uncached_of_sums=share_of(managed.billed_uncached, unmanaged.billed_uncached),
+        tool_saved=1 - share_of(managed.tool_tokens, unmanaged.tool_tokens),
+        reachable=share_of(sum(result.reach.reachable_bytes for result in files), output_bytes),
         least_reachable=min(result.least_reachable for result in files),
-        in_window=_share(sum(result.reach.window_bytes for result in files), output_bytes),
-        arguments_reachable=_share(
+        in_window=share_of(sum(result.reach.window_bytes for result in files), output_bytes),
+        arguments_reachable=share_of(
             sum(result.reach.reachable_argument_bytes for result in files),
             sum(result.reach.argument_bytes for result in files),
         ),
         heavy=_heavy_totals([result for result in files if result.is_heavy]),
-        counts=_sum_structs(MechanismCounts, [result.counts for result in files]),
+        counts=sum_structs(MechanismCounts, [result.counts for result in files]),
         summaries=sum(result.summaries for result in files),
         summary_tokens=sum(result.summary_tokens for result in files),
         checkpoint_input=percentile(checkpoint_tokens, 0.5) if checkpoint_tokens else 0,
         checkpoint_bill=SUMMARIZED * sum(checkpoint_tokens) / max(1.0, unmanaged.billed),
-        recalls=_sum_structs(Recalls, [result.recalls for result in files]),
+        recalls=sum_structs(Recalls, [result.recalls for result in files]),
         coverage=coverage,
         coverage_share=coverage.share,
         coverage_share_old=coverage.share_old,
@@ -186,14 +283,3 @@ def _heavy_totals(files: Sequence[RecordingResult]) -> HeavyTotals | None:
         lossy=fmean(result.counts.lossy for result in files),
         longest_stretch=max(result.longest_stretch for result in files),
     )
-
-
-def _share(part: float, total: float) -> float:
-    """Return the share of a total; 1 if the total is 0."""
-    return part / total if total else 1.0
-
-
-def _sum_structs(struct_type: type[CountsT], structs: Iterable[CountsT]) -> CountsT:
-    """Add structs of numbers field by field."""
-    rows = map(msgspec.structs.astuple, structs)
-    return struct_type(*(sum(column) for column in zip(*rows, strict=True)))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.request_grammar import RequestGrammar
+from tests.benchmarks.replay.requests import RequestGrammar
 
 SYSTEM, USER_MESSAGE, ANSWER = (
     Message("system", "Rules."),

@@ -7,11 +7,16 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.replay.long_message import RULE, is_rule_visible, long_message, with_long_message
-from helix_desktop.replay.measure import MeasureOptions
-from helix_desktop.replay.message_tokens import MessageTokenCounter
-from helix_desktop.replay.parallel import measure_all
-from helix_desktop.replay.totals import totals_of
+from helix_desktop.replay.token_counters import MessageTokenCounter
+from tests.benchmarks.replay.figures import totals_of
+from tests.benchmarks.replay.measure import (
+    RULE,
+    MeasureOptions,
+    is_rule_visible,
+    long_message,
+    measure_all,
+    with_long_message,
+)
 from tests.support.replay_fakes import UnmanagedReplay, assistant_message, file_read_step, user_message
 from tests.support.synthetic_recordings import write_recordings
 

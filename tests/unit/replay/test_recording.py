@@ -161,36 +161,6 @@ def test_an_overlong_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert refusal(path) == "Line 2: the line is longer than 200 bytes."
 
 
-def test_folders_are_searched_in_order(tmp_path: Path) -> None:
-    for name in ("b/two.jsonl.gz", "b/one.jsonl", "a/deep/three.jsonl", "b/index.json", "last.txt"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    recordings = recording.find_recordings([tmp_path / "last.txt", tmp_path, tmp_path / "b" / "one.jsonl"])
-    assert [path.relative_to(tmp_path).as_posix() for path in recordings] == [
-        "last.txt", "a/deep/three.jsonl", "b/one.jsonl", "b/two.jsonl.gz",
-    ]  # fmt: skip
-    (tmp_path / "none").mkdir()
-    with pytest.raises(InvalidRecording, match="No recordings in"):
-        recording.find_recordings([tmp_path / "none"])
-
-
-def test_a_folder_that_cannot_be_read_does_not_pass_for_an_empty_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "one.jsonl").touch()
-    (tmp_path / "locked").mkdir()
-    list_folder = os.scandir
-
-    def refuse(folder: str) -> Any:
-        if Path(folder).name == "locked":
-            raise PermissionError(13, "Permission denied", folder)
-        return list_folder(folder)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(InvalidRecording, match=r"locked can.t be read\. Permission denied\. Make it"):
-        recording.find_recordings([tmp_path])
-
-
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 
 
