@@ -1,32 +1,38 @@
-"""Makes branches: a session that begins with a part of another one's log, which is not copied."""
+"""Branches of sessions, and sessions that start with the handover of another one."""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
-from helix_desktop.context.log.branch_points import (
-    holder_of,
-    point_after,
-    point_before_message,
-    point_of_retry,
-)
+from helix_desktop.context.log.steps import holder_of, point_after, point_before_message, point_of_retry
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.continued_handover import continued_title
-from helix_desktop.domain.draft import Draft
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
+from helix_desktop.context.summaries.handover import render_handover
+from helix_desktop.context.summaries.handover_fallback import without_repeats
+from helix_desktop.context.summaries.index_entry import index_content
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.session import NEW_TITLE, BranchKind, SessionBranched
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.events.session import (
+    NEW_TITLE,
+    BranchKind,
+    EffortChosen,
+    ModelChosen,
+    SessionBranched,
+    SessionStarted,
+)
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.commit import Commit, Draft
+from helix_desktop.domain.store.entries import Content, SessionSummary
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.clock import ClockMs
 
@@ -214,3 +220,29 @@ def _message_draft(log: Sequence[RecordedEvent], seq: int) -> Draft:
     """Return the user's message `seq` as a draft; an empty one if that is none."""
     event = log[seq - 1].event if 0 < seq <= len(log) else None
     return Draft(event.text, event.attachments) if isinstance(event, UserSpoke) else Draft()
+
+
+async def continuation(
+    transcript: Transcript,
+    session_id: str,
+    seq: int,
+    policy: ContextPolicy,
+    window_size: int,
+    counter: TokenCounter,
+    titles: Container[str] = (),
+    handover: HandoverMade | None = None,
+) -> tuple[tuple[Event, ...], tuple[Content, ...]]:
+    """Return the first events of a session that continues `session_id`, and the content to store with them.
+
+    Its title is none of `titles`; for `seq`, `handover` and errors see `continued_handover`. The transcript
+    must not change meanwhile.
+    """
+    event, index_text = await asyncio.to_thread(
+        continued_handover, transcript, session_id, seq, policy, window_size, handover
+    )
+    as_sent = without_repeats(event, [quote.text for quote in event.quotes])
+    (tokens,) = await counter.count([render_handover(as_sent, ())])
+    quoted = sum(quote.tokens for quote in event.quotes)
+    event = msgspec.structs.replace(event, tokens=tokens, after=tokens + quoted)
+    contents = (index_content(index_text, "handover", f"e{transcript.last_seq}"),) if index_text else ()
+    return (SessionStarted(continued_title(transcript.title, titles)), event), contents

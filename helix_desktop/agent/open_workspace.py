@@ -1,4 +1,4 @@
-"""An open workspace: its store, its sessions and its models."""
+"""An open workspace: its store, its sessions and its models, and its clean-up."""
 
 from __future__ import annotations
 
@@ -7,35 +7,38 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 
-from helix_desktop.agent.branches import SessionBranches
+from helix_desktop.agent.branches import SessionBranches, continuation
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.content_access import ContentAccess
-from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.conversation_factory import create_conversation
+from helix_desktop.agent.conversation import Conversation, create_conversation
 from helix_desktop.agent.models.roles import ConfiguredModels, ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.run_settings import SessionModels
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import EventRecorded, ExternalChange, RequestChanged, Update
-from helix_desktop.agent.session_usage import SessionUsage, spending_of_session
-from helix_desktop.agent.settings.session_models import SessionModels
-from helix_desktop.agent.subagents.runner import SubagentFactory
+from helix_desktop.agent.session_usage import SessionUsage, WorkspaceFallbacks, spending_of_session
+from helix_desktop.agent.subagents import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
-from helix_desktop.agent.window.continuation import continuation
-from helix_desktop.agent.window.workspace_fallbacks import WorkspaceFallbacks
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.session import NEW_TITLE, ModelRole, SessionStarted
+from helix_desktop.domain.events.session import (
+    NEW_TITLE,
+    EffortChosen,
+    ModelChosen,
+    ModelRole,
+    SessionStarted,
+)
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.listeners import Listeners
-from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.domain.listeners import Listeners, OnProgress, no_progress
+from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.store.entries import ListPlace, SessionSummary
+from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupResult, RetentionRule
 from helix_desktop.system.task_scope import TaskScope
 
 
@@ -390,3 +393,40 @@ class OpenWorkspace:
 
 def _find_summary(listed: list[SessionSummary], session_id: str) -> SessionSummary | None:
     return next((summary for summary in listed if summary.id == session_id), None)
+
+
+async def run_housekeeping(workspace: OpenWorkspace, rule: RetentionRule) -> CleanupResult:
+    """Delete what was in the trash for 30 days, then trash what the workspace's rule selects.
+
+    Return what was trashed: nothing if the rule has no quota and no age. Raises StoreError.
+    """
+    retention = workspace.store.retention
+    await retention.empty_trash(workspace.clock() - TRASH_DAYS * DAY_MS)
+    if not (rule.quota or rule.unused_ms):
+        return CleanupResult()
+    plan = await retention.plan(rule)
+    return await retention.collect([entry.digest for entry in plan.to_trash])
+
+
+async def redact(
+    workspace: OpenWorkspace,
+    request: RedactionRequest,
+    on_progress: OnProgress = no_progress,
+) -> RedactionMatches:
+    """Close every conversation of a workspace, then remove the requested secret from its store.
+
+    Nothing runs meanwhile, and nothing in memory keeps the secret. Views must open their conversation
+    again. Raises InvalidInput, StoreWriteFailed.
+    """
+    Redaction(request, 0)  # raises for an invalid request before any turn is stopped
+    for conversation in workspace.conversations:
+        await workspace.close_session(conversation.session.id)
+    return await workspace.store.redaction.redact(request, on_progress)
+
+
+async def delete_session(workspace: OpenWorkspace, session_id: str) -> tuple[str, ...]:
+    """Close a session and its subagents', and move them to the trash; return the trashed ids."""
+    subagents = [subagent.id for subagent in await workspace.sessions(session_id)]
+    for each in (session_id, *subagents):
+        await workspace.close_session(each)
+    return await workspace.store.retention.trash_session(session_id)

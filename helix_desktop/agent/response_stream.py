@@ -9,11 +9,10 @@ from contextlib import aclosing, suppress
 
 import msgspec
 
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
 from helix_desktop.agent.session_updates import ModelCalled, ResponseDelta, ResponseReset
-from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
-from helix_desktop.context.window.request_cost import next_request_cost
+from helix_desktop.context.window.provider_cache import next_request_cost
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import Spending, call_cost, spending_of, step_cost, step_unpriced, unused_calls

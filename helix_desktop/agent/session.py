@@ -15,7 +15,6 @@ from helix_desktop.agent.session_updates import EventRecorded, Listener, Update
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
@@ -29,9 +28,8 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import ASK_USER, UNANSWERED
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content, SessionSummary
-from helix_desktop.domain.store.list_place import is_no_use
+from helix_desktop.domain.store.commit import Commit, PartialOutput
+from helix_desktop.domain.store.entries import Content, SessionSummary, is_no_use
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 

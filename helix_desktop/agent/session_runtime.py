@@ -1,10 +1,12 @@
-"""The session runtime: what every part that works on one session shares."""
+"""The session runtime: what every part that works on one session shares, and its requests' cache hints."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.agent.model_choice import ModelChoice
 from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
@@ -13,8 +15,11 @@ from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.informative_lines import UNCACHED, OutputExtracts
-from helix_desktop.context.window.window import PromptFrame
-from helix_desktop.domain.effort import SentEffort
+from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
+from helix_desktop.context.window.window import PromptFrame, Window
+from helix_desktop.domain.choices import SentEffort
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.messages import CacheHints, ModelRequest
 from helix_desktop.system.clock import ClockMs, WaitSeconds
 from helix_desktop.system.task_scope import TaskScope
 
@@ -73,3 +78,23 @@ class SessionRuntime:
     def elapsed_ms(self, since_ms: int) -> int:
         """Return the milliseconds since a time; 0 if the clock was set back."""
         return max(0, self.clock() - since_ms)
+
+
+_KEY_DIGITS = 16
+
+
+def with_cache_hints(request: ModelRequest, window: Window, runtime: SessionRuntime) -> ModelRequest:
+    """Return a request that begins as a window does with what it asks of the provider's cache.
+
+    It asks for the session's effort too: with another one a provider would not find what it has stored.
+    """
+    transcript, info = runtime.transcript, runtime.frame.info
+    next_input = round(window.estimate * runtime.frame.ratio)
+    gaps = measured_gaps(transcript, info.label, runtime.clock(), next_input)
+    tree = transcript.first_parent or runtime.session.id  # branches begin with what their parent has cached
+    hints = CacheHints(
+        key=digest_of(tree.encode())[:_KEY_DIGITS],
+        ends=layer_ends(window, transcript, runtime.policy),
+        keep_long=prefers_long(gaps, cache_prices(info)),
+    )
+    return msgspec.structs.replace(request, cache=hints, effort=runtime.effort)

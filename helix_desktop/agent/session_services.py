@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from copy import copy
 
 from helix_desktop.agent.models.roles import SlowModels
 from helix_desktop.agent.ports.file_history import FileHistory
-from helix_desktop.agent.ports.instructions import InstructionSource
 from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.permissions import Approver, WorkspacePermissions
 from helix_desktop.agent.ports.store import Store
-from helix_desktop.agent.ports.tools import AutoRunStore, FileReader, FileVersionChecker, LineSearch, Tools
+from helix_desktop.agent.ports.tools import (
+    Approver,
+    AutoRunStore,
+    FileReader,
+    FileVersionChecker,
+    InstructionSource,
+    LineSearch,
+    Tools,
+    WorkspacePermissions,
+)
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.subagents.delegate_tool import SubagentTools
+from helix_desktop.agent.subagents import SubagentTools
 from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
-from helix_desktop.agent.tool_calls.session_tools import SessionTools
+from helix_desktop.agent.tool_calls.toolset import SessionTools
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
-from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.system.clock import ClockMs, WaitSeconds
 
@@ -93,3 +100,25 @@ class SessionServices:
         system_prompts = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
         services.prompts = {**self.prompts, "system": "\n\n".join(system_prompts)}
         return services
+
+
+_VERSION = re.compile(r"\A\s*<!-- version (\w[\w.]*) -->[ \t]*\n?")
+
+
+def split_version(name: str, text: str) -> tuple[str, str]:
+    """Return a prompt without its first line `<!-- version 2 -->`, and its name for events: `handover 2`.
+
+    A prompt without such a line has its plain name.
+    """
+    match = _VERSION.match(text)
+    if match is None:
+        return text.strip(), name
+    return text[match.end() :].strip(), f"{name} {match[1]}"
+
+
+def split_versions(prompts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return prompts by name without their version lines, and their names for events."""
+    parts = {name: split_version(name, text) for name, text in prompts.items()}
+    return {name: text for name, (text, _) in parts.items()}, {
+        name: versioned_name for name, (_, versioned_name) in parts.items()
+    }

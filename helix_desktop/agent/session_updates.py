@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
-from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ToolCall, TurnOutcome

@@ -8,22 +8,19 @@ import msgspec
 
 from helix_desktop.agent.intake.output_forms import OutputForms
 from helix_desktop.agent.ports.model import wire_request
-from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.window.exclusions import Exclusions
-from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
-from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
+from helix_desktop.agent.window.rewriter import Exclusions, WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
-from helix_desktop.context.window.request_cost import RequestCost, next_request_cost
+from helix_desktop.context.window.provider_cache import RequestCost, next_request_cost
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, Undone, Unpinned
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.wire_request import WireRequest
+from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, SweepReason, Undone, Unpinned
+from helix_desktop.domain.messages import WireRequest
 
 
 class SessionWindow:

@@ -11,19 +11,18 @@ from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.changes.recorder import ChangeRecorder
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.message_queue import TurnStart, UserMessage
 from helix_desktop.agent.response_stream import ResponseStream
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised, TurnChanged
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.runner import LOOKUPS, ToolRunner
-from helix_desktop.agent.user_message import TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
-from helix_desktop.context.log.file_notes import files_note
-from helix_desktop.context.log.mode_notes import mode_note
+from helix_desktop.context.log.notes import files_note, mode_note
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.provider_cache_layers import hash_layers
-from helix_desktop.context.window.rejected_images import describe_rejection, suspect_messages
+from helix_desktop.context.window.provider_cache import hash_layers
+from helix_desktop.context.window.request_validation import describe_rejection, suspect_messages
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import (
@@ -36,10 +35,9 @@ from helix_desktop.domain.errors import (
     InvalidModelResponse,
     ReadingLost,
 )
-from helix_desktop.domain.events.choices import EffortRefused, WindowLearned
 from helix_desktop.domain.events.conversation import TurnEnded, TurnRetried, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.events.session import NEW_TITLE, SessionRenamed
+from helix_desktop.domain.events.session import NEW_TITLE, EffortRefused, SessionRenamed, WindowLearned
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelResponse,

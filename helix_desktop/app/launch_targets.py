@@ -11,8 +11,8 @@ import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
 from helix_desktop.services.links import MAX_LENGTH, is_link
@@ -49,7 +49,7 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
             text("Unknown command or file: '{argument}'.", argument=escape_hidden_name(argv[index])),
             text(
                 "It must be a command, a folder, an exported workspace ({suffix}) or a helix: link.",
-                suffix=SUFFIX,
+                suffix=ARCHIVE_SUFFIX,
             ),
             text("Commands: {commands}.", commands=command_names),
         )
@@ -84,7 +84,7 @@ def is_option(argument: str, options: Collection[str]) -> bool:
 def _is_target(argument: str) -> bool:
     """Return True if an argument is a folder, or looks like a link, a `file:` URL or an exported one."""
     lowered = argument.lower()
-    if is_link(argument) or lowered.startswith(_FILE_SCHEME) or lowered.endswith(SUFFIX):
+    if is_link(argument) or lowered.startswith(_FILE_SCHEME) or lowered.endswith(ARCHIVE_SUFFIX):
         return True
     return os.path.isdir(argument)
 
@@ -102,12 +102,12 @@ def parse_target(argument: str) -> str:
     path = _absolute_path(
         _path_from_uri(argument) if argument.lower().startswith(_FILE_SCHEME) else Path(argument)
     )
-    if path.suffix.lower() != SUFFIX:
+    if path.suffix.lower() != ARCHIVE_SUFFIX:
         if os.path.isdir(path):
             return str(path)
         raise InvalidInput(
             text("{path} can't be imported.", path=str(path)),
-            text("The name of an exported workspace must end in {suffix}.", suffix=SUFFIX),
+            text("The name of an exported workspace must end in {suffix}.", suffix=ARCHIVE_SUFFIX),
             text("Choose such a file."),
         )
     try:

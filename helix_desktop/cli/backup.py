@@ -13,9 +13,9 @@ from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import ProgressPrinter, as_builtins, print_err, print_notice, print_out
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services, with_workspace
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX, TRANSCRIPT_SUFFIX
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.store.archive_report import ExportResult
-from helix_desktop.domain.store.archive_suffix import SUFFIX, TRANSCRIPT_SUFFIX
+from helix_desktop.domain.store.reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.errors import error_text
@@ -108,29 +108,31 @@ def _archive_path(path: Path, is_session: bool) -> Path:
     if path.is_dir():
         raise InvalidInput(
             text("{path} is a folder.", path=path),
-            fix=text("Add the name of the file to write, such as {name}.", name=f"export{SUFFIX}"),
+            fix=text("Add the name of the file to write, such as {name}.", name=f"export{ARCHIVE_SUFFIX}"),
         )
     if path.suffix == TRANSCRIPT_SUFFIX:
         raise InvalidInput(
             text("Only a session can be exported as Markdown."),
-            fix=text("Add {option}, or use {name}.", option="--session", name=path.with_suffix(SUFFIX).name),
+            fix=text(
+                "Add {option}, or use {name}.", option="--session", name=path.with_suffix(ARCHIVE_SUFFIX).name
+            ),
         )
     if path.suffix[1:].isdecimal():  # of a version or a date
-        return _absolute(path.with_name(path.name + SUFFIX))
-    if path.suffix not in ("", SUFFIX):
+        return _absolute(path.with_name(path.name + ARCHIVE_SUFFIX))
+    if path.suffix not in ("", ARCHIVE_SUFFIX):
         raise InvalidInput(
             text(
                 "{name} must end in {suffix} or {markdown}.",
                 name=path.name,
-                suffix=SUFFIX,
+                suffix=ARCHIVE_SUFFIX,
                 markdown=TRANSCRIPT_SUFFIX,
             )
             if is_session
-            else text("{name} must end in {suffix}.", name=path.name, suffix=SUFFIX),
+            else text("{name} must end in {suffix}.", name=path.name, suffix=ARCHIVE_SUFFIX),
             text("Helix Desktop and file dialogs find exports by this ending."),
-            text("Use {name}, or leave the ending out.", name=path.with_suffix(SUFFIX).name),
+            text("Use {name}, or leave the ending out.", name=path.with_suffix(ARCHIVE_SUFFIX).name),
         )
-    return _absolute(path.with_suffix(SUFFIX))
+    return _absolute(path.with_suffix(ARCHIVE_SUFFIX))
 
 
 def _check_new(path: Path, may_overwrite: bool) -> None:

@@ -19,8 +19,8 @@ from helix_desktop.cli.output import (
     print_out,
 )
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.file_history.storage import FileHistoryCheck
-from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
+from helix_desktop.domain.file_history.file_coverage import FileHistoryCheck
+from helix_desktop.domain.store.reports import IntegrityReport, RepairReport
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.words.errors import error_text

@@ -9,8 +9,7 @@ from typing import Any
 
 from helix_desktop.cli.output import print_out
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services
-from helix_desktop.domain.prompt_file import PromptFile
-from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.domain.slash_command import SLASH, PromptFile
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices

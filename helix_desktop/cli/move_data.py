@@ -8,8 +8,7 @@ import os
 
 from helix_desktop.app.data_move import move_data_dir
 from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice, print_out
-from helix_desktop.config.data_dir_pointer import POINTER_FILE, may_be_deleted
-from helix_desktop.config.paths import DataDir
+from helix_desktop.config.paths import POINTER_FILE, DataDir, may_be_deleted
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator

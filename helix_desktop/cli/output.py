@@ -23,14 +23,16 @@ from helix_desktop.agent.session_updates import (
 from helix_desktop.agent.session_usage import spending_of_session
 from helix_desktop.cli.rewrite_lines import as_counted, rewrite_line
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, ToolAnswered, TurnEnded
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.file_versions import FilesChanged
-from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    HandoverTrigger,
+    PlacementReason,
+    SweepMade,
+    SweepReason,
+)
+from helix_desktop.domain.events.session import BudgetNeared, EffortRefused, WindowLearned
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
@@ -38,9 +40,10 @@ from helix_desktop.domain.events.summary import (
     HandoverPrepared,
     ObservationsPlaced,
 )
+from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged, InstructionsAdded
 from helix_desktop.domain.messages import StopReason, display_name
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
-from helix_desktop.domain.store.repair_report import LostContent
+from helix_desktop.domain.store.reports import LostContent
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text

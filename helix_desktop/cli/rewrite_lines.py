@@ -19,10 +19,10 @@ from helix_desktop.domain.events.rewrite import (
     Pinned,
     Redone,
     SweepMade,
+    SweepReason,
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
+from helix_desktop.agent.intake.attachments import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.app.exit_codes import FAILED, INCOMPLETE
@@ -19,19 +19,17 @@ from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.cost import Budget
-from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import (
     HelixError,
     InvalidInput,
     ModelNotChosen,
 )
-from helix_desktop.domain.events.choices import McpServerFailed
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment
-from helix_desktop.domain.events.session import NEW_TITLE, SessionStarted
+from helix_desktop.domain.events.session import NEW_TITLE, McpServerFailed, SessionStarted
 from helix_desktop.domain.messages import CUT_OFF, StopReason
-from helix_desktop.domain.prompt_file import PromptSource
-from helix_desktop.domain.slash_command import SLASH, parse_slash_input
+from helix_desktop.domain.slash_command import SLASH, PromptSource, parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext, change_facts
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices

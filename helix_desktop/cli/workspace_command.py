@@ -40,8 +40,7 @@ from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.file_coverage import uncovered_line
 from helix_desktop.words.translation import Translator
-from helix_desktop.workspaces.record import WorkspaceRecord
-from helix_desktop.workspaces.registry import check_is_folder
+from helix_desktop.workspaces.registry import WorkspaceRecord, check_is_folder
 
 tr = Translator("Command line")
 text = TextContext("Command line")

@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from helix_desktop.config.data_dir_pointer import POINTER_FILE, remove_pointers, write_pointer
+from helix_desktop.config.paths import POINTER_FILE, remove_pointers, write_pointer
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
-from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, folder_reason
 from helix_desktop.system.files import non_folder_in, sync_folder
 

@@ -1,25 +1,91 @@
-"""The paths of the bundled resources and the user's data directory."""
+"""The paths of the bundled resources, and the user's data directory with the pointers to a moved one.
+
+One pointer is in the old folder; one is beside it, for when the user deletes that folder with what is left in
+it.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helix_desktop.config.data_dir_pointer import WORKSPACES_FOLDER, places_of, pointer_files
 from helix_desktop.domain.errors import DataDirUnavailable
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason
-from helix_desktop.system.files import non_folder_in
-
-text = TextContext("Settings")
+from helix_desktop.system.files import non_folder_in, read_regular, write_text_durably
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+
+POINTER_FILE = "moved.json"
+WORKSPACES_FOLDER = "workspaces"
+"""The folder that a data directory has, and no remains of one."""
+
+
+def places_of(root: Path) -> tuple[Path, ...]:
+    """Return where a data directory was, from `root` on, and where it is now."""
+    places = [root]
+    while (to := read_pointer(places[-1])) is not None and to not in places:
+        places.append(to)
+    return tuple(places)
+
+
+def pointer_files(root: Path) -> tuple[Path, Path]:
+    """Return the pointer in a folder, and the one beside it."""
+    return root / POINTER_FILE, root.with_name(f"{root.name}.{POINTER_FILE}")
+
+
+def read_pointer(root: Path) -> Path | None:
+    """Return where a data directory was moved to; None if it was not, or its pointers are invalid.
+
+    The one beside it counts where no data is in the folder.
+    """
+    inner_pointer, outer_pointer = pointer_files(root)
+    to = _read(inner_pointer)
+    return to if to is not None or os.path.isdir(root / WORKSPACES_FOLDER) else _read(outer_pointer)
+
+
+def write_pointer(root: Path, target: Path) -> None:
+    """Point from `root` to `target`, atomically and durably; beside it if possible. Raises OSError."""
+    inner_pointer, outer_pointer = pointer_files(root)
+    document = json.dumps({"to": str(target)})
+    if os.path.isdir(root):
+        write_text_durably(inner_pointer, document)
+    if _read(outer_pointer) is not None or not os.path.lexists(outer_pointer):
+        with suppress(OSError):
+            write_text_durably(outer_pointer, document)
+
+
+def may_be_deleted(root: Path) -> bool:
+    """Return True if the data is found without the folder that it was moved from."""
+    return _read(pointer_files(root)[1]) is not None
+
+
+def remove_pointers(root: Path) -> None:
+    """Let `root` be a data directory again. Raises OSError."""
+    for path in pointer_files(root):
+        if _read(path) is not None:
+            path.unlink()
+
+
+def _read(path: Path) -> Path | None:
+    try:
+        to = json.loads(read_regular(path))["to"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return Path(to) if isinstance(to, str) and os.path.isabs(to) else None
+
+
+text = TextContext("Settings")
+
 
 APP_DIR_NAME = "helix-desktop"
 DATA_DIR_VARIABLE = "HELIX_DATA_DIR"
@@ -164,3 +230,9 @@ class DataDir:
                     variable=DATA_DIR_VARIABLE,
                 ),
             ) from error
+
+
+def load_prompts() -> dict[str, str]:
+    """Return the prompts for models by name, including the line that names the version."""
+    files = sorted((resources_dir() / "prompts").glob("*.md"))
+    return {path.stem: path.read_text(encoding="utf-8") for path in files}

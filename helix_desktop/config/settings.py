@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from helix_desktop.config.model_catalog import ModelCatalog
-from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import (

@@ -1,12 +1,9 @@
-"""Content addresses and the marker that replaces a cached output."""
+"""Content addresses, and the bare marker of one, by which a model recalls what it names."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-
-from helix_desktop.domain.text_format import ellipsize, format_bytes
-from helix_desktop.domain.unicode_safety import without_direction_signs
 
 RECALL_TOOL, SEARCH_TOOL = "recall_cached_content", "search_cached_content"
 CACHE_TOOLS = (RECALL_TOOL, SEARCH_TOOL, "list_cached_content")
@@ -21,8 +18,6 @@ SHORT_DIGITS = 12
 """Hex digits by which an answer of the cache's tools names a content, and one about a file its version."""
 
 MIN_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
-_TARGET_CAP = 60  # characters, in older logs
-WHOLE_TARGET = 160  # characters: a path stands whole
 _MARKER = re.compile(rf'\s*{re.escape(MARKER_START)}"[0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}}"\)[^\n]*\s*')
 _PREFIX = re.compile(r"[0-9a-f]{1,64}")
 
@@ -50,20 +45,3 @@ def bare_marker(digest: str, digits: int = HEX_DIGITS) -> str:
 def is_marker(text: str) -> bool:
     """Return True if a text is a marker, with or without a description, and nothing else."""
     return _MARKER.fullmatch(text) is not None
-
-
-def marker(
-    digest: str, tool: str, target: str, size: int, line: str, about: str = "", digits: int = HEX_DIGITS
-) -> str:
-    """Return the marker with its one-line description, which replaces a cached output in the window.
-
-    `about` says what the output holds; without it, as in older logs, `line` is quoted, its first one.
-    """
-    if about:
-        where, what = ellipsize(target, WHOLE_TARGET), f", {about}"
-    else:
-        where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
-        what = f', "{line}"' if line else ""
-    call = " ".join(part for part in (tool, where) if part)
-    text = f"{bare_marker(digest, digits)} {call}, {format_bytes(size)}{what}"
-    return " ".join(without_direction_signs(text).split())

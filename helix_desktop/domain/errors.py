@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.translatable_text import (
     OptionalText,
     TextContext,
@@ -44,7 +44,7 @@ from helix_desktop.domain.translatable_text import (
 if TYPE_CHECKING:  # the window's first frame needs the errors, not the structs of messages and tools
     from collections.abc import Iterable
 
-    from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+    from helix_desktop.domain.events.rewrite import SummaryProblem
     from helix_desktop.domain.tools import SubagentUsage
 
 _text = TextContext("Agent")

@@ -1,4 +1,4 @@
-"""Functions that are called when something changes, until they unsubscribe."""
+"""Functions that are called when something changes, until they unsubscribe, and the progress of long work."""
 
 from __future__ import annotations
 
@@ -37,3 +37,11 @@ class Listeners(Generic[P, R]):
         """Call every listener; those that are awaited are called by iterating."""
         for listener in self:
             listener(*args, **kwargs)
+
+
+OnProgress = Callable[[int, int], None]
+"""Gets how much is done and how much there is in all; may be called on another thread than the loop's."""
+
+
+def no_progress(done: int, total: int) -> None:
+    """Ignore progress."""

@@ -1,16 +1,30 @@
-"""Messages, requests and answers, in a form that belongs to no provider."""
+"""Messages, requests and answers, in a form that belongs to no provider; and a request as it is sent."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import msgspec
 
-from helix_desktop.domain.effort import USUAL_LEVELS, Effort, EffortLevel, SentEffort, fit_level
-from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.choices import USUAL_LEVELS, Effort, EffortLevel, Remedy, SentEffort, fit_level
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
+
+_PUT_IN = re.compile(
+    r"<(local-command-[a-z]{1,20}|command-(?:name|message|args|contents)|bash-(?:input|stdout|stderr)"
+    r"|system-reminder)>.{0,4000}?</\1>",
+    re.DOTALL,
+)
+_COMMAND = re.compile(r"\s*/[\w-]{1,40}\s*")
+
+
+def typed_text(text: str) -> str:
+    """Return a message's own words; empty for a message that is a command such as `/exit`."""
+    words = _PUT_IN.sub("", text).strip() if "</" in text else text
+    return "" if _COMMAND.fullmatch(words) else words
+
 
 Role = Literal["system", "user", "assistant", "tool"]
 StopReason = Literal[
@@ -281,3 +295,27 @@ class ModelResponse(msgspec.Struct, frozen=True):
 
 
 StreamItem = TextDelta | ReasoningDelta | RetryScheduled | ModelResponse
+
+
+API_KEY = "api key"
+"""The name of the secret that is the provider's key; the secret of any other header has the header's name."""
+
+
+class WireHeader(msgspec.Struct, frozen=True):
+    """A header: its value, and behind that the secret of this name (empty: none)."""
+
+    name: str
+    value: str
+    secret: str = ""
+
+
+class WireRequest(msgspec.Struct, frozen=True):
+    """Address, headers and JSON body; without key, secret headers, and the name and password of an address.
+
+    In place of an image's bytes stands the SHA-256 of these, which is valid Base64.
+    """
+
+    provider: str
+    url: str
+    headers: tuple[WireHeader, ...]
+    body: bytes

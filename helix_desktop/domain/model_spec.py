@@ -1,13 +1,14 @@
-"""Model specs: limits, prices and capabilities, each with its source; the first source wins."""
+"""Model specs: limits, prices and capabilities, each with its source; and servers found on this machine."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import itemgetter
 from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.effort import EffortLevel
+from helix_desktop.domain.choices import EffortLevel
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import TextContext
 
@@ -173,3 +174,35 @@ def _default_reserve(window_size: int, values: dict[str, SourcedValue]) -> Sourc
     ]
     reserve, rule = min(rules, key=itemgetter(0))
     return SourcedValue(reserve, "assumed", rule)
+
+
+ServerKind = Literal["ollama", "lm-studio", "llama.cpp", "vllm", "other"]
+_TITLES: Mapping[ServerKind, str] = {
+    "ollama": "Ollama",
+    "lm-studio": "LM Studio",
+    "llama.cpp": "llama.cpp",
+    "vllm": "vLLM",
+    "other": "Server",
+}
+
+
+class LocalModel(msgspec.Struct, frozen=True):
+    """A model of a server, and its reported spec; `is_loaded` is None if the server does not say."""
+
+    name: str
+    spec: ModelSpec
+    source: str
+    is_loaded: bool | None = None
+
+
+class LocalServer(msgspec.Struct, frozen=True):
+    """A server that answered."""
+
+    kind: ServerKind
+    base_url: str
+    models: tuple[LocalModel, ...]
+
+    @property
+    def title(self) -> str:
+        """Return the display name."""
+        return _TITLES[self.kind]

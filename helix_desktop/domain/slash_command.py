@@ -1,12 +1,19 @@
-"""Slash commands as they are typed: `/name arguments` at the beginning of a message."""
+"""Slash commands as they are typed, and prompt files: Markdown files whose text is sent by their command."""
 
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.files.content import utf16_encoding
+from helix_desktop.domain.text_format import first_line
+from helix_desktop.domain.unicode_safety import first_hidden
 
 SLASH = "/"
 FOLDER_MARK = ":"
@@ -58,3 +65,135 @@ def nearest_command(name: str, names: Iterable[str]) -> str:
     longer = [candidate for candidate in by_key if candidate.startswith(key)]
     near = longer if len(longer) == 1 else difflib.get_close_matches(key, by_key, 1, _NEAR)
     return by_key[near[0]] if near else ""
+
+
+SUFFIX = ".md"
+WORKSPACE_FOLDERS = (".agents/commands", ".claude/commands")
+"""Where a workspace has its prompt files; the first wins."""
+MAX_PROMPT_BYTES = 64 * 1024  # about 16,000 tokens
+PromptScope = Literal["workspace", "user"]
+"""Where a prompt file is: in the workspace's folder, or in the user's data directory for all workspaces."""
+
+_FENCE = "---"
+_NO_BREAKS = {ord("\n"): None, ord("\t"): None}
+_DESCRIPTION_CAP = 120  # characters
+_FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)")
+_PLACEHOLDER = re.compile(r"(\\?)\$(ARGUMENTS(?!\w)|[1-9](?!\d))")
+_WORD = re.compile(r'"([^"]*)"(?!\S)|(\S+)')
+# As other agents mark what they run: a line that begins with "!", !`command` within one, a fence with "!".
+_RUN_BY_OTHERS = re.compile(r"^\s*!(?!\[)\S|(?<!\S)!`[^`]+`|^\s*```!")
+
+
+class PromptSource(msgspec.Struct, frozen=True):
+    """The prompt file that a message was made from: its command, where it was, the SHA-256 of its bytes.
+
+    `arguments` is what was typed behind the command.
+    """
+
+    command: str
+    path: str
+    sha256: str
+    arguments: str = ""
+
+    @property
+    def typed_text(self) -> str:
+        """The message as it was typed."""
+        return f"{SLASH}{self.command} {self.arguments}".rstrip()
+
+
+class PromptFile(msgspec.Struct, frozen=True):
+    """A prompt file that was read: its command's name, where it is, the SHA-256 of its bytes, and its text.
+
+    `command_lines` are the lines of the file, from 1, that other agents would run; here they are text.
+    `has_hidden` is True if characters in it cannot be seen.
+    """
+
+    name: str
+    scope: PromptScope
+    path: str
+    sha256: str
+    text: str
+    description: str = ""
+    argument_hint: str = ""
+    command_lines: tuple[int, ...] = ()
+    has_hidden: bool = False
+
+
+def name_of(relative_path: str) -> str:
+    """Return the name of a prompt file by its path below the folder: `web/test.md` is `web:test`."""
+    return unicodedata.normalize("NFC", relative_path.removesuffix(SUFFIX).replace("/", FOLDER_MARK))
+
+
+def parse_prompt_file(data: bytes, name: str, scope: PromptScope, path: str) -> PromptFile:
+    """Return the prompt file with these bytes. Raises UnicodeDecodeError for what is not Unicode text."""
+    content = data.decode(utf16_encoding(data) or "utf-8-sig").removeprefix("\ufeff").replace("\r\n", "\n")
+    if "\0" in content:
+        raise UnicodeDecodeError("utf-8", data, data.index(0), data.index(0) + 1, "not text")
+    fields, text = _split_front_matter(content)
+    lines = enumerate(content.split("\n"), 1)
+    return PromptFile(
+        name,
+        scope,
+        path,
+        digest_of(data),
+        text.strip(),
+        first_line(fields.get("description", "") or text, _DESCRIPTION_CAP),
+        first_line(fields.get("argument-hint", ""), _DESCRIPTION_CAP),
+        tuple(number for number, line in lines if "!" in line and _RUN_BY_OTHERS.search(line)),
+        bool(first_hidden(content.translate(_NO_BREAKS))),  # plain text is then known at a glance
+    )
+
+
+def _split_front_matter(content: str) -> tuple[dict[str, str], str]:
+    """Return the fields above the text and the text; without a closing line all of it is text."""
+    lines = content.split("\n")
+    if lines[0].rstrip() != _FENCE:
+        return {}, content
+    end = next((index for index, line in enumerate(lines) if index and line.rstrip() == _FENCE), 0)
+    if not end:
+        return {}, content
+    fields: dict[str, str] = {}
+    key = ""
+    for line in lines[1:end]:
+        field = _FIELD.fullmatch(line.rstrip())
+        if field:
+            key = field[1].lower()
+            fields[key] = "" if field[2] in ("|", ">", "|-", ">-") else _unquote(field[2])
+        elif key and line[:1].isspace():
+            fields[key] = f"{fields[key]} {line.strip()}".strip()
+    return fields, "\n".join(lines[end + 1 :])
+
+
+def _unquote(value: str) -> str:
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if is_quoted else value
+
+
+def split_arguments(arguments: str) -> list[str]:
+    """Return the words of arguments; what stands between double quotes is one word."""
+    return [match[1] if match[2] is None else match[2] for match in _WORD.finditer(arguments)]
+
+
+def expand_prompt(text: str, arguments: str) -> str:
+    """Return the message of a prompt file: `$ARGUMENTS` and `$1` to `$9` filled in, once.
+
+    A backslash before the dollar keeps a placeholder as text. Arguments that no placeholder takes stand at
+    the end, as a paragraph of their own: nothing that was typed is lost.
+    """
+    words = split_arguments(arguments)
+    used: set[int] = set()
+
+    def fill(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[0][1:]
+        if match[2] == "ARGUMENTS":
+            used.update(range(len(words)))
+            return arguments.strip()
+        index = int(match[2]) - 1
+        used.add(index)
+        return words[index] if index < len(words) else ""
+
+    expanded = _PLACEHOLDER.sub(fill, text).strip()
+    unused = [word for index, word in enumerate(words) if index not in used]
+    rest = arguments.strip() if len(unused) == len(words) else " ".join(unused)
+    return "\n\n".join(part for part in (expanded, rest) if part)

@@ -1,4 +1,4 @@
-"""Where words stand in stored bytes: how many lines hold them, and the best of these.
+"""The words of a search, and where they stand in stored bytes: how many lines hold them, the best of these.
 
 A content is read as `recall_cached_content` reads it, UTF-8 with lines that end at newlines, so that the line
 numbers found here are those it takes. It is read in pieces, because one call into the interpreter's text
@@ -8,13 +8,51 @@ functions holds up all other threads until it is through.
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from helix_desktop.domain.search_query import MAX_QUERY_LENGTH, normalize
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import is_hidden
+
+_text = TextContext("Store")
+
+MAX_QUERY_LENGTH = 200  # characters
+_PART = re.compile(r'"([^"]+)"|(\S+)')
+
+
+def parse_query(query: str) -> tuple[str, ...]:
+    """Return the normalized words of a query; "quoted words" are a phrase on one line. Raise InvalidInput."""
+    if len(query) > MAX_QUERY_LENGTH:
+        raise InvalidInput(
+            _text(
+                "The query has {count} characters; the limit is {limit}.",
+                count=len(query),
+                limit=MAX_QUERY_LENGTH,
+            ),
+            fix=_text("Enter a few words from the content."),
+        )
+    parts = [match[1] or match[2] for match in _PART.finditer(query)]
+    words = dict.fromkeys(normalize(line) for part in parts for line in part.splitlines() if line.strip())
+    if not words:
+        raise InvalidInput(
+            _text("The query is empty."), fix=_text('Enter words from the content, or a "quoted phrase".')
+        )
+    return tuple(words)
+
+
+def spelled_words(query: str) -> tuple[str, ...]:
+    """Return the words of a query as they are spelled: a line with this spelling is better than others."""
+    return tuple(dict.fromkeys(match[1] or match[2] for match in _PART.finditer(query)))
+
+
+def normalize(text: str) -> str:
+    """Return the text without differences of case and of how accents are encoded; lines stay lines."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
+
 
 _CHUNK_BYTES = 64 * 1024  # bytes; a line is cut only when it is longer
 _OVERLAP = (
@@ -259,3 +297,12 @@ def _excerpt(line: str, index: int) -> tuple[int, str]:
     visible = visible_text(line[start : start + _EXCERPT])
     before, after = "…" if start else "", "…" if start + _EXCERPT < len(line) else ""
     return start, f"{before}{visible.strip()}{after}"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingLines:
+    """How many lines match, whether all were counted, and their numbered text with the lines around them."""
+
+    count: int
+    is_complete: bool
+    text: str

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from helix_desktop import __version__
-from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.errors import (
     AuthenticationFailed,
     ContextWindowExceeded,
@@ -19,11 +19,11 @@ from helix_desktop.domain.errors import (
     ModelRequestRejected,
     ModelUnreachable,
 )
+from helix_desktop.domain.messages import API_KEY, WireHeader, WireRequest
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.redaction.report_text import MIN_SECRET_LENGTH
 from helix_desktop.domain.request_extras import header_fault
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, verbatim
-from helix_desktop.domain.wire_request import API_KEY, WireHeader, WireRequest
 from helix_desktop.providers.error_classification import (
     extract_error_text,
     http_status_text,

@@ -1,10 +1,12 @@
-"""JSON on the wire of model servers: requests, arguments of calls, images, texts in parts."""
+"""JSON on the wire of model servers: requests, arguments and ids of calls, images, texts in parts."""
 
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -110,3 +112,44 @@ def _counts(values: Sequence[Any]) -> list[int]:
 def _replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which JSON cannot carry."""
     return text.encode("utf-8", "replace").decode()
+
+
+class ToolCallIds:
+    """Maps the calls of one request to ids that its dialect accepts; deterministic per request.
+
+    Legal ids stay unchanged. `unique`: the dialect requires each id only once in the whole request.
+    """
+
+    def __init__(
+        self, pattern: re.Pattern[str], make_id: Callable[[str], str] | None = None, *, unique: bool = False
+    ) -> None:
+        self._pattern, self._make_id, self._unique = pattern, make_id or _hashed_id, unique
+        self._used: set[str] = set()
+        self._newest: dict[str, str] = {}
+
+    def register(self, ids: Iterable[str]) -> None:
+        """Register the calls of a message."""
+        self._newest = {call_id: self._unused_id(call_id) for call_id in ids}
+
+    def wire_id(self, call_id: str) -> str:
+        """Return the id to send for a call of the newest message with calls, and for its answer."""
+        return self._newest.get(call_id) or self._unused_id(call_id)
+
+    def _unused_id(self, call_id: str) -> str:
+        candidate = call_id if self._pattern.fullmatch(call_id) else self._make_id(call_id)
+        attempt = 1
+        while self._unique and candidate in self._used:
+            attempt += 1
+            candidate = self._make_id(f"{call_id} {attempt}")
+        self._used.add(candidate)
+        return candidate
+
+
+def _hashed_id(call_id: str) -> str:
+    """Return an id of characters that every dialect accepts."""
+    return f"call_{hash_id(call_id)[:24]}"
+
+
+def hash_id(call_id: str) -> str:
+    """Return the SHA-256 of an id as 64 hex digits."""
+    return sha256(call_id.encode("utf-8", "replace")).hexdigest()

@@ -13,12 +13,11 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.effort import EffortLevel
-from helix_desktop.domain.local_server import LocalModel, LocalServer, ServerKind
-from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.domain.choices import EffortLevel
+from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec, ServerKind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.providers.http import HttpClient, HttpError
-from helix_desktop.providers.reported_specs import parse_model_list
+from helix_desktop.providers.model_list import parse_model_list
 
 text = TextContext("Providers")
 

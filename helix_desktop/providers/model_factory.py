@@ -12,8 +12,7 @@ from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.openai_chat.dialect import ChatDialect
 from helix_desktop.providers.openai_responses.dialect import ResponsesDialect
 from helix_desktop.providers.retry import RetryPolicy
-from helix_desktop.providers.streaming import STALL_S, StreamedModel
-from helix_desktop.providers.window_limits import WindowLimits
+from helix_desktop.providers.streaming import STALL_S, StreamedModel, WindowLimits
 
 _DIALECTS: Mapping[DialectName, Callable[[ModelInfo, NewId], Dialect]] = {
     "openai-chat": ChatDialect,

@@ -1,10 +1,10 @@
-"""A model behind a streaming server: attempts, events, timeouts, shared by all dialects."""
+"""A model behind a streaming server: attempts, events, timeouts, and what it showed of its window."""
 
 from __future__ import annotations
 
 import asyncio
 from base64 import b64decode
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
@@ -21,9 +21,10 @@ from helix_desktop.domain.messages import (
     RequestState,
     RetryScheduled,
     StreamItem,
+    WireRequest,
 )
+from helix_desktop.domain.model_spec import LearnedWindow
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.domain.wire_request import WireRequest
 from helix_desktop.providers.answer_end import MalformedCall, is_written_call, malformed_call_error
 from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError
 from helix_desktop.providers.endpoint import Endpoint
@@ -31,9 +32,53 @@ from helix_desktop.providers.error_classification import body_excerpt, error_in,
 from helix_desktop.providers.http import HttpError, HttpResponse
 from helix_desktop.providers.json_wire import is_json_object
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
-from helix_desktop.providers.sse import EventTooLarge, SseEvent, SseParser
-from helix_desktop.providers.surrogate_decoder import SurrogateDecoder
-from helix_desktop.providers.window_limits import WindowLimits
+from helix_desktop.providers.sse import EventTooLarge, SseEvent, SseParser, SurrogateDecoder
+
+_RESERVE_SHARE = 4  # of a window, the most that is kept free for the answer
+
+
+async def _forget(_: LearnedWindow) -> None:
+    """Keep what was learned for this run only."""
+
+
+class WindowLimits:
+    """The window of one model at one address, shared by all that call it.
+
+    `learned` is what an error said; None: nothing. `answered` are the tokens of the largest input that the
+    model has answered: a smaller window can't be true. `save` stores what is learned.
+    """
+
+    def __init__(
+        self, learned: LearnedWindow | None = None, save: Callable[[LearnedWindow], Awaitable[None]] = _forget
+    ) -> None:
+        self.learned, self.answered, self._save = learned, 0, save
+
+    def fit(self, info: ModelInfo) -> ModelInfo:
+        """Return a model with the window that was learned, where that is smaller."""
+        if self.learned is None or self.learned.tokens >= info.window:
+            return info
+        tokens = self.learned.tokens
+        return msgspec.structs.replace(
+            info, window=tokens, reserve=min(info.reserve, tokens // _RESERVE_SHARE)
+        )
+
+    async def learn(self, error: ContextWindowExceeded, info: ModelInfo, answered: int) -> None:
+        """Take the window that an error says, and note in the error what was believed until then.
+
+        Never one above the window in use, nor below an input that the model has answered.
+        """
+        window = self.fit(info).window
+        if error.is_rate or not error.window_size:
+            return
+        if error.window_size < max(self.answered, answered):
+            error.window_size = error.request_tokens = 0  # it speaks of something else
+            return
+        if error.window_size >= window:
+            return
+        self.learned = LearnedWindow(error.window_size, error.why)
+        error.believed = window
+        await self._save(self.learned)
+
 
 _text = TextContext("Providers")
 

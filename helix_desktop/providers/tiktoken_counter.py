@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.text_chunks import MAX_CHUNK_CHARS, split_text
+from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 
 _text = TextContext("Providers")

@@ -20,12 +20,11 @@ from helix_desktop.agent.model_choice import ModelChoice
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_services import split_versions
 from helix_desktop.agent.window.manager import ContextManager
-from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.prompts import load_prompts
+from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
 from helix_desktop.domain.errors import DigestUnknown, InvalidInput
@@ -50,7 +49,7 @@ from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.cache.recall import RecallCachedContent
-from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.tools.workspace_tools import create_cache_tools
 
 _text = TextContext("Replay")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 import re
 
-from helix_desktop.domain.text_chunks import MAX_CHUNK_CHARS
+from helix_desktop.domain.text_format import MAX_CHUNK_CHARS
 
 FRAMING_TOKENS = 4
 """Tokens per message in addition to its text; each of its calls adds the same number again."""

@@ -12,21 +12,20 @@ import msgspec
 
 from helix_desktop.agent.models.roles import SlowModels
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.permissions import Approver
+from helix_desktop.agent.ports.tools import Approver
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
-from helix_desktop.config.paths import DataDir, resources_dir
-from helix_desktop.config.prompts import load_prompts
+from helix_desktop.agent.subagents import DELEGATE, delegate_spec
+from helix_desktop.config.paths import DataDir, load_prompts, resources_dir
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
-from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import HelixError, WorkspaceMissing
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.model_spec import LearnedWindow
-from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.providers.demo.script import read_scripts
@@ -58,9 +57,8 @@ from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.open_store import open_as_owner, open_store
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.tools.registry import ToolRegistry, parse_description
-from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.tools.tool import ToolRegistry, parse_description
+from helix_desktop.workspaces.registry import MODEL_ROLES, WorkspaceRecord, WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import SavedRules
 
 text = TextContext("Services")

@@ -8,16 +8,15 @@ from datetime import datetime
 from pathlib import Path
 
 from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidInput
-from helix_desktop.domain.progress import OnProgress, no_progress
-from helix_desktop.domain.store.archive_report import ArchiveInfo, ExportResult, ImportResult
+from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.store.reports import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.services.lazy_store import BorrowStore
 from helix_desktop.store.archive.archive_file import file_name, read_info, refused_write
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.files import non_folder_in, write_text_durably
 from helix_desktop.words.session_markdown import session_markdown
-from helix_desktop.workspaces.record import WorkspaceRecord
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
 text = TextContext("Services")
 

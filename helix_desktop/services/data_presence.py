@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 
-from helix_desktop.config.data_dir_pointer import places_of
-from helix_desktop.config.paths import DataDir
+from helix_desktop.config.paths import DataDir, places_of
 from helix_desktop.domain.errors import DataDirUnavailable
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.workspaces.policy_file import gone_error
 from helix_desktop.workspaces.registry import WorkspaceRegistry
-from helix_desktop.workspaces.toml_storage import gone_error
 
 text = TextContext("Services")
 

@@ -15,8 +15,7 @@ from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.file_history.tree.rules import included_place
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.workspaces.record import WorkspaceRecord
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
 _FIRST_COPY_S = 5.0  # a sample is copied in a moment; longer means that something is wrong
 

@@ -9,9 +9,13 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.errors import StoreRepaired
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.storage import FileHistoryCheck, FileHistoryCleanup, FileHistoryTotals
-from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.file_history.file_coverage import (
+    FileHistoryCheck,
+    FileHistoryCleanup,
+    FileHistoryTotals,
+)
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.file_history.storage import FileHistoryStorage
 
 

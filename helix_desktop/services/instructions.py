@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from helix_desktop.domain.events.instructions import StandingKind, StandingText
+from helix_desktop.domain.events.workspace import StandingKind, StandingText
 from helix_desktop.tools.environment.description import WorkspaceEnvironment, describe_environment
 from helix_desktop.tools.environment.instruction_files import (
     MAX_FILE_BYTES,

@@ -21,11 +21,10 @@ from helix_desktop.config.settings import (
     key_variable,
     parse_label,
 )
-from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.model_spec import LearnedWindow, SourcedSpec
+from helix_desktop.domain.model_spec import LearnedWindow, LocalServer, SourcedSpec
 from helix_desktop.domain.request_extras import NO_EXTRAS
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
@@ -35,10 +34,10 @@ from helix_desktop.providers.local_servers import DEFAULT_PORTS, find_servers, i
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy
-from helix_desktop.providers.window_limits import WindowLimits
+from helix_desktop.providers.streaming import WindowLimits
 from helix_desktop.services.provider_check import ProviderCheck
 from helix_desktop.services.provider_check_result import CheckStep
-from helix_desktop.workspaces.record import MAIN, WorkspaceRecord
+from helix_desktop.workspaces.registry import MAIN, WorkspaceRecord
 
 log = logging.getLogger(__name__)
 text = TextContext("Models")

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.prompt_file import WORKSPACE_FOLDERS, PromptFile, PromptSource, expand_prompt
 from helix_desktop.domain.slash_command import (
     SLASH,
+    WORKSPACE_FOLDERS,
+    PromptFile,
+    PromptSource,
     SlashInput,
     command_key,
+    expand_prompt,
     nearest_command,
     parse_slash_input,
 )

@@ -10,10 +10,10 @@ from helix_desktop.config.role_suggestions import with_filled_roles, with_loaded
 from helix_desktop.config.secrets import NO_SECRET_HEADERS, SecretHeaders
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.local_server import LocalServer
+from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.workspaces.record import MODEL_ROLES
+from helix_desktop.workspaces.registry import MODEL_ROLES
 
 text = TextContext("Models")
 

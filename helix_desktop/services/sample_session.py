@@ -17,8 +17,8 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
-from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import (
     ApprovalRequest,

@@ -10,8 +10,7 @@ from pathlib import Path
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext, system_reason
-from helix_desktop.workspaces.record import WorkspaceRecord
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
 text = TextContext("Services")
 

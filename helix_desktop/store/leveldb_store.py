@@ -13,12 +13,11 @@ from typing import Self, TypeVar
 import msgspec
 
 from helix_desktop.domain.digest import is_digest
-from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError, StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.progress import OnProgress, no_progress
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, store_errors

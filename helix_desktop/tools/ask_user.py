@@ -9,8 +9,7 @@ import msgspec
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.question import ASK_USER, MAX_OPTIONS, NO_USER, Question, QuestionOption
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
-from helix_desktop.tools.arguments import Arguments
-from helix_desktop.tools.tool import Tool
+from helix_desktop.tools.tool import Arguments, Tool
 
 _MAX_QUESTION, _MAX_LABEL, _MAX_DESCRIPTION = 2_000, 120, 400  # characters
 

@@ -11,9 +11,8 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.todo import TODO, TodoItem, changes_text, list_text, parse_items, progress_text
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
-from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.cache.origins import CallingSession
-from helix_desktop.tools.tool import UnguardedTool
+from helix_desktop.tools.tool import Arguments, UnguardedTool
 
 _MAX_ITEMS = 50
 _MAX_LENGTH = 300  # characters of one item

@@ -1,15 +1,119 @@
-"""The interface of tools."""
+"""The interface of tools: typed arguments from a model's JSON with their schema, and the registry."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from typing import ClassVar, Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+import msgspec
+
+from helix_desktop.domain.decoding_faults import decoding_fault, is_cut_off
+from helix_desktop.domain.errors import ToolError, UnknownTool
+from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
-from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult
-from helix_desktop.tools.arguments import Arguments
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+
+Line = Annotated[int, msgspec.Meta(ge=1)]
+_KINDS = {str: "string", int: "integer", bool: "boolean"}
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The base class of all tool arguments; a field with a default may be left out."""
+
+
+def _wrong_arguments(tool: str, text: str, error: Exception, signature: str) -> ToolError:
+    """Return the error for the arguments of a call; one that was cut off is told how to fit."""
+    if is_cut_off(error, text):
+        return ToolError(
+            f"{tool} was not run: its arguments end in the middle.",
+            "The answer may have reached its limit of tokens.",
+            f"Call it again with less at once, such as in several calls. It takes {signature}.",
+        )
+    is_json = isinstance(error, msgspec.ValidationError)
+    what = f"{tool} was called with wrong arguments{'' if is_json else ': not valid JSON'}."
+    return ToolError(what, decoding_fault(error), f"It takes {signature}.")
+
 
 Args = TypeVar("Args", bound=Arguments)
+
+
+def parse(tool: str, text: str, kind: type[Args]) -> Args:
+    """Parse a call's JSON into typed arguments; null counts as left out, "12" as 12.
+
+    Raises ToolError, which names the argument and the expected type.
+    """
+    try:
+        args = msgspec.json.decode(text or "{}")
+        if isinstance(args, dict):
+            args = _without_nulls(args)
+        return msgspec.convert(args, kind, strict=False)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise _wrong_arguments(tool, text, error, _signature(kind)) from error
+
+
+def _without_nulls(args: dict[str, Any]) -> dict[str, Any]:
+    """Drop the arguments that are null, also in the objects of lists."""
+    return {
+        name: [_without_nulls(item) if isinstance(item, dict) else item for item in value]
+        if isinstance(value, list)
+        else value
+        for name, value in args.items()
+        if value is not None
+    }
+
+
+def schema(kind: type[msgspec.Struct], descriptions: Mapping[str, str]) -> dict[str, Any]:
+    """Return the JSON schema of the arguments; `descriptions` is by argument name."""
+    hints = get_type_hints(kind, include_extras=True)
+    properties: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        properties[field.name] = _json_type(hints[field.name], descriptions)
+        if field.name in descriptions:
+            properties[field.name]["description"] = descriptions[field.name]
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [field.name for field in msgspec.structs.fields(kind) if field.required],
+        "additionalProperties": False,
+    }
+
+
+def _json_type(hint: Any, descriptions: Mapping[str, str]) -> dict[str, Any]:
+    if get_origin(hint) is Literal:
+        return {"type": "string", "enum": list(get_args(hint))}
+    options = [part for part in get_args(hint) if part is not type(None)]
+    if get_origin(hint) is Annotated:
+        meta = hint.__metadata__[0]
+        bounds = {"minimum": meta.ge, "maximum": meta.le, "minItems": meta.min_length}
+        bounds |= meta.extra_json_schema or {}
+        constraints = {name: bound for name, bound in bounds.items() if bound is not None}
+        return _json_type(hint.__origin__, descriptions) | constraints
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _json_type(hint.__args__[0], descriptions)}
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return schema(hint, descriptions)
+    return _json_type(options[0], descriptions) if options else {"type": _KINDS[hint]}
+
+
+def _signature(kind: type[msgspec.Struct]) -> str:
+    hints = get_type_hints(kind)
+    return ", ".join(
+        f"{field.name}{'' if field.required else '?'}{_choices(hints[field.name])}"
+        for field in msgspec.structs.fields(kind)
+    )
+
+
+def _choices(hint: Any) -> str:
+    """Return what a value may be where its name does not say it: one of these, or a list of objects."""
+    if get_origin(hint) is Literal:
+        return f" (one of {', '.join(get_args(hint))})"
+    if get_origin(hint) is tuple and issubclass(hint.__args__[0], msgspec.Struct):
+        return f" (each {{{_signature(hint.__args__[0])}}})"
+    return next(filter(None, map(_choices, get_args(hint))), "") if get_origin(hint) is not tuple else ""
 
 
 class Tool(ABC, Generic[Args]):
@@ -38,3 +142,66 @@ class UnguardedTool(Tool[Args]):
     async def approval_request(self, call_id: str, args: Args) -> ApprovalRequest | None:
         """Return None: no approval is needed."""
         return None
+
+
+class ToolRegistry:
+    """Tools by their names; `descriptions` holds one Markdown file per tool.
+
+    Without tools it is that of a workspace whose folder is missing, and refuses every call.
+    """
+
+    def __init__(self, tools: Sequence[Tool[Any]] = (), descriptions: Path = Path()) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._specs = {tool.name: spec_of(type(tool), descriptions) for tool in tools}
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tool specs sent to the model, always in the same order."""
+        return tuple(self._specs[name] for name, tool in self._tools.items() if tool.is_offered)
+
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call; None when that is nothing.
+
+        Raises ToolError when the call is refused whatever the user decides.
+        """
+        tool = self._find(call)
+        return await tool.approval_request(call.id, parse(tool.name, call.arguments, tool.arguments_type))
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Run a call; `on_output` gets its output. Raises ToolError with the text for the agent.
+
+        Canceling ends what was started; with the message STOPPED or TURN_ENDED, the result may be the
+        output so far.
+        """
+        tool = self._find(call)
+        return await tool.run(call.id, parse(tool.name, call.arguments, tool.arguments_type), on_output)
+
+    def _find(self, call: ToolCall) -> Tool[Any]:
+        if not self._tools:
+            raise ToolError("This workspace is open for reading only.", "Its folder is not there.")
+        try:
+            return self._tools[call.name]
+        except KeyError:
+            raise UnknownTool(call.name, self._tools) from None
+
+
+@cache
+def spec_of(tool: type[Tool[Any]], descriptions: Path) -> ToolSpec:
+    """Return the spec of a tool, with its description file and its argument schema."""
+    description, argument_descriptions = parse_description(description_of(tool.name, descriptions))
+    return ToolSpec(tool.name, description, schema(tool.arguments_type, argument_descriptions))
+
+
+def description_of(name: str, folder: Path, windows: bool = os.name == "nt") -> str:
+    """Return the text of a tool's description file; some tools have another one for Windows."""
+    windows_path = folder / f"{name}-windows.md"
+    path = windows_path if windows and windows_path.is_file() else folder / f"{name}.md"
+    return path.read_text(encoding="utf-8")
+
+
+def parse_description(text: str) -> tuple[str, dict[str, str]]:
+    """Parse a description file into the tool's text and each argument's (lines `- name: text`)."""
+    lines = [line.strip() for line in text.splitlines()]
+    pairs = [line[2:].partition(": ") for line in lines if line.startswith("- ") and ": " in line]
+    description = " ".join(line for line in lines if line and not line.startswith("- "))
+    return description, {name: argument_text for name, _, argument_text in pairs}

@@ -18,23 +18,19 @@ from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.search import SearchCachedContent
 from helix_desktop.tools.cache.show_output import ShowOutput
 from helix_desktop.tools.files.edit import EditFile, MultiEdit, WriteFile
-from helix_desktop.tools.files.find import FindFiles
-from helix_desktop.tools.files.jail import Jail
+from helix_desktop.tools.files.find import FindFiles, SearchText
+from helix_desktop.tools.files.jail import Jail, startup_files
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.files.jail_windows import WindowsJail
-from helix_desktop.tools.files.paths import startup_files
 from helix_desktop.tools.files.read import ListDirectory, ReadFile
-from helix_desktop.tools.files.search_text import SearchText
-from helix_desktop.tools.grants import CurrentGrants, ToolGrants
-from helix_desktop.tools.process.environment import clean_environment
+from helix_desktop.tools.grants import CurrentGrants, ToolGrants, clean_environment
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
-from helix_desktop.tools.registry import ToolRegistry, spec_of
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.run_command import CommandContext, RunCommand
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.todo import Todo
-from helix_desktop.tools.tool import Tool
+from helix_desktop.tools.tool import Tool, ToolRegistry, spec_of
 from helix_desktop.tools.web.fetch_url import Fetcher, FetchUrl, Resolve
 
 _CACHE_TOOLS: tuple[type[Tool[Any]], ...] = (RecallCachedContent, SearchCachedContent, ListCachedContent)

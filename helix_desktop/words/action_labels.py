@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypeAlias, get_args
 
-from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.translation import translate
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.events.choices import WindowLearned
+from helix_desktop.domain.events.session import WindowLearned
 from helix_desktop.domain.messages import StopReason
 from helix_desktop.words.translation import Translator
 

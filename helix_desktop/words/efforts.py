@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.effort import Effort, SentEffort
-from helix_desktop.domain.events.choices import EffortRefused
+from helix_desktop.domain.choices import Effort, SentEffort
+from helix_desktop.domain.events.session import EffortRefused
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Models")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.context.summaries.fallback_rate import FallbackRate
+from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, translate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.state import FileChange
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.tools import ANY, AutoRunChange, PermissionRule
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.direction import with_sign

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.domain.file_history.diff import FileDiff
-from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helix_desktop.domain.prompt_file import PromptFile
+from helix_desktop.domain.slash_command import PromptFile
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Prompt files")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.context.window.provider_cache_misses import MissCause, MissKind
+from helix_desktop.context.window.provider_cache import MissCause, MissKind
 from helix_desktop.domain.messages import Usage
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.numbers import format_tokens

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import output_tokens
-from helix_desktop.domain.effort import Effort
-from helix_desktop.domain.events.choices import BudgetSet
+from helix_desktop.domain.choices import Effort, PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
     Form,
     FormChosen,
     Pinned,
     SweepMade,
+    SweepReason,
     Unpinned,
 )
-from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS, SweepReason
+from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.domain.events.summary import (
     SECTIONS,
     Bullet,
@@ -29,8 +29,8 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
     Section,
 )
-from helix_desktop.domain.files.version import ChangedFile
-from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import recorded_writer

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence, Set
 
-from helix_desktop.context.log.reverted_changes import redo_ids
+from helix_desktop.context.log.file_changes import redo_ids
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -16,9 +16,9 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.workspace import ChangesRecorded
 from helix_desktop.domain.messages import ToolCall, display_name
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name

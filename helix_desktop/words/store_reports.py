@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.domain.errors import StoreRepaired
-from helix_desktop.domain.file_history.storage import FileHistoryCheck, FileHistoryCleanup, FileHistoryTotals
+from helix_desktop.domain.file_history.file_coverage import (
+    FileHistoryCheck,
+    FileHistoryCleanup,
+    FileHistoryTotals,
+)
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.redaction.redaction import RedactionMatches
-from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.store.repair_report import LostContent, RepairReport, TruncatedSession
+from helix_desktop.domain.store.reports import (
+    ExportResult,
+    ImportResult,
+    LostContent,
+    RepairReport,
+    TruncatedSession,
+)
 from helix_desktop.domain.store.retention import CleanupPlan, PermanentDeletion
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name

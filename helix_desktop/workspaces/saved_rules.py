@@ -8,8 +8,7 @@ import msgspec
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.tools import ANY, PermissionRule
-from helix_desktop.workspaces.record import DemoCalls, WorkspaceRecord
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.registry import DemoCalls, WorkspaceRecord, WorkspaceRegistry
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.files.version import ChangedFile, ChangeReport, FileVersion
+from helix_desktop.domain.files.content import ChangedFile, ChangeReport, FileVersion
 from helix_desktop.tools.files.file_versions import MAX_HASHED, JailedFileVersionChecker, version_of
 from helix_desktop.tools.workspace_tools import open_jail
 from tests.support.memory_files import MemoryFiles

@@ -13,14 +13,13 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.ports.store import Store
-from helix_desktop.context.intake.argument_markers import mask_arguments
+from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import fold_note
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.domain.digest import bare_marker, digest_of
-from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import ContentRedacted, InvalidInput
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -30,13 +29,12 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, HandoverTrigger, SweepMade, SweepReason
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.commit import Commit, PartialOutput
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore

@@ -13,12 +13,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, StoreClosed
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry, Content, EntryFilter, EntryOrder, EntrySort
-from helix_desktop.domain.store.entry_order import matches_filter, sort_position
-from helix_desktop.domain.store.sort_column import SortColumn
+from helix_desktop.domain.store.entries import (
+    CacheEntry,
+    Content,
+    EntryFilter,
+    EntryOrder,
+    EntrySort,
+    matches_filter,
+    sort_position,
+)
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.store.remote.client import RemoteStore

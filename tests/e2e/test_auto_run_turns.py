@@ -16,8 +16,8 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ApprovalRequested, QuestionAsked, Update
 from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.tools import ApprovalReply, PermissionRule
 from helix_desktop.services.app_services import AppServices

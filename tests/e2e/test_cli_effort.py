@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.domain.events.choices import EffortChosen
+from helix_desktop.domain.events.session import EffortChosen
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 

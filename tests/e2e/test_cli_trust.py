@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.events.choices import ModeChanged
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import ModeChanged
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,

@@ -18,8 +18,7 @@ from helix_desktop.app.single_instance import LOCK_FILE
 from helix_desktop.cli.main import main
 from helix_desktop.config import data_dir_move as moves
 from helix_desktop.config.data_dir_move import MARK_FILE, plan_move
-from helix_desktop.config.data_dir_pointer import POINTER_FILE, write_pointer
-from helix_desktop.config.paths import DataDir
+from helix_desktop.config.paths import POINTER_FILE, DataDir, write_pointer
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked

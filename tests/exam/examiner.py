@@ -16,10 +16,9 @@ import msgspec
 from helix_desktop.agent.models.completion import CallBill, complete
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.ports.tools import Tools
-from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.prompts import load_prompts
+from helix_desktop.agent.session_services import split_versions
+from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.errors import InvalidInput, RequestTooLarge
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.translatable_text import TextContext

@@ -16,11 +16,10 @@ from helix_desktop.cli.main import build_parser
 from helix_desktop.config.paths import DATA_DIR_VARIABLE
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.choices import EFFORT_LEVELS
 from helix_desktop.domain.digest import MIN_PREFIX
-from helix_desktop.domain.effort import EFFORT_LEVELS
 from helix_desktop.domain.file_history.file_coverage import MAX_FILE, QUOTA
-from helix_desktop.domain.prompt_file import MAX_PROMPT_BYTES, WORKSPACE_FOLDERS
-from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES, SLASH, WORKSPACE_FOLDERS
 from helix_desktop.domain.store.retention import TRASH_DAYS
 from helix_desktop.providers.local_servers import DEFAULT_PORTS
 from helix_desktop.providers.retry import PATIENCE_S

@@ -11,33 +11,38 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
+from helix_desktop.agent.session_services import split_version
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.app.single_instance import LOCK_FILE
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.build_info import BUILD_FILE, current_build
-from helix_desktop.config.data_dir_pointer import POINTER_FILE, read_pointer, write_pointer
-from helix_desktop.config.keychain import ITEM, SERVICE
 from helix_desktop.config.licenses import LICENSES_FOLDER as TERMS_FOLDER
 from helix_desktop.config.licenses import PARTS_FILE as TERMS_LIST
 from helix_desktop.config.model_catalog import Vendor
-from helix_desktop.config.paths import APP_DIR_NAME, LOG_FILE, STACKS_FILE, DataDir, resources_dir
-from helix_desktop.config.prompts import load_prompts
-from helix_desktop.config.secrets import SecretStore
+from helix_desktop.config.paths import (
+    APP_DIR_NAME,
+    LOG_FILE,
+    POINTER_FILE,
+    STACKS_FILE,
+    DataDir,
+    load_prompts,
+    read_pointer,
+    resources_dir,
+    write_pointer,
+)
+from helix_desktop.config.secrets import ITEM, SERVICE, SecretStore
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.view_states import VIEWS_FILE, ViewState
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
-from helix_desktop.context.prompt_version import split_version
-from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.file_history.capture import Capture
-from helix_desktop.domain.file_history.state import ChangeList, FileChange
-from helix_desktop.domain.store.archive_suffix import SUFFIX
-from helix_desktop.domain.store.branch_point import BranchPoint
+from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange
+from helix_desktop.domain.store.commit import BranchPoint, Draft
 from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
-from helix_desktop.domain.store.repair_report import RepairReport
+from helix_desktop.domain.store.reports import RepairReport
 from helix_desktop.domain.tools import PermissionRule
-from helix_desktop.file_history.database.capture_rows import RunningCallRow
+from helix_desktop.file_history.database.rows import RunningCallRow
 from helix_desktop.file_history.revert.operations import JournalEntry
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.services.mcp.config_import import parse_server_configs
@@ -48,8 +53,7 @@ from helix_desktop.store.core.commit import PendingDeletion, Tombstone
 from helix_desktop.store.files.store_files import CleanState, StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.rows import EntryRecord
 from helix_desktop.workspaces.policy_file import CHANGES_FILE, POLICY_FILE
-from helix_desktop.workspaces.record import WorkspaceRecord
-from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER
+from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER, WorkspaceRecord
 from tests.support.interface_golden import assert_matches_golden, fields_of_type, to_json
 from tests.support.memory_keychain import MemoryKeychain
 
@@ -180,7 +184,7 @@ def test_files_keep_their_names_in_the_data_directory(tmp_path: Path) -> None:
             "store": STORE_FOLDER,
         },
         "the folder of a store": store,
-        "archives": {"(ending)": SUFFIX},
+        "archives": {"(ending)": ARCHIVE_SUFFIX},
         "the keychain": {"service": SERVICE, "item": ITEM},
     }
     assert_matches_golden("file_names", now, PEOPLE)

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from helix_desktop.agent.subagents.delegate_tool import delegate_spec
+from helix_desktop.agent.subagents import delegate_spec
 from helix_desktop.app.exit_codes import TERMINATED
 from helix_desktop.cli.main import main
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain import errors
-from helix_desktop.domain.digest import marker
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.tools import ToolResult
@@ -46,7 +46,7 @@ from helix_desktop.store.remote.rpc import (
     to_rpc_error,
 )
 from helix_desktop.tools.grants import ToolGrants
-from helix_desktop.tools.registry import parse_description
+from helix_desktop.tools.tool import parse_description
 from helix_desktop.tools.workspace_tools import cache_tool_specs
 from tests.support.interface_golden import (
     Rows,

@@ -11,14 +11,12 @@ import msgspec
 
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.instructions import InstructionSource
 from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.permissions import Approver
 from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports.tools import Approver, InstructionSource
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import Update
-from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.prompts import load_prompts
+from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
 from helix_desktop.domain.events.recorded_event import Event
@@ -37,7 +35,7 @@ from helix_desktop.domain.tools import (
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.ask_user import AskUser
-from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.tool import ToolRegistry
 from tests.support.conversation_rig import ConversationRig
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles

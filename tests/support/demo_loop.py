@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from helix_desktop.agent.ports.tools import Tools
-from helix_desktop.domain.digest import marker
+from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, TextDelta, ToolCall
 from helix_desktop.domain.text_format import first_line

@@ -7,11 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from helix_desktop.domain.file_history.capture import CapturedChanges
+from helix_desktop.domain.file_history.changes import CapturedChanges, FileChange
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.domain.file_history.state import FileChange
-from helix_desktop.file_history.history import WorkspaceFileHistory
-from helix_desktop.file_history.opened_history import OpenedHistory
+from helix_desktop.file_history.history import OpenedHistory, WorkspaceFileHistory
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 DEFAULTS = FileCoverageSettings()

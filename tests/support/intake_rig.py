@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.conversation_factory import create_conversation
+from helix_desktop.agent.conversation import Conversation, create_conversation
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices

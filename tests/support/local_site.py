@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from helix_desktop.providers.web_fetch import fetch_page
+from helix_desktop.providers.http import fetch_page
 from helix_desktop.tools.web.fetch_url import HttpReply
 
 

@@ -21,9 +21,9 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import TurnChanged, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.config.prompts import load_prompts
-from helix_desktop.context.intake.output_extract import OPENING as EXTRACT
-from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
+from helix_desktop.config.paths import load_prompts
+from helix_desktop.context.intake.output_form_choice import EXTRACT_OPENING as EXTRACT
+from helix_desktop.context.intake.output_form_choice import FORMS_OPENING as QUESTION
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
@@ -37,7 +37,7 @@ from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.tools.cache.regex_lines import RegexLineSearch
+from helix_desktop.tools.cache.recall import RegexLineSearch
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep

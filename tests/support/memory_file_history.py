@@ -8,14 +8,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.recorded_changes import joined_changes
+from helix_desktop.context.log.file_changes import joined_changes
+from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, HelixError, RevertRefused
-from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges, ChangeSource
+from helix_desktop.domain.file_history.changes import (
+    CallMark,
+    Capture,
+    CapturedChanges,
+    ChangeList,
+    ChangeSource,
+    FileChange,
+    FileState,
+)
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
-from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.memory_files import MemoryFiles
 

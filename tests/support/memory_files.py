@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile, ChangeReport, FileVersion
+from helix_desktop.domain.files.content import FINGERPRINT_DIGITS, ChangedFile, ChangeReport, FileVersion
 
 
 class MemoryFiles:

@@ -27,10 +27,10 @@ from helix_desktop.domain.events.rewrite import (
     Pinned,
     Redone,
     SweepMade,
+    SweepReason,
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ToolCall
 from tests.support import session_rewrites

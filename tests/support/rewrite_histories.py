@@ -9,12 +9,12 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.argument_markers import mask_arguments
+from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.rewrites import fold_note, planner
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE
 from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.context.summaries import observation_task
+from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
@@ -24,11 +24,12 @@ from helix_desktop.domain.events.rewrite import (
     Form,
     FormChosen,
     Pinned,
+    PlacementReason,
     Redone,
+    SweepReason,
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import (
     Observation,
     ObservationsFailed,
@@ -83,7 +84,7 @@ def observe(simulator: SessionSimulator, seq_range: SeqRange, replaces: tuple[in
         for item in items[:4]
     )
     facts = facts or (Observation(DATE_MS, 2, "Nothing much."),)
-    ledger, quoted = build_ledger(items).text(200), observation_task.verbatim_seqs(items, 200)
+    ledger, quoted = build_ledger(items).text(200), observation.verbatim_seqs(items, 200)
     simulator.record(
         ObservationsMade(
             after, upto, facts, quoted, ledger, simulator.store_content(text), entries,

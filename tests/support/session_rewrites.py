@@ -8,15 +8,22 @@ from helix_desktop.agent.intake.intake import decode_output
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.summaries import observation, observation_task
+from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.exclusion import excluded_event, plan_exclusion, plan_opening_exclusion
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import Form, FormChosen, Pinned, Unpinned
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import (
+    Form,
+    FormChosen,
+    HandoverTrigger,
+    Pinned,
+    PlacementReason,
+    SweepReason,
+    Unpinned,
+)
 from helix_desktop.domain.events.summary import (
     SECTIONS,
     Bullet,
@@ -92,7 +99,7 @@ def build_observations(simulator: SessionSimulator, event_range: EventRange) -> 
         after=event_range.after,
         upto=event_range.upto,
         observations=tuple(observations),
-        quoted=observation_task.verbatim_seqs(items, min(simulator.policy.user_text_tokens, 200)),
+        quoted=observation.verbatim_seqs(items, min(simulator.policy.user_text_tokens, 200)),
         ledger=build_ledger(items).text(simulator.policy.ledger_tokens),
         index=simulator.store_content(text),
         index_entries=entries,

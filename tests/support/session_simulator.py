@@ -16,10 +16,10 @@ from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.context.intake.argument_markers import mask_arguments
+from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.intake.output_preview import preview_output
-from helix_desktop.context.log.branch_points import point_after
-from helix_desktop.context.log.mode_notes import newest_mode_note
+from helix_desktop.context.log.notes import newest_mode_note
+from helix_desktop.context.log.steps import point_after
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import sweep as sweeps
@@ -41,9 +41,8 @@ from helix_desktop.context.summaries.handover import (
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.summary_coverage import check_summary_coverage, covered_facts
-from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
-from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
+from helix_desktop.context.window.window import PromptFrame, Window, attachment_text, output_marker, project
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import (
@@ -55,8 +54,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Form, Redone, SweepMade, Undone
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.rewrite import Form, HandoverTrigger, Redone, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import Image

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.file_history.changes import FileChange, FileState
 
 States = dict[str, FileState]
 

@@ -9,15 +9,15 @@ import msgspec
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.ports.permissions import Approver
+from helix_desktop.agent.ports.tools import Approver
 from helix_desktop.agent.session_updates import SubagentProgress
-from helix_desktop.agent.subagents.delegate_tool import delegate_spec
+from helix_desktop.agent.subagents import delegate_spec
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
-from helix_desktop.tools.registry import parse_description
+from helix_desktop.tools.tool import parse_description
 from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (

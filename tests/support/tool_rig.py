@@ -10,7 +10,6 @@ from typing import Any
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.search_query import parse_query
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
     DEFAULT_FILTER,
@@ -22,12 +21,12 @@ from helix_desktop.domain.store.entries import (
     SearchResults,
     SessionSummary,
     StoreTotals,
+    matches_filter,
 )
-from helix_desktop.domain.store.entry_order import matches_filter
 from helix_desktop.domain.text_format import first_line
-from helix_desktop.domain.text_search import find_matches
+from helix_desktop.domain.text_search import find_matches, parse_query
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
 
 DESCRIPTIONS_DIR = Path(__file__).parents[2] / "resources" / "prompts" / "tools"

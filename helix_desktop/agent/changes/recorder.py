@@ -1,4 +1,4 @@
-"""The change recorder: has what a session's calls change captured, and records it in the session's log."""
+"""Records changes of files: captures of calls as events, what came from outside, and files that changed."""
 
 from __future__ import annotations
 
@@ -10,25 +10,39 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.changes.capture_events import record_captures, record_unrecorded
-from helix_desktop.agent.changes.file_updates import file_updates
 from helix_desktop.agent.ports.file_history import FileHistory
+from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised
-from helix_desktop.context.log.file_notes import FileUpdate, reverts_note
-from helix_desktop.context.log.reverted_changes import redo_ids
+from helix_desktop.context.log.file_changes import redo_ids
+from helix_desktop.context.log.notes import FileUpdate, reverts_note
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import SubagentStarted, UserSpoke
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.workspace import MAX_PATHS, ChangesRecorded
+from helix_desktop.domain.file_history.changes import (
+    CallMark,
+    CapturedChanges,
+    FileChange,
+    FileState,
+    is_folder,
+    without_implied,
+)
+from helix_desktop.domain.file_history.diff import (
+    BINARY_KINDS,
+    FileDiff,
+    PatchFile,
+    diff_contents,
+    diff_states,
+    patch_text,
+)
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
-from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile
+from helix_desktop.domain.files.content import FINGERPRINT_DIGITS, ChangedFile
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.permissions.data_loss import find_scripts
-from helix_desktop.domain.permissions.texts_to_run import ANY_REMOVAL
+from helix_desktop.domain.permissions.program import ANY_REMOVAL
 from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.domain.translatable_text import (
@@ -38,11 +52,166 @@ from helix_desktop.domain.translatable_text import (
     join_sentences,
     verbatim,
 )
-from helix_desktop.domain.unicode_safety import repair_surrogates, unescape_name
+from helix_desktop.domain.unicode_safety import escape_hidden_name, repair_surrogates, unescape_name
+
+_MAX_COMPARED = 50  # files of one capture whose lines are counted
+_MAX_BYTES = 4 * 1024 * 1024  # bytes of their contents: some 0.1 s in a thread
+
+
+async def record_captures(
+    session: Session, history: FileHistory, captures: Sequence[CapturedChanges]
+) -> list[RecordedEvent]:
+    """Record the captures that do not stand in the log yet, and acknowledge all. Raises StoreError."""
+    if not captures:
+        return []
+    events = [await _event(history, captured) for captured in captures]
+    recorded = await session.record_decided(
+        lambda: [event for event in events if event.capture not in session.transcript.captures]
+    )
+    await history.acknowledge([event.capture for event in events])
+    return recorded
+
+
+async def record_unrecorded(session: Session, history: FileHistory) -> list[RecordedEvent]:
+    """Record what was captured for a session and does not stand in its log. Raises StoreError.
+
+    All of it, so that the log has the captures in the order in which they were made, whoever records them.
+    """
+    return await record_captures(session, history, await history.unrecorded(session.id))
+
+
+async def read_state_content(history: FileHistory, state: FileState | None) -> bytes | None:
+    """Return a file's content in a state; None: there is none, or only its hash is known."""
+    if state is None or state.kind != "file" or not state.stored:
+        return None
+    try:
+        return await history.content(state.digest)
+    except HelixError:  # removed from the history, or damaged
+        return None
+
+
+async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesRecorded:
+    capture, changes = captured.capture, captured.list.changes
+    listed = without_implied(changes)
+    listed = [
+        change for change in listed if not (is_folder(change.before) or is_folder(change.after))
+    ] or listed
+    kinds = [change.kind for change in listed]
+    moved = {change.moved_from for change in changes}  # their lines are the same
+    compared = [change for change in changes if not change.moved_from and change.path not in moved]
+    added_lines, removed_lines, binary = await _count_lines(history, compared)
+    return ChangesRecorded(
+        capture.id,
+        capture.changes,
+        capture.source,
+        call_id=capture.call_id,
+        others=capture.others,
+        reverts=capture.reverts,
+        scope=capture.scope,
+        created=kinds.count("created"),
+        changed=kinds.count("changed") + kinds.count("mode"),
+        deleted=kinds.count("deleted"),
+        moved=kinds.count("moved"),
+        added_lines=added_lines,
+        removed_lines=removed_lines,
+        first_path=listed[0].path if listed else "",
+        uncovered=sum(not change.is_covered for change in changes),
+        paths=tuple(change.path for change in listed[:MAX_PATHS]),
+        binary=binary,
+    )
+
+
+async def _count_lines(history: FileHistory, changes: Sequence[FileChange]) -> tuple[int, int, int]:
+    """Return the lines added and removed in the files that are compared, and how many of these are binary.
+
+    Compared are the first ones, within bounds.
+    """
+    added = removed = binary = 0
+    bytes_left = _MAX_BYTES
+    for change in changes[:_MAX_COMPARED]:
+        bytes_left -= sum(state.size for state in (change.before, change.after) if state is not None)
+        if bytes_left < 0:
+            break
+        before = await read_state_content(history, change.before)
+        after = await read_state_content(history, change.after)
+        diff = await asyncio.to_thread(diff_states, change.before, before, change.after, after)
+        added, removed = added + diff.added, removed + diff.removed
+        binary += diff.kind in BINARY_KINDS
+    return added, removed, binary
+
+
+_MAX_TOKENS = 1_500  # tokens of all diffs together
+_MAX_CHARS = 20_000  # characters of one diff that are counted at all
+_MAX_FILES = 20  # files whose diff is made
+_MAX_UPDATE_BYTES = 1024 * 1024  # bytes of a file that is compared
+_UPDATE_DEADLINE_S = 2.0  # seconds: the message, or the edit, waits for it
+log = logging.getLogger(__name__)
+
+
+async def file_updates(
+    files: Sequence[ChangedFile], history: FileHistory | None, counter: TokenCounter
+) -> list[FileUpdate]:
+    """Return what changed of files that are still there, as far as the history has both versions.
+
+    Together some 1,500 tokens of diffs; of what does not fit, how many lines changed. Never raises.
+    """
+    compared = [file for file in files if file.before and not file.is_gone][:_MAX_FILES]
+    if history is None or not compared:
+        return []
+    try:
+        async with asyncio.timeout(_UPDATE_DEADLINE_S):
+            return await _fitting([(file.path, await _diff(file, history)) for file in compared], counter)
+    except Exception:  # the diff is a help, no condition; TimeoutError is one
+        log.warning("what changed of files could not be compared", exc_info=True)
+        return []
+
+
+async def _fitting(diffs: Sequence[tuple[str, FileDiff | None]], counter: TokenCounter) -> list[FileUpdate]:
+    texts = [_patch(path, diff) if diff is not None else "" for path, diff in diffs]
+    counts = await counter.count(texts)
+    updates: list[FileUpdate] = []
+    left = _MAX_TOKENS
+    for (path, diff), text, tokens in zip(diffs, texts, counts, strict=True):
+        if text and tokens <= left:
+            left -= tokens
+            updates.append(FileUpdate(path, text))
+        elif diff is not None:
+            updates.append(FileUpdate(path, _summary(path, diff)))
+    return updates
+
+
+async def _diff(file: ChangedFile, history: FileHistory) -> FileDiff | None:
+    """Return the diff of a file; None if a version is not known, is too large, or is no text."""
+    try:
+        present = (await history.current_states([file.path]))[file.path]
+        if present is None or present.size > _MAX_UPDATE_BYTES:
+            return None
+        after = await read_state_content(history, present)
+        before = await history.content(file.before)
+    except HelixError:
+        return None
+    if after is None or len(before) > _MAX_UPDATE_BYTES:
+        return None
+    diff = await asyncio.to_thread(diff_contents, before, after)
+    return diff if diff.kind == "text" and diff.hunks else None
+
+
+def _patch(path: str, diff: FileDiff) -> str:
+    state = FileState()
+    text = patch_text([PatchFile(FileChange(path, state, FileState(digest="0")), diff)])
+    text = repair_surrogates(text.partition("\n")[2].rstrip("\n"))
+    return text if len(text) <= _MAX_CHARS else ""
+
+
+def _summary(path: str, diff: FileDiff) -> str:
+    return (
+        f"{escape_hidden_name(path)}: {diff.added} lines added, {diff.removed} removed, too many to show; "
+        "read it again."
+    )
+
 
 _text = TextContext("Changes")
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 
 _LONG_COMMAND = 200  # characters; what is shorter is read in some milliseconds
 _UNKNOWN = FileState()

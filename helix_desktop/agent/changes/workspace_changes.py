@@ -9,12 +9,12 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.changes.capture_events import read_state_content, record_unrecorded
+from helix_desktop.agent.changes.recorder import read_state_content, record_unrecorded
 from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.trust import IsTrusted
-from helix_desktop.context.log.recorded_changes import (
+from helix_desktop.context.log.file_changes import (
     LoggedCapture,
     LoggedChanges,
     changes_after,
@@ -26,25 +26,24 @@ from helix_desktop.context.log.recorded_changes import (
     with_subagents,
     with_unrecorded,
 )
+from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import InvalidInput, StoreError, StoreLocked, WorkspaceUntrusted
-from helix_desktop.domain.events.file_changes import ChangesAccepted
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.file_history.capture import RevertScope
-from helix_desktop.domain.file_history.diff import FileDiff, apply_hunks, diff_states
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
-from helix_desktop.domain.file_history.hunk_states import HunkState, all_in_state, hunk_states
-from helix_desktop.domain.file_history.patch import PatchFile, patch_text
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertStatus
-from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.file_history.revert_direction import RevertDirections
-from helix_desktop.domain.file_history.session_changes import (
+from helix_desktop.domain.events.workspace import ChangesAccepted
+from helix_desktop.domain.file_history.changes import (
+    ChangeList,
+    FileChange,
+    FileState,
     RecordedChanges,
+    RevertScope,
     RevertSelection,
     SessionChanges,
 )
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.session_tree import related_branches
+from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, apply_hunks, diff_states, patch_text
+from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.merge import HunkState, all_in_state, hunk_states
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertDirections, RevertPlan, RevertStatus
+from helix_desktop.domain.store.entries import SessionSummary, related_branches
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Changes")

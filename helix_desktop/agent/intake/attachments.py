@@ -1,9 +1,14 @@
-"""Intake of attachments: stores what the user puts into a message, and chooses the form it enters in."""
+"""Intake of attachments and mentioned files: stores what a message brings, chooses its form.
+
+A mentioned file goes along as it is when the message is sent: until then a mention is text, and what is
+typed, pasted or given to `run` means the same as what was completed.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 import msgspec
 
@@ -12,18 +17,58 @@ from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.ports.tools import FileReader
 from helix_desktop.context.intake.descriptions import describe_text
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.attachment_text import attachment_text
+from helix_desktop.context.window.window import attachment_text
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, AttachmentKind
-from helix_desktop.domain.files.encoding import PDF, is_binary, kind_by_signature, utf16_encoding
-from helix_desktop.domain.files.pdf import PdfRefused
+from helix_desktop.domain.files.content import PDF, PdfRefused, is_binary, kind_by_signature, utf16_encoding
+from helix_desktop.domain.files.mention import find_mentions
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import count_lines, ellipsize
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+
+AttachFile: TypeAlias = Callable[[str, str, int, int], Awaitable[Attachment]]
+"""Attaches a file of a session's workspace: session, path, first and last line. Raises InvalidInput."""
+
+
+async def attach_mentioned_files(
+    attach_file: AttachFile, session_id: str, text: str, attachments: Sequence[Attachment]
+) -> tuple[Attachment, ...]:
+    """Return what goes along with a message: its attachments, then each file that it mentions, once.
+
+    A mention of no file or of reversed lines, or of a file that cannot be attached, is text and nothing else.
+    Raises StoreError.
+    """
+    mentioned = []
+    for mention in find_mentions(text):
+        if mention.is_reversed:
+            continue
+        try:
+            mentioned.append(await attach_file(session_id, *mention[:3]))
+        except InvalidInput:
+            continue
+    return with_mentioned(attachments, mentioned)
+
+
+def with_mentioned(
+    attachments: Sequence[Attachment], mentioned: Sequence[Attachment]
+) -> tuple[Attachment, ...]:
+    """Return the attachments of a message with those of files that it mentions, each place once."""
+    result = list(attachments)
+    places = {_place(attachment) for attachment in attachments}
+    for attachment in mentioned:
+        if _place(attachment) not in places:
+            places.add(_place(attachment))
+            result.append(attachment)
+    return tuple(result)
+
+
+def _place(attachment: Attachment) -> tuple[str, int, int]:
+    return attachment.path, attachment.first_line, attachment.last_line
+
 
 _text = TextContext("Agent")
 

@@ -8,10 +8,15 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.context.intake.argument_markers import MaskableCall, mask_arguments
 from helix_desktop.context.intake.descriptions import describe_output, describe_text, lines_before_part
-from helix_desktop.context.intake.output_names import insert_names, names_in_output, names_tokens
-from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_output
+from helix_desktop.context.intake.marker import MaskableCall, mask_arguments
+from helix_desktop.context.intake.output_preview import (
+    MIN_BUDGET,
+    insert_names,
+    names_in_output,
+    names_tokens,
+    preview_output,
+)
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.cost import step_cost, step_unpriced

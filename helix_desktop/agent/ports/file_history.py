@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.choices import RevertChoice
+from helix_desktop.domain.file_history.changes import (
+    CallMark,
+    CapturedChanges,
+    ChangeList,
+    FileChange,
+    FileState,
+)
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.revert import RevertPlan
-from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 
 
 class FileHistory(Protocol):

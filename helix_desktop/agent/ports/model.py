@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Protocol, runtime_checkable
 
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
-from helix_desktop.domain.wire_request import WireRequest
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, WireRequest
 
 
 class Model(Protocol):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
     DEFAULT_FILTER,
@@ -20,7 +19,7 @@ from helix_desktop.domain.store.entries import (
     EntryOrder,
     HandoverHit,
 )
-from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
+from helix_desktop.domain.store.reports import IntegrityReport, RepairReport
 from helix_desktop.domain.store.retention import (
     GRACE_MS,
     CleanupPlan,

@@ -1,23 +1,82 @@
-"""Ports: the tools that the agent can call, and what reads files and contents for it."""
+"""Ports: the tools that the agent can call, who approves calls, and what reads files and contents for it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from helix_desktop.domain.file_history.patch import PatchFile
-from helix_desktop.domain.files.pdf import PdfText
-from helix_desktop.domain.files.version import ChangeReport, FileVersion
-from helix_desktop.domain.matching_lines import MatchingLines
+from helix_desktop.domain.events.workspace import StandingText
+from helix_desktop.domain.file_history.diff import PatchFile
+from helix_desktop.domain.files.content import ChangeReport, FileVersion, PdfText
 from helix_desktop.domain.messages import ToolCall, ToolSpec
-from helix_desktop.domain.question import Question
+from helix_desktop.domain.question import Question, QuestionReply
+from helix_desktop.domain.text_search import MatchingLines
 from helix_desktop.domain.tools import (
+    ApprovalReply,
     ApprovalRequest,
     AutoRunChange,
     OutputCallback,
+    PermissionRule,
     ToolResult,
     ignore_output,
 )
+
+
+class Approver(Protocol):
+    """Decides approval requests and answers questions, usually by asking the user."""
+
+    async def decide(self, session_id: str, request: ApprovalRequest) -> ApprovalReply | None:
+        """Wait for the reply to one approval request; None if it must be evaluated again."""
+        ...
+
+    async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
+        """Wait for the reply to a question; None if no user is there to answer."""
+        ...
+
+
+class WorkspacePermissions(Protocol):
+    """A workspace's saved approvals."""
+
+    def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
+        """Return the active rules, in order; `demo` is True if the offline demo model makes the call."""
+        ...
+
+    def offers_demo_calls(self) -> bool:
+        """Return True if one answer may allow all calls of the offline demo model here."""
+        ...
+
+    def allow_demo_calls(self) -> bool:
+        """Allow all calls of the offline demo model here. Return False if that could not be saved."""
+        ...
+
+    async def add(self, rule: PermissionRule) -> None:
+        """Save a rule."""
+        ...
+
+
+class InstructionSource(Protocol):
+    """The environment and the instructions of a workspace; reads off the calling thread, bounded in time.
+
+    Texts come as they are sent, not counted yet. `in_force` are those that a session was told, by their keys;
+    `window_size` is its model's, in tokens: small ones get less of a file. Nothing of an untrusted folder is
+    read.
+    """
+
+    async def opening(self, window_size: int) -> tuple[StandingText, ...]:
+        """Return what is told with a session's first message, the most general first."""
+        ...
+
+    async def changes(
+        self, in_force: Mapping[tuple[str, str], StandingText], window_size: int
+    ) -> tuple[tuple[StandingText, bool], ...]:
+        """Return what is new since, or changed on disk; True for the latter."""
+        ...
+
+    async def in_folders(
+        self, folders: Iterable[str], in_force: Mapping[tuple[str, str], StandingText], window_size: int
+    ) -> tuple[StandingText, ...]:
+        """Return the instructions in folders of the workspace, and in those above, that are not in force."""
+        ...
 
 
 class Tools(Protocol):

@@ -12,10 +12,10 @@ from helix_desktop.agent.ports.tools import FileVersionChecker
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.files.content import ChangedFile, FileVersion
 from helix_desktop.domain.files.file_use import file_use
-from helix_desktop.domain.files.version import ChangedFile, FileVersion
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
 

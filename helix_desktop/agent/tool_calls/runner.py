@@ -10,8 +10,7 @@ import msgspec
 
 from helix_desktop.agent.changes.recorder import ChangeRecorder
 from helix_desktop.agent.intake.intake import Intake, ReceivedOutput
-from helix_desktop.agent.intake.output_form_prompt import HeldOutput
-from helix_desktop.agent.intake.output_gate import IntakeGate
+from helix_desktop.agent.intake.output_gate import HeldOutput, IntakeGate
 from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import (
@@ -21,13 +20,17 @@ from helix_desktop.agent.session_updates import (
     ErrorRaised,
     QuestionAsked,
 )
-from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService, UserAsk
-from helix_desktop.agent.tool_calls.auto_run_decisions import AutoRunDecisions, named_changes
+from helix_desktop.agent.tool_calls.approvals import (
+    ApprovalOutcome,
+    ApprovalService,
+    AutoRunDecisions,
+    UserAsk,
+    named_changes,
+)
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
-from helix_desktop.agent.tool_calls.partial_outputs import PartialOutputs
-from helix_desktop.agent.tool_calls.running_calls import RunningCalls, run_to_end
-from helix_desktop.agent.window.early_rewrites import EarlyRewrites
-from helix_desktop.context.log.file_notes import refused_edit
+from helix_desktop.agent.tool_calls.running_calls import PartialOutputs, RunningCalls, run_to_end
+from helix_desktop.agent.window.rewriter import EarlyRewrites
+from helix_desktop.context.log.notes import refused_edit
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import AllowedCall, ToolCall

@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from helix_desktop.agent.budget import SpendNotApproved
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, Update
-from helix_desktop.agent.spend_approvals import SpendNotApproved
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.context.rewrites import planner

@@ -7,14 +7,17 @@ from contextlib import suppress
 
 import msgspec
 
+from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import CompactionProgress, Phase
-from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
-from helix_desktop.agent.window.handover_check import active_handover, checked_handover, fork_with
-from helix_desktop.agent.window.handover_draft import HandoverDraft
-from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult
-from helix_desktop.agent.window.unused_summaries import UnusedSummaries
-from helix_desktop.context.log.mode_notes import newest_mode_note
+from helix_desktop.agent.window.handover_draft import (
+    HandoverDraft,
+    active_handover,
+    checked_handover,
+    fork_with,
+)
+from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult, UnusedSummaries
+from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
@@ -32,17 +35,22 @@ from helix_desktop.context.summaries.handover import (
     user_text_seqs,
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
-from helix_desktop.context.summaries.handover_rerun import without_handover
 from helix_desktop.context.summaries.handover_revision import (
     from_markdown,
     to_markdown,
+    without_handover,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
-from helix_desktop.context.summaries.summary_check import accept_sections, summary_input
 from helix_desktop.context.summaries.summary_coverage import (
     covered_facts,
 )
-from helix_desktop.context.summaries.summary_task import FOLLOWING_MESSAGES, SummaryTask, handover_task
+from helix_desktop.context.summaries.summary_task import (
+    FOLLOWING_MESSAGES,
+    SummaryTask,
+    accept_sections,
+    handover_task,
+    summary_input,
+)
 from helix_desktop.context.summaries.transcript_lines import brief_lines, short_lines, transcript_lines
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, measure_usage
 from helix_desktop.context.window.window import project
@@ -51,8 +59,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     SUMMARY_TEXT_VERSION,

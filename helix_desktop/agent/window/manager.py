@@ -1,32 +1,100 @@
-"""The context manager: prepares the window of each request, and starts the background work that is due."""
+"""The context manager: prepares the window of each request, and makes it fit at once when it must."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from helix_desktop.agent.budget import SpendApprovals
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.checkpoints import Checkpoints
 from helix_desktop.agent.window.compactor import Compactor
-from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.agent.window.handovers import Handovers
-from helix_desktop.agent.window.observations import Observations
-from helix_desktop.agent.window.observer import Observer
-from helix_desktop.agent.window.overflow_ladder import OverflowLadder
-from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.agent.window.observations import Observations, Observer
+from helix_desktop.agent.window.rewriter import EarlyRewrites, WindowRewriter
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries import observation
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import break_down_window
-from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.errors import ContextWindowExceeded, RequestInvalid, RequestTooLarge
-from helix_desktop.domain.events.rewrite import Undone
+from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SweepReason, Undone
 from helix_desktop.domain.messages import ModelRequest
-from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences, verbatim
+
+Rung = Callable[[int], Awaitable[None]]
+"""Frees about so many tokens of the model, or what it can."""
+_OVERFLOW = SweepReason.OVERFLOW
+
+
+class OverflowLadder:
+    """The steps run when a request would not fit, or when the provider rejected it as too large.
+
+    What the newest step read leaves last.
+    """
+
+    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, compactor: Compactor) -> None:
+        self._runtime, self._rewriter, self._compactor = runtime, rewriter, compactor
+
+    async def free(self, limit: int) -> bool:
+        """Free what is over `limit` tokens, without loss of words. Return True if that was enough."""
+        return await self._run(
+            limit,
+            lambda tokens: self._rewriter.sweep_oldest(tokens, 1, _OVERFLOW),
+            lambda tokens: self._rewriter.sweep_images(tokens, _OVERFLOW),
+            self._place_observations,
+            self._rewriter.fold_oldest,
+        )
+
+    async def finish(self, limit: int, floor: int, why_no_model: OptionalText) -> bool:
+        """Free it when no summary came, for that reason. Return True if the request fits now.
+
+        Messages that have to be left out are those down to `floor` tokens: so it is not done at each step.
+        """
+        if self._used_tokens > limit:
+            await self._make_handover(why_no_model)
+        return await self._run(
+            limit,
+            lambda _: self._rewriter.truncate(self._used_tokens - floor),
+            lambda tokens: self._rewriter.sweep_oldest(tokens, 0, _OVERFLOW),
+            lambda tokens: self._rewriter.sweep_images(tokens, _OVERFLOW, newest=True),
+        )
+
+    async def _run(self, limit: int, *rungs: Rung) -> bool:
+        """Run each rung for as long as it frees something and something is over the limit."""
+        for rung in rungs:
+            rewrite_seq = -1
+            while self._used_tokens > limit and rewrite_seq != self._last_rewrite_seq:
+                rewrite_seq = self._last_rewrite_seq
+                await rung(self._used_tokens - limit)
+        return self._used_tokens <= limit
+
+    @property
+    def _used_tokens(self) -> int:
+        return self._rewriter.gauge().used
+
+    @property
+    def _last_rewrite_seq(self) -> int:
+        return self._runtime.transcript.window.last_rewrite_seq
+
+    async def _place_observations(self, _: int) -> None:
+        pending_seq = observation.pending_observations(self._runtime.transcript)
+        if pending_seq is not None:
+            await self._rewriter.place_observations(pending_seq, PlacementReason.OVERFLOW)
+
+    async def _make_handover(self, why_no_model: OptionalText) -> None:
+        gauge = self._rewriter.gauge()
+        due = planner.handover_now(self._runtime.transcript, self._runtime.policy, gauge)
+        if due is not None:
+            await self._compactor.run(
+                HandoverTrigger.OVERFLOW, due.cut, ask_model=False, why_no_model=why_no_model
+            )
+
 
 text = TextContext("Agent")
 

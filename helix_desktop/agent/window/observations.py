@@ -1,18 +1,329 @@
-"""The observations of a session: prepared when due, or when the user asks, beside the turns."""
+"""The observations of a session: old history distilled in the background, when due or when the user asks."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.spend_approvals import ApproveSpending, approve_any
+from helix_desktop.agent.session_updates import ObservationProgress, Phase
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
-from helix_desktop.agent.window.observer import Observer
 from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult, UnusedSummaries
+from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.handover import user_text_budget, whole_texts
+from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.domain.cost import SpendReply
+from helix_desktop.context.summaries.summary_coverage import (
+    CHARS_PER_TOKEN,
+    CoveredFacts,
+    check_summary_coverage,
+    covered_facts,
+)
+from helix_desktop.context.summaries.summary_task import (
+    FOLLOWING_MESSAGES,
+    accept_observations,
+    reflection_input,
+    summary_input,
+)
+from helix_desktop.context.summaries.transcript_lines import brief_lines, transcript_lines
+from helix_desktop.domain.cost import CostEstimate, Spending, SpendReply
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.translatable_text import OptionalText, TextContext
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.rewrite import PlacementReason
+from helix_desktop.domain.events.summary import (
+    NO_MODEL,
+    SUMMARY_TEXT_VERSION,
+    EndedObservation,
+    Observation,
+    ObservationsFailed,
+    ObservationsMade,
+)
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
+
+_text = TextContext("Agent")
+
+
+class ObservationInput(msgspec.Struct, frozen=True):
+    """The input of observations: the range, its messages, what they stand under, and the messages around."""
+
+    event_range: EventRange
+    items: tuple[LogItem, ...]
+    covers: tuple[Cover, ...]
+    masked: frozenset[int]
+    generations: tuple[ObservationsMade, ...]
+    standing: tuple[Observation, ...] = ()
+    following: tuple[LogItem, ...] = ()
+    earlier: tuple[LogItem, ...] = ()
+
+
+class Observer:
+    """The writer of a session's observations and reflections, one at a time; inert until placed."""
+
+    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter) -> None:
+        self._runtime, self._rewriter = runtime, rewriter
+        self._summarizer = Summarizer(runtime)
+        self._unused = UnusedSummaries(runtime)
+        self._approve: ApproveSpending = approve_any
+        self._estimate: CostEstimate | None = None
+
+    def find_due(self) -> EventRange | None:
+        """Return the event range to observe or refine now; None if none is due."""
+        policy = self._runtime.policy
+        gauge = self._rewriter.gauge()
+        return planner.observation_due(self._runtime.transcript, policy, gauge, self._runtime.clock())
+
+    def find_possible(self) -> EventRange | None:
+        """Return the event range that the user can have observed or refined now; None if there is none."""
+        transcript = self._runtime.transcript
+        return observation.observable_range(transcript) or observation.refinable_range(transcript)
+
+    async def run(
+        self, event_range: EventRange | None, is_manual: bool = False, approve: ApproveSpending = approve_any
+    ) -> bool:
+        """Observe or refine a range, or only place pending ones without one. Return True on success.
+
+        A refusal is recorded with its reason and changes nothing. Canceling records only what was spent, a
+        cost that `approve` rejects nothing. Manual observations are placed at once, and never fail for lack
+        of a model: then they are extracted.
+        """
+        observations_seq = observation.pending_observations(self._runtime.transcript)
+        if event_range is not None:
+            self._approve = approve
+            observations_seq = await self._try(event_range, is_manual)
+        if observations_seq is not None and is_manual:
+            await self._rewriter.place_observations(observations_seq, PlacementReason.MANUAL)
+        return observations_seq is not None
+
+    async def _try(self, event_range: EventRange, is_manual: bool) -> int | None:
+        self._rewriter.observing_range, self._summarizer.spent = event_range, Spending()
+        try:
+            return await self._distill(event_range, is_manual)
+        except CompactionRefused as error:
+            await self._runtime.session.record(self._summarizer.failure(ObservationsFailed, error))
+            return None
+        except SpendNotApproved:
+            return None
+        finally:
+            self._rewriter.observing_range, self._approve = None, approve_any
+            self._publish_phase("idle")
+
+    async def _distill(self, event_range: EventRange, is_manual: bool) -> int:
+        started_at_ms = self._runtime.clock()
+        self._publish_phase("read")
+        source_input = self._read_input(event_range)
+        try:
+            summary = await self._summarize(source_input)
+            if summary.value is None:
+                summary = await self._extract_fallback(source_input, summary, is_manual)
+            self._publish_phase("check")
+            event = await self._build_event(source_input, summary)
+        except asyncio.CancelledError:
+            await self._unused.record(self._summarizer.spent)
+            raise
+        duration_ms = self._runtime.elapsed_ms(started_at_ms)
+        self._publish_phase("write")
+        return await self._record(msgspec.structs.replace(event, duration_ms=duration_ms))
+
+    def _publish_phase(self, phase: Phase, text: str = "") -> None:
+        self._estimate = self._estimate if phase in ("summarize", "check", "write") else None
+        self._runtime.session.publish(ObservationProgress(phase, text, self._estimate))
+
+    def _on_estimate(self, estimate: CostEstimate) -> None:
+        """Approve and store the cost estimate before the first call. Raises SpendNotApproved."""
+        self._approve(estimate)
+        self._estimate = estimate
+
+    def _read_input(self, event_range: EventRange) -> ObservationInput:
+        transcript = self._runtime.transcript
+        generations = [
+            cover
+            for cover in transcript.window.covers
+            if isinstance(cover.event, ObservationsMade) and cover.seq not in transcript.rewrites.excluded
+        ]
+        relevant = [
+            cover for cover in generations if not event_range.replaces or cover.seq in event_range.replaces
+        ]
+        return ObservationInput(
+            event_range,
+            tuple(
+                transcript.window.without_excluded(
+                    transcript.messages.between(event_range.after, event_range.upto)
+                )
+            ),
+            transcript.window.covers,
+            frozenset(transcript.window.masked),
+            tuple(cover.event for cover in relevant if isinstance(cover.event, ObservationsMade)),
+            tuple(observation.standing_observations(transcript)[-observation.KNOWN_FACTS :]),
+            tuple(
+                transcript.window.without_excluded(
+                    transcript.messages.between(event_range.upto, transcript.last_seq)
+                )
+            ),
+            tuple(transcript.window.without_excluded(transcript.messages.between(0, event_range.after))),
+        )
+
+    async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
+        if source_input.event_range.replaces:
+            task = observation.reflection_task(self._runtime.prompts["reflect"], source_input.generations)
+            source = reflection_input(source_input.generations, source_input.items)
+        else:
+            extracts, newest = self._runtime.extracts, FOLLOWING_MESSAGES
+            lines = await asyncio.to_thread(
+                transcript_lines, source_input.items, source_input.covers, source_input.masked, extracts
+            )
+            following = await asyncio.to_thread(brief_lines, source_input.following[-newest:])
+            task = observation.observation_task(
+                self._runtime.prompts["observe"], lines, source_input.standing, following
+            )
+            source = await asyncio.to_thread(summary_input, lines, source_input.items, for_observations=True)
+        citable = (*source_input.items, *source_input.following)  # what came after can end a fact
+        return await self._summarizer.summarize(
+            task,
+            lambda text: accept_observations(observation.parse_observations(text, citable), source, text),
+            lambda text: self._publish_phase("summarize", text),
+            self._on_estimate,
+        )
+
+    async def _extract_fallback(
+        self, source_input: ObservationInput, failed: SummaryResult[tuple[Observation, ...]], is_manual: bool
+    ) -> SummaryResult[tuple[Observation, ...]]:
+        """Extract without a model, if manual or the last try before the breaker opens.
+
+        Otherwise raises SummaryRefused or CompactionRefused.
+        """
+        last_try = (
+            not is_manual and self._runtime.transcript.observation_failures >= planner.BREAKER_FAILURES - 1
+        )
+        if failed.rejection is not None and not last_try:
+            raise failed.rejection
+        if not is_manual and not last_try:
+            raise CompactionRefused(_text("Older messages weren't noted."), verbatim(failed.fallback_reason))
+        if source_input.event_range.replaces:
+            observations = await asyncio.to_thread(observation.merge_observations, source_input.generations)
+        else:
+            observations = await asyncio.to_thread(
+                observation.extract_observations,
+                source_input.items,
+                source_input.standing,
+                self._runtime.transcript.reverted_files.by_path,
+            )
+        return msgspec.structs.replace(failed, value=observations, model=NO_MODEL, is_demo=False)
+
+    async def _build_event(
+        self, source_input: ObservationInput, summary: SummaryResult[tuple[Observation, ...]]
+    ) -> ObservationsMade:
+        """Return the event without its index."""
+        policy, event_range = self._runtime.policy, source_input.event_range
+        quote_budget = user_text_budget(policy.user_text_tokens, self._runtime.frame.info.window)
+        if not event_range.replaces:
+            quote_budget -= self._already_quoted_tokens(source_input.generations)
+        facts, over = observation.end_observations(summary.value or (), source_input.standing)
+        if event_range.replaces:
+            over = observation.still_ended(source_input.generations)
+        else:
+            facts, over = observation.leave_out_known(facts, source_input.standing, over)
+        quoted = observation.verbatim_seqs(source_input.items, quote_budget)
+        covered = await asyncio.to_thread(_covered_with_earlier, source_input.items, source_input.earlier)
+        covered.ledger.mark_reverted(self._runtime.transcript.reverted_files.by_path)
+        ledger = covered.ledger.text(policy.ledger_tokens)
+        text = "\n".join([*map(observation.observation_bullet, facts), ledger])
+        users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]
+        whole_seqs = whole_texts(users, quote_budget)
+        missing_chars, transcript = policy.ledger_tokens * CHARS_PER_TOKEN, self._runtime.transcript
+        todo_list = transcript.todo_list_between(event_range.after, event_range.upto)
+        coverage = await asyncio.to_thread(
+            check_summary_coverage, covered, text, missing_chars, whole_seqs, todo_list
+        )
+        in_text = {
+            fact
+            for generation in source_input.generations
+            for fact in observation.facts_in_text(generation, transcript)
+        }
+        lines = [observation.observation_bullet(fact) if fact in in_text else "" for fact in over]
+        over_tokens = await self._runtime.counter.count(lines) if lines else []
+        prompt = self._runtime.prompt_versions.get("reflect" if event_range.replaces else "observe", "")
+        return ObservationsMade(
+            after=event_range.after,
+            upto=event_range.upto,
+            observations=facts,
+            quoted=quoted,
+            ledger=ledger,
+            index=digest_of(b""),
+            index_entries=0,
+            tokens=0,
+            before=0,
+            messages=transcript.messages.counts(event_range.after, event_range.upto).messages,
+            model=summary.model,
+            reflection=bool(event_range.replaces),
+            replaces=event_range.replaces,
+            fallback=summary.fallback_reason,
+            demo=summary.is_demo,
+            calls=summary.calls,
+            spent=summary.spent.tokens,
+            prompt=prompt if summary.calls else "",
+            cost=summary.spent.cost,
+            estimated=summary.spent.estimated,
+            unpriced=summary.spent.unpriced,
+            refused=summary.rejected_text,
+            handle_digits=policy.handle_digits,
+            over=tuple(map(EndedObservation, over, over_tokens)),
+            coverage=coverage,
+            quote_tokens=max(0, quote_budget),
+            text_version=SUMMARY_TEXT_VERSION,
+        )
+
+    def _already_quoted_tokens(self, generations: Sequence[ObservationsMade]) -> int:
+        """Return the tokens of user text that placed observations quote already."""
+        transcript = self._runtime.transcript
+        quoted = (observation.quoted_texts(generation, transcript) for generation in generations)
+        return sum(tokens for texts in quoted for _, _, tokens in texts)
+
+    async def _record(self, event: ObservationsMade) -> int:
+        """Run the third phase: build index and count, and record if the input is still current."""
+        transcript = self._runtime.transcript
+        text, entries = build_index_entry(transcript, event.after, event.upto)
+        content = index_content(text, "observations", f"e{event.after + 1}-e{event.upto}")
+        event = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
+        tokens = await self._runtime.count_tokens(observation.render_generation(event, transcript))
+        event = msgspec.structs.replace(event, tokens=tokens)
+        recorded = await self._runtime.session.record_decided(
+            lambda: self._events_to_record(event), [content]
+        )
+        return recorded[0].seq
+
+    def _events_to_record(self, event: ObservationsMade) -> Sequence[Event]:
+        """Return the event to record. Raises CompactionRefused if the input changed or it is no shorter."""
+        transcript = self._runtime.transcript
+        covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
+        if not observation.is_current(transcript, event):
+            raise CompactionRefused(
+                _text("The noted facts weren't used."), _text("The history changed in the meantime.")
+            )
+        if covered_tokens <= event.tokens:
+            why = _text(
+                "They have {tokens} tokens; the messages they replace have {covered}.",
+                tokens=event.tokens,
+                covered=covered_tokens,
+            )
+            raise CompactionRefused(_text("The noted facts weren't used."), why)
+        return [msgspec.structs.replace(event, before=covered_tokens)]
+
+
+def _covered_with_earlier(items: Sequence[LogItem], earlier: Sequence[LogItem]) -> CoveredFacts:
+    """Return the facts of these messages; files edited in them have the text that earlier ones hold."""
+    covered = covered_facts(items)
+    covered.ledger.complete_from(build_ledger(earlier))
+    return covered
+
 
 text = TextContext("Agent")
 

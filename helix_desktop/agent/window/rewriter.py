@@ -1,25 +1,30 @@
-"""The window rewriter: applies folds, sweeps and placed observations before a request is made."""
+"""The window rewriter: applies folds, sweeps, placed observations and exclusions before a request is made."""
 
 from __future__ import annotations
 
+import asyncio
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain, filterfalse
 
 import msgspec
 
+from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, Update
-from helix_desktop.agent.window.note_tokens import NoteTokens
-from helix_desktop.context.log.reverted_changes import FileRevert
+from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
+from helix_desktop.context.rewrites import fold, fold_note, planner, sweep
 from helix_desktop.context.rewrites.anchors import (
     FOLD_SHARE,
     FOLD_TITLE,
     NAMED_GAIN,
     SWEEP_SHARE,
     IdentifierIndex,
+    note_parts,
+    parts_of_message,
 )
 from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.sweep import SweepPlan
@@ -27,15 +32,63 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.summaries.index_entry import IndexLines, build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
+from helix_desktop.context.window.exclusion import (
+    Exclusion,
+    excluded_event,
+    plan_exclusion,
+    plan_opening_exclusion,
+)
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, measure_next_request
 from helix_desktop.context.window.window import Projector, PromptFrame, Window
+from helix_desktop.domain.errors import HelixError, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.instructions import StandingText
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, PlacementReason, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import ObservationsPlaced
+from helix_desktop.domain.events.workspace import StandingText
+from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
 from helix_desktop.domain.todo import TodoList
+from helix_desktop.domain.translatable_text import TextContext
+
+_MAX_PARTS = 65_536
+
+
+class NoteTokens:
+    """A counter for one session, which remembers the parts of its texts."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._tokens: dict[str, int] = {}
+
+    async def count(self, text: str) -> int:
+        """Return the number of tokens of a text. Raises HelixError as the counter does."""
+        parts = [part for chunk in split_text(text) for part in note_parts(chunk)]
+        tokens = await self._read(parts)
+        return sum(map(tokens.__getitem__, parts))
+
+    async def read_ahead(self, items: Iterable[LogItem]) -> None:
+        """Count the parts that notes will have of messages; a failure comes again when they are needed.
+
+        Not those of words so long that a note with them is counted in chunks: there they end elsewhere.
+        """
+        short = (item for item in items if not _has_long_words(item))
+        with suppress(HelixError):
+            await self._read(chain.from_iterable(map(parts_of_message, short)))
+
+    async def _read(self, parts: Iterable[str]) -> dict[str, int]:
+        """Count those of these parts that are new, and return the tokens of all."""
+        if len(self._tokens) >= _MAX_PARTS:
+            self._tokens = {}
+        tokens = self._tokens
+        new = [*dict.fromkeys(filterfalse(tokens.__contains__, parts))]
+        if new:
+            tokens.update(zip(new, await self._counter.count(new), strict=True))
+        return tokens
+
+
+def _has_long_words(item: LogItem) -> bool:
+    return isinstance(item.event, UserSpoke | AssistantSpoke) and len(item.event.text) > MAX_CHUNK_CHARS
+
 
 _READ_TOGETHER = 4  # messages whose parts one task counts
 _State = tuple[int, ContextPolicy, PromptFrame, tuple[StandingText, ...] | None]
@@ -374,7 +427,7 @@ class WindowRewriter:
     async def truncate(self, tokens: int) -> None:
         """Leave out the oldest messages that free these tokens of the model, but for the user's words."""
         policy, frame = self._runtime.policy, self._runtime.frame
-        for plan in truncation.plan_truncations(self._runtime.transcript, int(tokens / frame.ratio)):
+        for plan in planner.plan_truncations(self._runtime.transcript, int(tokens / frame.ratio)):
             await self._record_fold(plan, policy, frame.info.window)
 
 
@@ -415,3 +468,116 @@ def _placement_threshold(policy: ContextPolicy) -> float:
 
 def _is_same(left: _State, right: _State) -> bool:
     return left[0] == right[0] and all(map(operator.is_, left[1:], right[1:]))
+
+
+_text = TextContext("Agent")
+
+
+class Exclusions:
+    """Records what the user excludes; what stood there is stored first."""
+
+    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter) -> None:
+        self._runtime, self._rewriter = runtime, rewriter
+
+    async def exclude(self, seq: int, part: int = 0) -> None:
+        """Exclude what `seq` put into the window, with a `part` that text of the opening.
+
+        Raises OutputFormUnavailable if it stands there no more or cannot be excluded, StoreError.
+        """
+        planned = self._plan(seq, part)
+        tokens = await self._tokens_of(planned)
+
+        def decide() -> tuple[Event, ...]:
+            return (self._event(planned, tokens),) if self._plan(seq, part) == planned else ()
+
+        await self._runtime.session.record_decided(decide, planned.contents)
+
+    async def savings(self, seq: int, part: int = 0) -> int:
+        """Return the tokens that `exclude` would save. Raises OutputFormUnavailable."""
+        planned = self._plan(seq, part)
+        return self._event(planned, await self._tokens_of(planned)).saved
+
+    def _event(self, planned: Exclusion, tokens: int) -> Excluded:
+        runtime = self._runtime
+        return excluded_event(planned, tokens, runtime.transcript, runtime.policy, runtime.frame)
+
+    async def _tokens_of(self, planned: Exclusion) -> int:
+        return sum(await self._runtime.counter.count(list(planned.counted_texts)))
+
+    def _plan(self, seq: int, part: int) -> Exclusion:
+        transcript, digits = self._runtime.transcript, self._runtime.policy.handle_digits
+        if part:
+            planned = plan_opening_exclusion(transcript, seq, part, digits)
+        else:
+            planned = plan_exclusion(self._rewriter.measure()[0], transcript, seq, digits)
+        if planned is None:
+            raise OutputFormUnavailable(
+                _text("This can't be excluded now."),
+                _text("It is pinned, left the context, or the agent is working on it."),
+                _text("Unpin it, or wait for the answer."),
+            )
+        return planned
+
+
+# Model calls and observations so far, and whether rewrites are on hold.
+_Conditions = tuple[int, int, bool]
+
+
+class EarlyRewrites:
+    """Makes the due rewrites of one session without delaying a request: the outputs are awaited anyway.
+
+    They are decided without the outputs, which are among the protected newest messages.
+    """
+
+    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter) -> None:
+        self._runtime, self._rewriter = runtime, rewriter
+        self._task: asyncio.Task[None] | None = None
+        self._made_for: tuple[_Conditions, ContextPolicy] | None = None
+        self._last_rewrite_seq = 0  # after they were made
+
+    def start(self) -> None:
+        """Start them; `wait` awaits their end."""
+        if self._task is None or self._task.done():
+            self._task = self._runtime.scope.start(self.make(), f"rewrites {self._runtime.session.id}")
+
+    async def make(self) -> None:
+        """Make them. A failure is left to the next request, which makes them again."""
+        conditions, policy = self._conditions(), self._runtime.policy
+        with suppress(HelixError):
+            await self._rewriter.apply_due_rewrites()
+            self._made_for = conditions, policy
+            self._last_rewrite_seq = self._runtime.transcript.window.last_rewrite_seq
+
+    async def wait(self) -> None:
+        """Wait for those that are being made."""
+        if self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
+
+    def interrupt(self) -> None:
+        """Cancel those that are being made: what is not recorded by now comes before the next request."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def cancel(self) -> None:
+        """Cancel those that are being made, and wait for their end."""
+        self.interrupt()
+        await self.wait()
+
+    def suffice(self) -> bool:
+        """Return True if the next request needs no others.
+
+        It does after another model call, rewrite or policy, after new observations or a change of the hold,
+        with a cold provider cache, and under pressure.
+        """
+        if (
+            self._made_for is None
+            or self._last_rewrite_seq != self._runtime.transcript.window.last_rewrite_seq
+        ):
+            return False
+        conditions, policy = self._made_for
+        is_same = conditions == self._conditions() and policy is self._runtime.policy
+        return is_same and not self._rewriter.is_cold() and self._rewriter.gauge().pressure == "none"
+
+    def _conditions(self) -> _Conditions:
+        transcript = self._runtime.transcript
+        return transcript.messages.steps, len(transcript.rewrites.observations), transcript.on_hold

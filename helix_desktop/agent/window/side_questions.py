@@ -9,18 +9,16 @@ import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.models.completion import CallMeter, stream_with_retry_limit
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
 from helix_desktop.agent.session_updates import SideQuestionProgress
 from helix_desktop.agent.trust import IsTrusted, require_trust
-from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
 from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.agent.window.unused_summaries import UnusedSummaries
+from helix_desktop.agent.window.summarizer import UnusedSummaries
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
-from helix_desktop.context.window.request_cost import next_request_cost
-from helix_desktop.context.window.side_question import side_question_text
+from helix_desktop.context.window.provider_cache import next_request_cost
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
-from helix_desktop.context.window.window import Window, project
+from helix_desktop.context.window.window import Window, project, side_question_text
 from helix_desktop.domain.errors import (
     HelixError,
     InvalidInput,

@@ -1,10 +1,10 @@
-"""The summarizer: calls the workspace's models for a text, falling back to the next one."""
+"""The summarizer: calls the workspace's models for a text, falling back to the next; unused ones count."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Generic, TypeVar
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from helix_desktop.agent.models.completion import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import SUMMARY_TOKENS
@@ -23,16 +24,18 @@ from helix_desktop.context.summaries.summary_task import (
     truncated_request,
 )
 from helix_desktop.context.window.usage_gauge import tokenizer_ratio
-from helix_desktop.domain.cost import CostEstimate, Spending, estimate_cost
+from helix_desktop.domain.cost import CostEstimate, Spending, estimate_cost, unused_calls
 from helix_desktop.domain.errors import (
     CompactionRefused,
     ContextWindowExceeded,
     HelixError,
     InvalidModelResponse,
     ModelError,
+    StoreError,
+    StoreWriteFailed,
     SummaryRefused,
 )
-from helix_desktop.domain.events.summary import HandoverFailed, ObservationsFailed
+from helix_desktop.domain.events.summary import HandoverFailed, ObservationsFailed, SavedHandoverDraft
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import (
     OptionalText,
@@ -43,6 +46,54 @@ from helix_desktop.domain.translatable_text import (
 )
 
 _text = TextContext("Agent")
+
+
+class UnusedSummaries:
+    """Records what canceled and discarded summaries of one session spent.
+
+    What the disk refuses is recorded after the next event that it takes.
+    """
+
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
+        self._unrecorded = Spending()
+        self._unrecorded_draft: SavedHandoverDraft | None = None
+        runtime.session.listen(self._on_update)
+
+    async def record(self, spent: Spending, draft: SavedHandoverDraft | None = None) -> None:
+        """Record what a summary spent that is not used, with the draft that the user left of it.
+
+        Does nothing if there is neither. Raises StoreError.
+        """
+        total, self._unrecorded = self._unrecorded + spent, Spending()
+        draft, self._unrecorded_draft = draft or self._unrecorded_draft, None
+        if not total.tokens and draft is None:
+            return
+        try:
+            discarded = msgspec.structs.replace(unused_calls(total), draft=draft)
+            await self._runtime.session.record(discarded)
+        except StoreError as error:
+            self._unrecorded += total
+            self._unrecorded_draft = self._unrecorded_draft or draft
+            if not isinstance(error, StoreWriteFailed):
+                raise
+            raise StoreWriteFailed(
+                _text(
+                    "A summary or noted facts weren't used. The conversation is unchanged. The cost isn't "
+                    "saved yet."
+                ),
+                error.why or error.what,
+                _text("Free up disk space. The cost is saved with the next change of the conversation."),
+            ) from error
+
+    def _on_update(self, update: Update) -> None:
+        if isinstance(update, EventRecorded) and (self._unrecorded.tokens or self._unrecorded_draft):
+            self._runtime.scope.start(self._record_again(), f"unused summaries {self._runtime.session.id}")
+
+    async def _record_again(self) -> None:
+        with suppress(StoreError):  # it is tried again after the next event
+            await self.record(Spending())
+
 
 T = TypeVar("T")
 F = TypeVar("F", HandoverFailed, ObservationsFailed)

@@ -43,7 +43,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.tools.cache.regex_lines import pattern_error
+from helix_desktop.tools.cache.recall import pattern_error
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
     deletion_lines,

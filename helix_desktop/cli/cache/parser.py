@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 from helix_desktop.cli import argument_types
-from helix_desktop.domain.store.sort_column import SortColumn
-from helix_desktop.tools.cache.recall_limits import MAX_CONTEXT, MAX_TOKENS, MIN_TOKENS
+from helix_desktop.domain.choices import MAX_RECALL_CONTEXT, MAX_RECALL_TOKENS, MIN_RECALL_TOKENS, SortColumn
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -71,12 +70,19 @@ def _add_recall(add_command: AddCommand) -> None:
     )
     argument_types.add_text(recall, "--from-session", "ID", tr("the session whose agent recalls"))
     recall.add_argument("--pattern", default="", metavar="REGEX", help=tr("only lines that match"))
-    line, tokens = argument_types.positive_count, argument_types.number_between(MIN_TOKENS, MAX_TOKENS)
+    line, tokens = (
+        argument_types.positive_count,
+        argument_types.number_between(MIN_RECALL_TOKENS, MAX_RECALL_TOKENS),
+    )
     for option, kind, text in (
         ("--start-line", line, tr("first line, from 1")),
         ("--end-line", line, tr("last line")),
         ("--max-tokens", tokens, tr("maximum number of tokens")),
-        ("--context", argument_types.number_between(0, MAX_CONTEXT), tr("number of lines around each match")),
+        (
+            "--context",
+            argument_types.number_between(0, MAX_RECALL_CONTEXT),
+            tr("number of lines around each match"),
+        ),
     ):
         recall.add_argument(option, type=kind, default=None, metavar="N", help=text)
 

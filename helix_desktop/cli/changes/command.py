@@ -16,17 +16,17 @@ from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import as_builtins, print_err, print_notice, print_out, write_text
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
+from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.capture import RevertScope
-from helix_desktop.domain.file_history.patch import patch_text
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
-from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.file_history.session_changes import (
+from helix_desktop.domain.file_history.changes import (
+    ChangeKind,
     RecordedChanges,
+    RevertScope,
     RevertSelection,
     SessionChanges,
 )
-from helix_desktop.domain.file_history.state import ChangeKind
+from helix_desktop.domain.file_history.diff import patch_text
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText

@@ -7,7 +7,7 @@ from typing import get_args
 
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.cache.parser import AddCommand
-from helix_desktop.domain.file_history.revert_choice import RevertChoice
+from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")

@@ -20,9 +20,7 @@ from helix_desktop.cli.parsers.options import (
     add_workspace,
     keys_text,
 )
-from helix_desktop.domain.effort import EFFORT_LEVELS
-from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.store.archive_suffix import SUFFIX, TRANSCRIPT_SUFFIX
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX, EFFORT_LEVELS, TRANSCRIPT_SUFFIX, PermissionMode
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -296,7 +294,7 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
         help=tr(
             "file to write; {suffix} is added if missing. With {option}, a name that ends in {markdown} gets "
             "a transcript to read",
-            suffix=SUFFIX,
+            suffix=ARCHIVE_SUFFIX,
             option="--session",
             markdown=TRANSCRIPT_SUFFIX,
         ),
@@ -310,7 +308,10 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
     export.add_argument("--force", action="store_true", help=tr("overwrite FILE if it exists"))
     importing = add("import", tr("add what a file contains; nothing is overwritten"))
     importing.add_argument(
-        "file", type=argument_types.path, metavar="FILE", help=tr("exported file ({suffix})", suffix=SUFFIX)
+        "file",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr("exported file ({suffix})", suffix=ARCHIVE_SUFFIX),
     )
     add_cleanup_commands(add)
 

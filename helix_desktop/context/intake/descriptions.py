@@ -81,7 +81,7 @@ _COMMAND_HEADER = re.compile(
     r"(?:no )?exit code\b[^\n]*(?:\n\((?:left in the background, |[\d,]+ bytes in the middle )[^\n]*)*"
     r"(?:\n\(no output\))?"
 )
-"""What `tools/shell/result_text.py` says above a command's output."""
+"""What `tools/shell/run_command.py` says above a command's output."""
 _HEADERS = {
     "run_command": _COMMAND_HEADER,
     "read_file": re.compile(r"Lines \d+-\d+ of \d+ of [^\n]*:(?=\n)"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from copy import copy
 from operator import attrgetter
+from typing import TypeVar
 
-from helix_desktop.context.log.forks import forked
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -16,8 +17,20 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.question import answered_text, decision_text
+from helix_desktop.domain.store.entries import MessageCounts
+
+_State = TypeVar("_State")
+
+
+def forked(state: _State) -> _State:
+    """Return a copy with lists and dicts of its own; all else is shared."""
+    fork = copy(state)
+    for name, value in vars(state).items():
+        if isinstance(value, list | dict):
+            setattr(fork, name, copy(value))
+    return fork
+
 
 _ASKING_TOOLS = frozenset(
     (

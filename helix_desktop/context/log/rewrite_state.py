@@ -1,11 +1,12 @@
-"""The rewrites of a session: which were made, which were undone, and which are active."""
+"""The rewrites of a session: which were made, undone, active; and which observations are over."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
     FormChosen,
@@ -15,8 +16,32 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import (
+    HandoverMade,
+    Observation,
+    ObservationsMade,
+    ObservationsPlaced,
+)
+
+
+def ended_observations(generations: Iterable[ObservationsMade]) -> dict[Observation, int]:
+    """Return what these generations mark as over, with the tokens of its lines."""
+    return {
+        ended.observation: ended.tokens
+        for generation in generations
+        if generation.over
+        for ended in generation.over
+    }
+
+
+def ended_tokens(generations: Sequence[ObservationsMade]) -> int:
+    """Return the tokens of the facts among these generations' that others of them mark as over."""
+    ended = ended_observations(generations)
+    if not ended:
+        return 0
+    present = {observation for generation in generations for observation in generation.observations}
+    return sum(tokens for observation, tokens in ended.items() if observation in present)
+
 
 Undoable = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | FormChosen | Excluded
 RewriteEvent = Undoable | Pinned | Unpinned | Undone | Redone

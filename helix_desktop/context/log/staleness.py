@@ -12,13 +12,20 @@ from collections.abc import Iterable
 
 import msgspec
 
-from helix_desktop.context.log.forks import forked
+from helix_desktop.context.log.message_log import forked
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.file_versions import FilesChanged
-from helix_desktop.domain.files.command_use import is_test_command
-from helix_desktop.domain.files.file_use import FileUse, command_text, file_use, is_todo_tool
-from helix_desktop.domain.files.line_range import ALL_LINES, UNKNOWN_LINES, Lines
-from helix_desktop.domain.files.version import ChangedFile, FileVersion
+from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.files.content import ChangedFile, FileVersion
+from helix_desktop.domain.files.file_use import (
+    ALL_LINES,
+    UNKNOWN_LINES,
+    FileUse,
+    Lines,
+    command_text,
+    file_use,
+    is_test_command,
+    is_todo_tool,
+)
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, TodoList, parse_items
 from helix_desktop.domain.tool_call_target import tool_kind

@@ -9,10 +9,9 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.forks import forked
-from helix_desktop.context.log.message_log import MessageLog
-from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, announces_mode, newest_mode_note
-from helix_desktop.context.log.reverted_changes import RevertedFiles
+from helix_desktop.context.log.file_changes import RevertedFiles
+from helix_desktop.context.log.message_log import MessageLog, forked
+from helix_desktop.context.log.notes import UNKNOWN_MODE, announces_mode, newest_mode_note
 from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_entries import WindowEntries
@@ -20,18 +19,8 @@ from helix_desktop.context.log.window_layout import (
     AddedInstructions,
 )
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
+from helix_desktop.domain.choices import Effort, PermissionMode, SentEffort
 from helix_desktop.domain.cost import Budget, Spending, delegated_spending, spending_of
-from helix_desktop.domain.effort import Effort, SentEffort
-from helix_desktop.domain.events.choices import (
-    BudgetNeared,
-    BudgetSet,
-    EffortChosen,
-    EffortRefused,
-    HoldSet,
-    ModeChanged,
-    ModelChosen,
-    PolicyChosen,
-)
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageEvent,
@@ -44,9 +33,6 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.file_versions import FilesChanged
-from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven, StandingText
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -58,7 +44,20 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import ModelRole, SessionBranched, SessionRenamed, SessionStarted
+from helix_desktop.domain.events.session import (
+    BudgetNeared,
+    BudgetSet,
+    EffortChosen,
+    EffortRefused,
+    HoldSet,
+    ModeChanged,
+    ModelChosen,
+    ModelRole,
+    PolicyChosen,
+    SessionBranched,
+    SessionRenamed,
+    SessionStarted,
+)
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
@@ -68,9 +67,15 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
+from helix_desktop.domain.events.workspace import (
+    ChangesRecorded,
+    FilesChanged,
+    InstructionsAdded,
+    OpeningGiven,
+    StandingText,
+)
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.domain.store.entries import ListPlace
 from helix_desktop.domain.todo import TodoList
 
 

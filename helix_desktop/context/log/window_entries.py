@@ -6,10 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence, Set
 from operator import attrgetter
 
-from helix_desktop.context.log.ended_observations import ended_tokens
-from helix_desktop.context.log.forks import forked
-from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog
-from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
+from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog, forked
+from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState, ended_tokens
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
     Cover,

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from helix_desktop.domain.events.conversation import MessageEvent
-from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.events.workspace import InstructionsAdded
 
 _RANK = {HandoverMade: 0, ObservationsMade: 1, FoldMade: 2}
 

@@ -15,13 +15,13 @@ from functools import lru_cache
 from itertools import chain, filterfalse, groupby, islice, repeat
 from operator import itemgetter
 
-from helix_desktop.context.intake.output_names import MAX_ALIKE
-from helix_desktop.context.log.ended_observations import ended_observations
+from helix_desktop.context.intake.marker import WHOLE_TARGET
+from helix_desktop.context.intake.output_preview import MAX_ALIKE
+from helix_desktop.context.log.rewrite_state import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy, SummaryBlock
 from helix_desktop.context.rewrites.fold import FoldPlan
-from helix_desktop.context.rewrites.fold_note import target_in_note
-from helix_desktop.domain.digest import WHOLE_TARGET
+from helix_desktop.context.rewrites.fold_note import note_lines, render_fold_note, target_in_note
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, Observation, ObservationsMade
@@ -356,3 +356,45 @@ def _without_series(prices: list[_Priced], used: Container[str]) -> list[_Priced
         for price, name, seq in prices
         if name not in left_out or name in first_names
     ]
+
+
+_LINE_END = re.compile(r"\n(?=[^\s/])")
+"""Where lines can be cut without changing the tokens: no piece of a vocabulary's pattern goes on behind a
+line break but with further white space, or with a slash behind punctuation."""
+_LISTS = ("did: ", "did e", "[")
+"""How the lines begin whose words come again in others: calls, headings, names."""
+_WORD = re.compile(
+    r" e(?=\d+[-:])|-e(?=\d+:)|\d+(?=[-:])"  # the events of a group of names
+    r"| ?\S*[0-9A-Za-z](?=[!-/:-@[-`{-~]*(?: |\n?\Z))"  # up to the last letter or digit
+    r"|(?<=[0-9A-Za-z])(?:[!-/:-@[-`{-~]+(?:(?= )|\n?\Z)|\n\Z)"  # the punctuation behind it, its own piece
+    r"| ?\S+(?:\n\Z)?"
+)
+
+
+def note_parts(text: str) -> list[str]:
+    """Return the parts of a text: its lines, of those that list something the words."""
+    *lines, last = _LINE_END.split(text)
+    parts: list[str] = []
+    for line in lines:
+        _add_parts(parts, f"{line}\n")
+    _add_parts(parts, last)
+    return parts
+
+
+def _add_parts(parts: list[str], line: str) -> None:
+    words = _WORD.findall(line) if line.startswith(_LISTS) else ()
+    if sum(map(len, words)) == len(line):  # else there is more than one space between two words
+        parts += words
+    else:
+        parts.append(line)
+
+
+_HEADINGS = (*note_parts(f"{render_fold_note((), '', 0)}\n{FOLD_TITLE}"), *note_parts(f"\n{SWEEP_TITLE}"))
+
+
+def parts_of_message(item: LogItem) -> tuple[str, ...]:
+    """Return the parts that notes and lines of names have of a message; of the user's also their headings."""
+    lines = note_parts("\n".join([*note_lines([item]), ""]))
+    if isinstance(item.event, UserSpoke):
+        return *_HEADINGS, *lines
+    return f"{item.seq}", *(f" {name}" for name in item.event.identifiers), *lines

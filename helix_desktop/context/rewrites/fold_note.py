@@ -10,13 +10,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from helix_desktop.context.intake.error_lines import find_error
+from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import user_decision
-from helix_desktop.context.log.mode_notes import newest_mode_note
-from helix_desktop.context.log.reverted_changes import FileRevert
+from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
-from helix_desktop.context.summaries.command_lines import short_command
 from helix_desktop.context.summaries.conclusions import (
     LaterProgress,
     beginning_of,
@@ -25,12 +24,12 @@ from helix_desktop.context.summaries.conclusions import (
     sentences_in,
     states_anything,
 )
+from helix_desktop.context.summaries.handover import QuotedBlocks, RepeatedBlock, quoted_tokens
 from helix_desktop.context.summaries.informative_lines import described_result, short_text
-from helix_desktop.context.summaries.ledger_entries import LEGEND
-from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, RepeatedBlock, quoted_tokens
+from helix_desktop.context.summaries.ledger_entries import LEGEND, short_command
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.files.command_use import is_test_command
+from helix_desktop.domain.files.file_use import is_test_command
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.todo import NO_LIST, TodoList

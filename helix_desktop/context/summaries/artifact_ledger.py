@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import msgspec
 
-from helix_desktop.context.log.reverted_changes import FileRevert
+from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.command_lines import short_command, whole_command
-from helix_desktop.context.summaries.git_commits import GitCommits
 from helix_desktop.context.summaries.informative_lines import (
     described_result,
     error_line,
@@ -26,29 +26,280 @@ from helix_desktop.context.summaries.ledger_entries import (
     AttachedContent,
     CommandRun,
     Failure,
+    GitCommit,
     LedgerEntry,
     LedgerFile,
     LedgerFileState,
+    PullRequest,
     StoredContent,
     WorkingTree,
+    short_command,
+    whole_command,
 )
-from helix_desktop.context.summaries.touched_files import (
-    UNKNOWN_CALL,
-    CallContent,
-    call_content,
-    deleted_files,
-    deletes_file,
-    files_edited_in_place,
-    generated_files,
-    lookup_failure,
-    returned_part,
-    target_paths,
+from helix_desktop.domain.digest import CACHE_TOOLS, MARKER_START
+from helix_desktop.domain.events.conversation import AssistantSpoke, MaskedCall, ToolAnswered
+from helix_desktop.domain.files.file_use import ALL_LINES, file_use, is_task_tool
+from helix_desktop.domain.identifiers import identifiers_in
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
+from helix_desktop.domain.tool_call_target import ToolKind, decode_arguments, tool_kind
+
+_COMMITTED = re.compile(r"^\[([^\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_PUSHED = re.compile(
+    r"^ [ +*=] (?:\[new branch\]|[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\[up to date\]) +(\S+) -> \S+",
+    re.MULTILINE,
 )
-from helix_desktop.domain.digest import CACHE_TOOLS
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.files.file_use import is_task_tool
-from helix_desktop.domain.text_format import pluralize
-from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
+_ALL_PUSHED = re.compile(r"^Everything up-to-date$", re.MULTILINE)
+_NEW_REPOSITORY = re.compile(r"^Initialized empty Git repository", re.MULTILINE)  # one to try something in
+_REQUEST = re.compile(r"\b(?:gh pr|glab mr) create\b")
+_REQUEST_ADDRESS = re.compile(r"https?://\S+/(?:pull|merge_requests)/\d+")
+_SUBJECT_CHARS = 100  # of a commit
+_COMMANDED = re.compile(
+    r"\bgit\b[^|;&\n]* commit\b[^|;&\n]*? (?:-[a-z]*m|--message)[ =]?(?:'([^'\n]+)|\"([^\"$`\n]+))"
+)
+"""A commit with its message in the command: what it prints may be hidden."""
+_LOGGED = re.compile(r"^([0-9a-f]{7,40}) (?:\((?:HEAD -> )?([^),\n]*)[^)\n]*\) )?(\S.*)$", re.MULTILINE)
+"""A line of `git log --oneline`, with or without branches."""
+
+_STATUS = re.compile(r"\bgit\b[^|;&\n]* status\b")
+_COMMITS = re.compile(r"\bgit\b[^|;&\n]* commit\b")
+_LONG_STATUS = re.compile(r"^(?:On branch |HEAD detached |nothing to commit)", re.MULTILINE)
+_CLEAN = "working tree clean"
+_CHANGED_LONG = re.compile(r"^\t(?:modified|new file|deleted|renamed|both \w+):\s+(\S.*)$", re.MULTILINE)
+_CHANGED_SHORT = re.compile(r"^(?=[ MADRCUT]{2} )(?! {2} )[ MADRCUT]{2} (\S.*)$", re.MULTILINE)
+_UNTRACKED_HEADING = "Untracked files:"
+_UNTRACKED_LONG = re.compile(r"^\t(?![a-z ]+:\s)(\S.*)$", re.MULTILINE)
+_UNTRACKED_SHORT = re.compile(r"^\?\? (\S.*)$", re.MULTILINE)
+
+
+class GitCommits(msgspec.Struct):
+    """Commits by their hash and pull requests by their address, each newest last."""
+
+    commits: dict[str, GitCommit] = {}
+    requests: dict[str, PullRequest] = {}
+    unnamed: dict[str, int] = {}  # messages of commits whose hash is not known yet, each with its event
+    working_tree: WorkingTree | None = None
+
+    def add(self, output: ToolAnswered, seq: int) -> None:
+        """Read what a command printed."""
+        if "git" in output.target and not _has(_NEW_REPOSITORY, "Initialized", output.text):
+            self._add_status(output, seq)
+            self._add_commits(output, seq)
+            self._add_from_log(output.text)
+            self._add_pushes(output.text)
+        if _REQUEST.search(output.target) and (found := _REQUEST_ADDRESS.search(output.text)):
+            self.requests[found[0]] = PullRequest(found[0], seq)
+
+    def _add_commits(self, output: ToolAnswered, seq: int) -> None:
+        commanded = _COMMANDED.search(output.target) if output.ok else None
+        if commanded and not _has(_COMMITTED, "] ", output.text):
+            self.unnamed[ellipsize(one_line(commanded[1] or commanded[2]), _SUBJECT_CHARS)] = seq
+        for branch, digest, subject in _COMMITTED.findall(output.text) if "] " in output.text else ():
+            if "--amend" in output.target:
+                same = [commit for commit in self.commits.values() if commit.branch == branch]
+                for amended in same[-1:]:
+                    del self.commits[amended.digest]
+            title = ellipsize(one_line(subject), _SUBJECT_CHARS)
+            self.commits[digest] = GitCommit(digest, branch, title, seq)
+
+    def _add_status(self, output: ToolAnswered, seq: int) -> None:
+        """Read which files are not committed, from `git status` in its long or its short form."""
+        status_call = _STATUS.search(output.target)
+        if status_call is None or not output.ok or _COMMITS.search(output.target, status_call.end()):
+            return
+        text = output.text
+        is_long = _LONG_STATUS.search(text) is not None
+        changed = _CHANGED_LONG.findall(text) if is_long else _CHANGED_SHORT.findall(text)
+        listed = text.partition(_UNTRACKED_HEADING)[2] if is_long else text
+        untracked = (_UNTRACKED_LONG if is_long else _UNTRACKED_SHORT).findall(listed)
+        if changed or untracked or _CLEAN in text:
+            self.working_tree = WorkingTree(
+                seq, tuple(dict.fromkeys(changed)), tuple(dict.fromkeys(untracked))
+            )
+
+    def _add_from_log(self, text: str) -> None:
+        """Find the hashes of commits that printed none, where a log names them by their message."""
+        for digest, branch, subject in _LOGGED.findall(text) if self.unnamed else ():
+            title = ellipsize(one_line(subject), _SUBJECT_CHARS)
+            seq = self.unnamed.pop(title, 0)
+            if seq:
+                self.commits[digest] = GitCommit(digest, branch, title, seq)
+
+    def _add_pushes(self, text: str) -> None:
+        branches = {*_PUSHED.findall(text)} if " -> " in text else set()
+        if self.commits and _has(_ALL_PUSHED, "up-to-date", text):
+            branches.add([*self.commits.values()][-1].branch)
+        for commit in self.commits.values() if branches else ():
+            if commit.branch in branches:
+                self.commits[commit.digest] = msgspec.structs.replace(commit, is_pushed=True)
+
+    @property
+    def last_commit_seq(self) -> int:
+        """Return the event of the newest commit, 0 if there is none."""
+        return max((*(commit.seq for commit in self.commits.values()), *self.unnamed.values()), default=0)
+
+    @property
+    def newest_first(self) -> list[GitCommit | PullRequest]:
+        """Return pull requests and commits, the newest first."""
+        return sorted((*self.commits.values(), *self.requests.values()), key=lambda entry: -entry.seq)
+
+
+def _has(pattern: re.Pattern[str], word: str, text: str) -> bool:
+    """Return True if a pattern is in a text; its word is looked for first, much faster than the pattern."""
+    return word in text and pattern.search(text) is not None
+
+
+_PARSED_CHARS = 4_000  # characters of a command in which files are looked for
+_FOUND_NOTHING = re.compile(
+    r"^\s*(?:(?:no|0) (?:\w+ ){0,2}(?:match(?:es)?|results?|files?|occurrences|references|symbols?|tasks?)\b"
+    r"|(?:nothing|none|null|\[\]|\{\})(?: found)?[.!]?\s*\Z)|\bcould not (?:find|be found)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FAILED_LOOKUP = re.compile(
+    r"\s*(?:<\w*error>|error: |ENOENT\b|EISDIR\b|(?:file|path|directory) does not exist\b)", re.IGNORECASE
+)
+_SOUGHT_KEYS = ("pattern", "regex", "query", "search", "grep", "symbol", "symbol_name", "name", "name_path")
+_OUTCOME_BYTES = 400  # of an answer that may say that a lookup found nothing
+_DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delete|Remove")
+_LINES = re.compile(r":\d+(?:-\d*)?$")  # the lines that were read of a file
+_ALL_LINES = re.compile(r"Lines 1-(\d+) of \1 of ")  # how the answer to a range of all lines begins
+_REMEMBERED_CALLS = 1_024  # of files: condensed notes are made from the same ones again
+_DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|<>\n]+)")
+_ARGUMENT = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s"';&|<>()])++"""
+_IN_PLACE_COMMAND = re.compile(rf"(?:^|[;&|\n]\s*)(?:sed|perl)((?:[ \t]+{_ARGUMENT})++)")
+_IN_PLACE_OPTION = re.compile(r"-[nplEraszuw0-9]*i|--in-place")
+_GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
+
+
+class CallContent(msgspec.Struct, frozen=True):
+    """What a call holds: the content that it writes, and its event; and whether it reads a part of a file.
+
+    `looks_up` is True for one that reads what it finds in a file: a symbol, the lines with a pattern.
+    """
+
+    seq: int = 0
+    content: str = ""
+    reads_part: bool = False
+    looks_up: bool = False
+
+
+UNKNOWN_CALL = CallContent()
+
+
+def call_content(response: AssistantSpoke | None, seq: int, call_id: str) -> CallContent:
+    """Return what a call of a message holds; `seq` is the message's event."""
+    calls = [call for call in (response.calls if response else ()) if call.id == call_id]
+    if response is None or not calls:
+        return UNKNOWN_CALL
+    call = calls[-1]
+    contents = [_written_content(short) for short in response.short if short.call_id == call.id]
+    is_read = tool_kind(call.name) == "read"
+    return CallContent(
+        seq, contents[-1] if contents else "", is_read and _reads_part(call), is_read and _looks_up(call)
+    )
+
+
+def deletes_file(output: ToolAnswered) -> bool:
+    """Return True if a call other than a command deleted the file that is its target."""
+    return bool(_DELETING_TOOL.search(output.name)) and _is_path(output.target)
+
+
+def lookup_failure(output: ToolAnswered, kind: ToolKind, call: CallContent) -> StoredContent | None:
+    """Return that a lookup found nothing, or failed, as its answer says; None if it found something.
+
+    What a file says is no answer, and an empty one is there; but a read that looks for something in it
+    answers.
+    """
+    if output.size > _OUTCOME_BYTES:
+        return None
+    is_file = kind == "read" and not call.looks_up and _is_path(_LINES.sub("", output.target))
+    if not is_file and (not output.text.strip() or _FOUND_NOTHING.search(output.text)):
+        return "no match"
+    return "failed" if _FAILED_LOOKUP.match(output.text) else None
+
+
+@lru_cache(_REMEMBERED_CALLS)
+def _written_content(call: MaskedCall) -> str:
+    """Return the digest of what a call writes, among its large arguments; empty if it is none of them.
+
+    What an edit replaces is not what it writes.
+    """
+    arguments = decode_arguments(call.arguments)
+    markers = [
+        key
+        for key, value in (arguments.items() if isinstance(arguments, dict) else ())
+        if isinstance(value, str) and value.startswith(MARKER_START)
+    ]
+    if len(markers) != len(call.digests):
+        return ""
+    contents = [
+        digest for key, digest in zip(markers, call.digests, strict=True) if not key.startswith("old")
+    ]
+    return contents[-1] if contents else ""
+
+
+@lru_cache(_REMEMBERED_CALLS)
+def _looks_up(call: ToolCall) -> bool:
+    """Return True if a call that reads a file asks for what may not be in it."""
+    arguments = decode_arguments(call.arguments)
+    return isinstance(arguments, dict) and any(arguments.get(key) for key in _SOUGHT_KEYS)
+
+
+@lru_cache(_REMEMBERED_CALLS)
+def _reads_part(call: ToolCall) -> bool:
+    """Return True if a call that reads a file asks for some lines of it, or for what may not be its text."""
+    use = file_use(call)
+    return use is not None and use.lines != ALL_LINES
+
+
+def returned_part(output: ToolAnswered, call: CallContent) -> bool:
+    """Return True if a read returned some lines of a file, as its call or its target says."""
+    return (call.reads_part or bool(_LINES.search(output.target))) and not _ALL_LINES.match(output.text)
+
+
+def target_paths(target: str, kind: ToolKind) -> Sequence[str]:
+    """Return the files that a call's target names: without lines, and each of those changed together."""
+    if kind == "read":
+        return (_LINES.sub("", target),)
+    parts = target.split(", ")
+    return parts if kind in ("write", "edit") and all(map(_is_path, parts)) else (target,)
+
+
+@lru_cache(_REMEMBERED_CALLS)
+def _is_path(target: str) -> bool:
+    """Return True if a call's target is a file, and not a label or an issue."""
+    return ("/" in target or "." in target) and target in identifiers_in(target)
+
+
+def generated_files(command: str) -> Iterator[tuple[str, bool, bool]]:
+    """Yield the files that a command writes, whether its output is what it writes, and whether it appends."""
+    if ">" not in command and "tee" not in command:
+        return
+    for match in _GENERATING_COMMAND.finditer(command[:_PARSED_CHARS]):
+        path = match[1]
+        if not path.startswith(("/dev/", "$", "&")) and _is_path(path):
+            yield path, match[0].startswith("tee"), match[0].startswith((">>", "tee -a"))
+
+
+def files_edited_in_place(command: str) -> Iterator[str]:
+    """Yield the files that `sed -i` or `perl -pi` in a command edits."""
+    if "sed" not in command and "perl" not in command:
+        return
+    for match in _IN_PLACE_COMMAND.finditer(command[:_PARSED_CHARS]):
+        arguments = re.findall(_ARGUMENT, match[1])
+        operands = [argument for argument in arguments if not argument.startswith("-")]
+        if any(map(_IN_PLACE_OPTION.match, arguments)):  # the first operand is the script
+            yield from (path for path in operands[1:] if _is_path(path))
+
+
+def deleted_files(command: str) -> Iterator[str]:
+    """Yield the files that a command removes."""
+    for names in _DELETING_COMMAND.findall(command[:_PARSED_CHARS]):
+        for name in names.split():
+            path = name.strip("\"'")
+            if path and not path.startswith(("-", "$")):
+                yield path
+
 
 _CHARS_PER_TOKEN = 3  # of paths and commands, a low estimate
 _LOOKUPS: tuple[ToolKind, ...] = ("read", "list", "search")

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from types import MappingProxyType
 
+import msgspec
+
+from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import user_decision
-from helix_desktop.context.log.reverted_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.conclusions import (
@@ -22,12 +25,90 @@ from helix_desktop.context.summaries.conclusions import (
     open_points_in,
     statements_in,
 )
-from helix_desktop.context.summaries.newest_runs import newest_runs
-from helix_desktop.context.summaries.user_rules import DECISION_CHARS, preferences_in
+from helix_desktop.context.summaries.ledger_entries import CommandRun
+from helix_desktop.context.summaries.message_facts import DECISION_CHARS, preferences_in
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import NO_MODEL, SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
-from helix_desktop.domain.typed_text import typed_text
+
+_TEST_PROGRAM = re.compile(
+    r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|ctest|rspec|phpunit"
+    r"|(?:cargo|go|npm|yarn|pnpm|mvn|gradle|make|dotnet|swift|mix) test)\b"
+)
+_OUTPUT_OPTION = re.compile(
+    r"(?<!\s)\s+(?:-[qvsx]+|-r[a-zA-Z]+|--(?:quiet|verbose|no-header|(?:tb|color)[= ]\S+)|2>&1)(?=\s|$)"
+)
+"""An option that changes what tests print, or where they stop, not which ones run."""
+_INTERPRETER = re.compile(r"\S*python[\d.]* -m (?=\w)")
+_OTHER_EXIT_CODE = re.compile(r"[|;\n]|(?<!&)&(?!&)")
+"""What lets a command line end with the exit code of something other than its tests."""
+_RESULT_OF_TESTS = re.compile(
+    r"\b\d+ (?:passed|failed|failures?|errors?)\b|^OK\b|\btest result: |\bTests:"
+    r"|^(?:FAILED|ERROR) \S+::|^FAILED \(|\bRan \d+ tests?\b|--- FAIL: "
+)
+_OTHER_STEP = re.compile(r"[;\n]|(?<!&)&(?!&)|\|\|")
+_FOLDER = re.compile(r"\s*cd\b")
+_GIT_STEP = re.compile(r"\bgit(?: +-\S+(?: +[\w.]+=\S+)?)* +(commit|push|pull|merge|rebase)\b")
+_REMEMBERED = 4_096  # commands
+
+
+def newest_runs(ledger: Ledger) -> list[CommandRun]:
+    """Return each command's newest run; of the same tests, whatever they print, only the newest one.
+
+    Once all tests pass, those of them that failed before are over, too; and once a step with git succeeds,
+    the same one that failed, whatever its options were.
+    """
+    newest: dict[str, CommandRun] = {}
+    for run in ledger.commands.values():
+        key = _topic(run)
+        newest.pop(key, None)
+        if run.ok and run.exit_code == 0:
+            for other in [other for other in newest if not newest[other].ok and _ends(run, key, other)]:
+                del newest[other]
+        newest[key] = run
+    return list(newest.values())
+
+
+def _topic(run: CommandRun) -> str:
+    """Return what a run is of: its tests, where its result is theirs, else its command."""
+    if run.exit_code is None:
+        return run.command
+    tests, is_alone = _tests_of(run.command)
+    failed_in_pipe = not run.ok and run.exit_code == 0 and _ends_with_tests(run.command)
+    is_theirs = is_alone or failed_in_pipe or _RESULT_OF_TESTS.search(run.result)
+    return tests if tests and is_theirs else run.command
+
+
+def _ends_with_tests(command: str) -> bool:
+    """Return True if only pipes follow the tests: a failure in the output is one of theirs."""
+    steps = _OTHER_STEP.split(_OUTPUT_OPTION.sub("", command))
+    return _TEST_PROGRAM.search(steps[-1]) is not None and "&&" not in steps[-1]
+
+
+@lru_cache(_REMEMBERED)
+def _tests_of(command: str) -> tuple[str, bool]:
+    """Return the tests that a command runs, and whether its exit code is theirs.
+
+    Without the options that change what they print; empty if it runs none, or several: then it is not known
+    which of them a result is of.
+    """
+    parts = _OTHER_EXIT_CODE.split(_OUTPUT_OPTION.sub("", command))
+    of_tests = [part for part in parts if _TEST_PROGRAM.search(part)]
+    if len(of_tests) != 1:
+        return "", False
+    steps = [step for step in of_tests[0].split("&&") if _FOLDER.match(step) or _TEST_PROGRAM.search(step)]
+    tests = " && ".join(" ".join(_INTERPRETER.sub("", step).split()) for step in steps)
+    return tests, len(parts) == 1
+
+
+def _ends(run: CommandRun, key: str, failed: str) -> bool:
+    """Return True if a run that succeeded makes a failed one outdated."""
+    if _TEST_PROGRAM.search(key) and failed.startswith((f"{key} ", f"{key}/")):
+        return True
+    step = _GIT_STEP.search(run.command)
+    return step is not None and step[1] in _GIT_STEP.findall(failed)
+
 
 OPENING = "The user asked"
 LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request, answered"
@@ -314,3 +395,60 @@ def _with_result(text: str, result: str) -> str:
 
 def _sentence(text: str) -> str:
     return cut_between_words(" ".join(text.split()), _SENTENCE_CAP)
+
+
+_QUOTED, _LISTED = "Quoted below", "In the ledger below"
+_BULLET_WORD = re.compile(r"[\w./-]+")
+_REQUEST_LABELS = (OPENING, LAST_REQUEST, ANSWERED_REQUEST, "Last request covered here")
+"""How a sentence begins that quotes a request; the last one in handovers of older versions."""
+_LABEL_WORDS = frozenset(["Changed", "Committed", "Opened", "Ran", "exit", "ended", "with", "failed"])
+_FROM_LEDGER = ("Completed Work", "Current Issues")
+
+
+def without_repeats(handover: HandoverMade, verbatim: Sequence[str]) -> HandoverMade:
+    """Return the handover as it is sent, where these messages of the user stand `verbatim` below it.
+
+    Of a section whose sentences they or the ledger say whole, where they stand is left. What a model or the
+    user wrote stays.
+    """
+    if handover.edited or handover.model not in ("", NO_MODEL):
+        return handover
+    texts = [_plain(text) for text in verbatim]
+    lines = handover.ledger.splitlines()
+    sections = tuple(_without_repeats(section, texts, lines) for section in handover.sections)
+    return msgspec.structs.replace(handover, sections=sections)
+
+
+def _without_repeats(section: Section, texts: Sequence[str], lines: Sequence[str]) -> Section:
+    bullets: list[Bullet] = []
+    repeated: dict[str, list[int]] = {}
+    for bullet in section.bullets:
+        label = next((label for label in _REQUEST_LABELS if bullet.text.startswith(f"{label}: ")), "")
+        words = _plain(bullet.text.removeprefix(f"{label}: ")).removesuffix("…").rstrip()
+        if any(words in text for text in texts):
+            if label:
+                bullets.append(Bullet(f"{label}: {_QUOTED.lower()}", bullet.sources))
+            else:
+                repeated.setdefault(_QUOTED, []).extend(bullet.sources)
+        elif section.title in _FROM_LEDGER and _is_listed(bullet, lines):
+            repeated.setdefault(_LISTED, []).extend(bullet.sources)
+        else:
+            bullets.append(bullet)
+    if not bullets:
+        bullets = [Bullet(where, tuple(dict.fromkeys(sources))) for where, sources in repeated.items()]
+    return Section(section.title, tuple(bullets))
+
+
+def _is_listed(bullet: Bullet, lines: Sequence[str]) -> bool:
+    """Return True if the ledger's lines of a sentence's sources have all its words."""
+    numbers = {f"e{seq}" for seq in bullet.sources}
+    found: set[str] = set()
+    for line in lines:
+        words = _BULLET_WORD.findall(line)
+        if not numbers or not numbers.isdisjoint(words):
+            found.update(words)
+    return found.issuperset(set(_BULLET_WORD.findall(bullet.text)) - _LABEL_WORDS)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

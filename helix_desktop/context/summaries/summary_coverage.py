@@ -18,10 +18,11 @@ import msgspec
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
-from helix_desktop.context.summaries.command_lines import main_part
 from helix_desktop.context.summaries.conclusions import LaterProgress, cut_between_words, main_statement
 from helix_desktop.context.summaries.informative_lines import last_informative_line
+from helix_desktop.context.summaries.ledger_entries import main_part
 from helix_desktop.context.summaries.message_facts import (
+    DECISION_CHARS,
     IN_SENTENCES,
     NUMBER,
     MessageFact,
@@ -32,7 +33,6 @@ from helix_desktop.context.summaries.message_facts import (
     plain_number,
     sentence_around,
 )
-from helix_desktop.context.summaries.user_rules import DECISION_CHARS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in

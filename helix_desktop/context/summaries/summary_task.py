@@ -1,15 +1,30 @@
-"""Summary tasks: what a model writes from transcript lines, in full, in parts, or truncated to fit."""
+"""Summary tasks: what a model writes from transcript lines, its check, and how many fallbacks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.transcript_lines import FULL_CHARS, TranscriptLine
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.errors import SummaryRefused
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SummaryProblem
+from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    Observation,
+    ObservationsMade,
+    Section,
+)
 from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.translatable_text import TextContext
 
 OPENING = "[Write a handover]"
 _RECORD = "The messages to hand over:"
@@ -185,3 +200,215 @@ def _drop_middle(lines: Sequence[str], space: int) -> list[str]:
             front += 1
     left_out = f"(… {back - front + 1} messages left out here …)"
     return [*head, left_out, *reversed(tail)]
+
+
+_text = TextContext("Context")
+
+LONG_INPUT = 16_000  # characters, about 4,000 tokens: a shorter input can rightly come down to a sentence
+MIN_SHARE = 0.02
+_SUFFICIENT_CHARS = 800  # characters that suffice for any input: a sentence for each of six sections
+_SUFFICIENT_CHARS_PER_ENTRY = 12  # the same of observations: the prompt allows one fact for each four entries
+_SHARED_WORDS = 3  # that name an instruction
+_PATH = re.compile(r"[\w.~-]*(?:/[\w.~-]+)+|[\w-]+\.[A-Za-z]\w{0,5}\b")
+_WORD = re.compile(r"\w{4,}")
+_LONG_WORD = re.compile(r"[^\W_]{6,}")
+_JOINS = re.compile(r"&&|\|\||[;|\n]")
+
+
+class SummaryInput(msgspec.Struct, frozen=True):
+    """The input of a summary: its size in characters, how many characters suffice, and what it names.
+
+    `instructions` are the user's messages by their seq.
+    """
+
+    size: int
+    sufficient_chars: int = _SUFFICIENT_CHARS
+    files: frozenset[str] = frozenset()
+    commands: frozenset[str] = frozenset()
+    instructions: dict[int, str] = {}
+
+
+def summary_input(
+    lines: Sequence[TranscriptLine], items: Iterable[LogItem], for_observations: bool = False
+) -> SummaryInput:
+    """Return the input of a handover, or of observations, from these messages and their transcript lines."""
+    size = sum(len(line.text) for line in lines)
+    messages = tuple(items)
+    ledger = build_ledger(messages)
+    user_texts = {item.seq: item.event.text for item in messages if isinstance(item.event, UserSpoke)}
+    return SummaryInput(
+        size,
+        min(_SUFFICIENT_CHARS, _SUFFICIENT_CHARS_PER_ENTRY * len(lines))
+        if for_observations
+        else _SUFFICIENT_CHARS,
+        frozenset(ledger.files),
+        frozenset(run.command for run in ledger.commands.values()),
+        {seq: text for seq, text in user_texts.items() if text.strip()},
+    )
+
+
+def reflection_input(generations: Sequence[ObservationsMade], items: Iterable[LogItem]) -> SummaryInput:
+    """Return the input of a reflection: the observations, and what the messages behind them name."""
+    facts = [
+        TranscriptLine("", observation.text)
+        for generation in generations
+        for observation in generation.observations
+    ]
+    source = summary_input(facts, items, for_observations=True)
+    files = frozenset(_PATH.findall("\n".join(observation.body for observation in facts)))
+    return msgspec.structs.replace(source, files=source.files | files)
+
+
+def accept_sections(
+    sections: tuple[Section, ...], source: SummaryInput, model_text: str
+) -> tuple[Section, ...]:
+    """Return a handover's sections if they may replace their input. Raise SummaryRefused otherwise."""
+    bullets = [bullet for section in sections for bullet in section.bullets]
+    cited = {seq for bullet in bullets for seq in bullet.sources}
+    _accept("\n".join(bullet.text for bullet in bullets), cited, source, model_text)
+    return sections
+
+
+def accept_observations(
+    observations: tuple[Observation, ...], source: SummaryInput, model_text: str
+) -> tuple[Observation, ...]:
+    """Return observations if they may replace their input. Raise SummaryRefused otherwise."""
+    cited = {seq for observation in observations for seq in observation.sources}
+    _accept("\n".join(observation.text for observation in observations), cited, source, model_text)
+    return observations
+
+
+def _accept(text: str, cited: Set[int], source: SummaryInput, model_text: str) -> None:
+    problem = find_problem(text, cited, source)
+    if problem is SummaryProblem.SHORT:
+        why = _text(
+            "Its sentences have {wrote} characters: fewer than the {least} expected for this history.",
+            wrote=len(text),
+            least=round(_least_chars(source)),
+        )
+        raise SummaryRefused(problem, model_text, why)
+    if problem is SummaryProblem.UNSPECIFIC:
+        why = _text("It mentions no file, command or instruction from the history.")
+        raise SummaryRefused(problem, model_text, why)
+
+
+def find_problem(text: str, cited: Set[int], source: SummaryInput) -> SummaryProblem | None:
+    """Return why a summary may not replace its input; `cited` are the seqs it gives as sources."""
+    if source.size > LONG_INPUT and len(text) < _least_chars(source):
+        return SummaryProblem.SHORT
+    has_specifics = source.files or source.commands or source.instructions
+    if has_specifics and not _names_any(text, cited, source):
+        return SummaryProblem.UNSPECIFIC
+    return None
+
+
+def _least_chars(source: SummaryInput) -> float:
+    """Return how many characters a summary of a long input has at least."""
+    return min(MIN_SHARE * source.size, source.sufficient_chars)
+
+
+def _names_any(text: str, cited: Set[int], source: SummaryInput) -> bool:
+    lowered = text.lower()
+    return (
+        any(name in lowered for path in source.files for name in _file_names(path))
+        or any(part in lowered for command in source.commands for part in _command_names(command))
+        or not cited.isdisjoint(source.instructions)
+        or _shares_words(lowered, source.instructions.values())
+    )
+
+
+def _file_names(path: str) -> Iterable[str]:
+    """Yield the names a text may use for a path: its last part, and the long words of that."""
+    last = path.rstrip("/").rpartition("/")[2].lower()
+    if last:
+        yield last
+    yield from _LONG_WORD.findall(last)
+
+
+def _command_names(command: str) -> Iterable[str]:
+    """Yield the first two words of each part of a command line."""
+    for part in _JOINS.split(command):
+        if name := " ".join(part.split()[:2]).lower():
+            yield name
+
+
+def _shares_words(lowered: str, instructions: Iterable[str]) -> bool:
+    summary_words = set(_WORD.findall(lowered))
+    for text in instructions:
+        words = set(_WORD.findall(text.lower()))
+        if words and len(words & summary_words) >= min(_SHARED_WORDS, len(words)):
+            return True
+    return False
+
+
+MAX_RATE = 0.05  # fallbacks above this share of what is counted are worth doing something about
+
+
+class FallbackRate(msgspec.Struct, frozen=True):
+    """Summaries, cuts and extracts, those with a fallback, and why the newest needed one.
+
+    Summaries are handovers, checkpoints and observations.
+    A cut leaves older messages out because no summary of them came; an extract that failed is a preview.
+    """
+
+    summaries: int = 0
+    fallbacks: int = 0
+    newest_reason: str = ""
+    newest_at_ms: int = 0
+    newest_is_extract: bool = False
+
+    def __add__(self, other: FallbackRate) -> FallbackRate:
+        """Return both together."""
+        newest = max(self, other, key=lambda rate: rate.newest_at_ms)
+        return FallbackRate(
+            self.summaries + other.summaries,
+            self.fallbacks + other.fallbacks,
+            newest.newest_reason,
+            newest.newest_at_ms,
+            newest.newest_is_extract,
+        )
+
+    @property
+    def share(self) -> float:
+        """Return the fallbacks as a share of all that is counted; 0 of nothing."""
+        return self.fallbacks / self.summaries if self.summaries else 0.0
+
+    @property
+    def is_high(self) -> bool:
+        """Return True if something is to be done about it."""
+        return self.share > MAX_RATE
+
+
+NO_SUMMARIES = FallbackRate()
+
+
+def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
+    """Return the fallbacks of one session; what it began with was counted in the session that it is of."""
+    total = NO_SUMMARIES
+    for recorded in log:
+        match recorded.event:
+            case HandoverMade(origin=origin, calls=0) if origin:
+                pass  # counted where it was written
+            case (
+                HandoverMade(revises=seq)
+                | HandoverDiscarded(prepared=HandoverPrepared(HandoverMade(revises=seq)))
+            ) if seq:
+                pass  # no summary: the user changed one
+            case HandoverMade(calls=0, checkpoint=seq, fallback="") if seq:
+                pass  # counted as the checkpoint that is put in place
+            case HandoverDiscarded(prepared=HandoverPrepared(HandoverMade(fallback=reason))):
+                total += _counted(recorded, reason)
+            case HandoverMade(fallback=reason) | ObservationsMade(fallback=reason):
+                total += _counted(recorded, reason)
+            case FoldMade(how="truncate"):
+                total += _counted(recorded, _text("Older messages were left out to make room."))
+            case ToolAnswered(asked=asked, form=form, intake_note=note) if asked:
+                failed = "" if form == "compact" else _text("The model didn't write an extract.")
+                total += _counted(recorded, note or failed, is_extract=True)
+            case FormChosen(form="compact", intake_note=note):
+                total += _counted(recorded, note, is_extract=True)
+    return total
+
+
+def _counted(recorded: RecordedEvent, reason: str = "", is_extract: bool = False) -> FallbackRate:
+    return FallbackRate(1, 1, reason, recorded.at, is_extract) if reason else FallbackRate(1)

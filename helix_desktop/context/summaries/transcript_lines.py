@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence, Set
 import msgspec
 
 from helix_desktop.context.intake.descriptions import describe_edits
-from helix_desktop.context.log.ended_observations import ended_observations
-from helix_desktop.context.log.file_notes import revert_lines
 from helix_desktop.context.log.message_log import user_decision
+from helix_desktop.context.log.notes import revert_lines
+from helix_desktop.context.log.rewrite_state import ended_observations
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.informative_lines import (
     UNCACHED,

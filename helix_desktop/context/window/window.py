@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
+from helix_desktop.context.intake.marker import marker
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import (
@@ -19,14 +20,60 @@ from helix_desktop.context.log.window_layout import (
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.repeated_bullets import without_repeats
-from helix_desktop.context.window.attachment_text import attachment_text
-from helix_desktop.domain.digest import marker
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText, join_texts
+from helix_desktop.context.summaries.handover_fallback import without_repeats
+from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
+from helix_desktop.domain.events.workspace import InstructionsAdded, StandingText, join_texts
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+
+
+def attachment_text(attachment: Attachment, masked: bool = False) -> str:
+    """Return an attachment as the user's message holds it; an image is text and hash when `masked`."""
+    if attachment.image is not None:
+        return attachment.image.marker if masked else attachment.image.text
+    return f"[{_attachment_heading(attachment)}]\n{attachment.text}"
+
+
+def _attachment_heading(attachment: Attachment) -> str:
+    """Return what an attachment is, on one line: its kind, its path or name, and which lines of how many."""
+    name = escape_hidden_name(attachment.path or attachment.label)
+    match attachment.kind:
+        case "cached":
+            return f"Recalled from the cache: {attachment.label}"
+        case "file":
+            return f"Attached file {name}, {_lines(attachment)}"
+        case "pdf":
+            pages = pluralize(attachment.pages, "page")
+            return f"Attached PDF {name}, the text of {pages}, {_lines(attachment)}"
+        case "paste":
+            return f"Pasted text, {_lines(attachment)}"
+
+
+def _lines(attachment: Attachment) -> str:
+    part = " in part:" if attachment.form == "preview" else ""
+    if attachment.first_line:
+        return f"{part} lines {attachment.first_line}-{attachment.last_line} of {attachment.lines:,}".strip()
+    return f"{part or 'whole:'} {pluralize(attachment.lines, 'line')}".strip()
+
+
+SIDE_QUESTION_OPENING = "The user asks you something beside your work."
+"""How its prompt begins."""
+
+
+def side_question_text(prompt: str, question: str) -> str:
+    """Return what is sent behind the present window."""
+    return f"{prompt.strip()}\n{question}"
+
+
+def question_in(text: str) -> str:
+    """Return the question of such a text, its last line or lines; empty if it is none."""
+    return (
+        text.partition("The user's question:\n")[2].strip() if text.startswith(SIDE_QUESTION_OPENING) else ""
+    )
+
 
 NO_OUTPUT = "(no output)"
 _MARKERS = 2_048  # of outputs: each is made when its output comes, to count it, and again when it is swept

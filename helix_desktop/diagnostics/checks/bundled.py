@@ -6,7 +6,7 @@ import asyncio
 import platform
 
 from helix_desktop.config.build_info import current_build
-from helix_desktop.config.paths import resources_dir
+from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext
 
@@ -50,8 +50,7 @@ async def resources() -> str:
 async def prompts() -> str:
     """Check the prompts, the tool descriptions, and the model catalog."""
     from helix_desktop.config.model_catalog import ModelCatalog
-    from helix_desktop.config.prompts import load_prompts
-    from helix_desktop.tools.registry import parse_description
+    from helix_desktop.tools.tool import parse_description
 
     texts = {name: prompt.strip() for name, prompt in load_prompts().items()}
     files = sorted((resources_dir() / "prompts" / "tools").glob("*.md"))

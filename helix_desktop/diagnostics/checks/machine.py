@@ -13,9 +13,8 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from helix_desktop.config.keychain import Keychain, system_keychain
 from helix_desktop.config.paths import DataDir
-from helix_desktop.config.secrets import SecretStore
+from helix_desktop.config.secrets import Keychain, SecretStore, system_keychain
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 

@@ -6,13 +6,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from helix_desktop.domain.effort import SentEffort
-from helix_desktop.domain.events.base import EventBase
+from helix_desktop.domain.choices import PermissionMode, SentEffort
 from helix_desktop.domain.events.rewrite import (
     Form,
 )
-from helix_desktop.domain.events.session import ModelRole
-from helix_desktop.domain.files.version import FileVersion
+from helix_desktop.domain.events.session import EventBase, ModelRole
+from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import (
     QueuedMessage,
@@ -22,9 +21,8 @@ from helix_desktop.domain.messages import (
     TurnOutcome,
     Usage,
 )
-from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.slash_command import PromptSource
 from helix_desktop.domain.tools import ApprovalDecision, AutoRunChange, Excerpt, SubagentUsage
 
 AttachmentKind = Literal["cached", "file", "pdf", "paste"]

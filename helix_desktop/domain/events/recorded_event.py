@@ -4,18 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.domain.events.choices import (
-    BudgetNeared,
-    BudgetSet,
-    EffortChosen,
-    EffortRefused,
-    HoldSet,
-    McpServerFailed,
-    ModeChanged,
-    ModelChosen,
-    PolicyChosen,
-    WindowLearned,
-)
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
@@ -29,9 +17,6 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.file_changes import ChangesAccepted, ChangesRecorded
-from helix_desktop.domain.events.file_versions import FilesChanged
-from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -43,11 +28,21 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.session import (
+    BudgetNeared,
+    BudgetSet,
+    EffortChosen,
+    EffortRefused,
+    HoldSet,
+    McpServerFailed,
+    ModeChanged,
+    ModelChosen,
+    PolicyChosen,
     SessionArchived,
     SessionBranched,
     SessionPinned,
     SessionRenamed,
     SessionStarted,
+    WindowLearned,
 )
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
@@ -56,6 +51,13 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
+)
+from helix_desktop.domain.events.workspace import (
+    ChangesAccepted,
+    ChangesRecorded,
+    FilesChanged,
+    InstructionsAdded,
+    OpeningGiven,
 )
 
 Event = (

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.events.base import EventBase
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SummaryProblem
+from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SummaryProblem
+from helix_desktop.domain.events.session import EventBase
 
 NO_MODEL = "no model (ledger and extracts)"  # the label of a summary that no model wrote
 SECTIONS = (

@@ -1,15 +1,14 @@
-"""Plans of reverts: what would stand at each path, and why some cannot be reverted."""
+"""Plans of reverts: what would stand at each path, why some cannot be reverted, and in which direction."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.file_history.capture import RevertScope
-from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.domain.choices import RevertChoice
+from helix_desktop.domain.file_history.changes import ChangeSource, FileState, RevertScope
 
 RevertStatus = Literal["ready", "same", "merge", "conflict", "blocked"]
 """ready: the path is as the change left it. same: nothing is to do. merge: it was changed later in other
@@ -74,3 +73,25 @@ class RevertPlan(msgspec.Struct, frozen=True):
             case "merged":
                 return file.merged
         return file.former
+
+
+class RevertDirections:
+    """Knows of captures, added in order, which of them redo what was taken back."""
+
+    def __init__(self) -> None:
+        self._is_redo: dict[str, bool | None] = {}  # None: of no revert
+
+    def add(self, capture_id: str, source: ChangeSource, scope: RevertScope, reverts: Iterable[str]) -> bool:
+        """Add the next capture; return True if it is a redo."""
+        is_redo = source == "revert" and self.is_redo(scope, reverts)
+        self._is_redo[capture_id] = is_redo if source == "revert" else None
+        return is_redo
+
+    def is_redo(self, scope: RevertScope, reverts: Iterable[str]) -> bool:
+        """Return True if a revert of these captures is a redo: it takes back what is none itself."""
+        directions = [self._is_redo[capture_id] for capture_id in reverts if capture_id in self._is_redo]
+        if scope == "rewind":
+            return False
+        if not directions or None in directions:
+            return scope == "redo"
+        return not directions[0]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from helix_desktop.domain.files.name_comparison import normalized_name
+from helix_desktop.domain.files.names import normalized_name
 
 _MAX_FOLDERS = 50_000  # whose verdicts are remembered
 _TOKEN = re.compile(r"\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\])*\]|\\?.", re.DOTALL)

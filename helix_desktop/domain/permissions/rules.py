@@ -11,17 +11,17 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.file_coverage import UncoveredPlace
-from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.permissions.auto_run import ASKED_FILES, ASKED_FOLDERS
-from helix_desktop.domain.permissions.data_loss import find_effects
-from helix_desktop.domain.permissions.possible_match import Match
-from helix_desktop.domain.permissions.shell_command import (
+from helix_desktop.domain.permissions.command_match import (
+    Match,
     certainly_matches,
     possibly_matches,
     suggest_pattern,
 )
+from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.tools import (
     ANY,
     ApprovalRequest,

@@ -1,19 +1,20 @@
-"""The reading of a shell command: which programs it runs, as far as its text says."""
+"""The reading of a shell command: which programs it runs and in which folder, as far as its text says."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import dropwhile, islice
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import dropwhile, islice, takewhile
 
 import msgspec
 
-from helix_desktop.domain.permissions.downloaded_files import DownloadedFiles
-from helix_desktop.domain.permissions.open_command import OpenCommand
-from helix_desktop.domain.permissions.parameter_expansion import ANYTHING
 from helix_desktop.domain.permissions.program import (
+    DECODERS,
     INTERPRETERS,
+    PRINTERS,
     CommandReading,
+    DownloadedFiles,
     Program,
     are_program_texts,
     code_of,
@@ -22,17 +23,24 @@ from helix_desktop.domain.permissions.program import (
     passes_on,
     printed_paths,
     printed_text,
+    reads_input,
     runs_replacement,
     runs_text,
+    saves_running_setting,
+    script_of_shell,
     split_replacement,
+    text_of_variable,
+    texts_in_code,
+    texts_to_run,
     with_input,
 )
-from helix_desktop.domain.permissions.reading_budget import ReadingBudget
-from helix_desktop.domain.permissions.shell_folder import ShellFolder
-from helix_desktop.domain.permissions.shell_names import (
+from helix_desktop.domain.permissions.shell_tokens import (
     BEHIND_OPERAND,
+    BLOCK_ENDS,
+    BLOCK_STARTS,
     CLOSING,
     KEYWORDS,
+    LANGUAGES,
     MAKEFILES,
     MAKES,
     PACKAGE_RUNNERS,
@@ -42,37 +50,178 @@ from helix_desktop.domain.permissions.shell_names import (
     SCRIPTS_OF,
     SHELLS,
     TEXT_RUNNERS,
-)
-from helix_desktop.domain.permissions.shell_tokens import Token, find_tokens, plain_text
-from helix_desktop.domain.permissions.shell_variables import (
-    ASSIGNMENT,
-    EXPORTERS,
-    keeps_value,
-    names_set,
-    program_name,
-    scattered_values,
-    split_assignments,
+    ReadingBudget,
+    Token,
+    TooMuchToRead,
+    find_tokens,
+    plain_text,
 )
 from helix_desktop.domain.permissions.shell_words import (
+    ANYTHING,
+    ASSIGNMENT,
+    EXPORTERS,
     LONGEST_WORD,
     OUTSIDE,
     TEMPORARY,
     ShellWords,
+    keeps_value,
     names_of_variables,
+    names_set,
     nested,
+    program_name,
+    scattered_values,
+    split_assignments,
     with_printed_folder,
     with_temporary,
 )
-from helix_desktop.domain.permissions.texts_to_run import (
-    DECODERS,
-    PRINTERS,
-    reads_input,
-    saves_running_setting,
-    script_of_shell,
-    text_of_variable,
-    texts_in_code,
-    texts_to_run,
-)
+
+
+class OpenCommand:
+    """What was read of a command that is not at its end."""
+
+    def __init__(
+        self, depth: int = 0, is_run: bool = False, is_hidden: bool = False, joint: str = ""
+    ) -> None:
+        self.words: list[str] = []
+        self.outputs: list[str] = []
+        self.texts: list[str] = []
+        self.files: list[str] = []
+        self.target = ""  # the operator whose word comes next
+        self.is_other_stream = False  # of the target: not what the program prints
+        self.piped: Program | None = None
+        self.folder, self.outer_depth = "", 0  # before a command within it began
+        self.program_count = 0  # likewise
+        self.depth, self.is_run = depth, is_run  # open parentheses; what is printed is run
+        self.joint = joint  # the operator before it
+        self.is_hidden = is_hidden  # what is printed becomes the value of a variable
+
+    def put_output(self, text: str) -> None:
+        """Put the output of a command in the word that it belongs to."""
+        word = "".join(self.words[-1:])
+        if word == "$":
+            self.words[-1:] = text.split()
+        elif word.endswith("$"):
+            self.words[-1] = word[:-1] + text
+
+    def contains_command(self, operator: str) -> bool:
+        """Return True if the output of what follows is a part of this command."""
+        is_value = operator.startswith("(") and not self.target and "".join(self.words[-1:]).endswith("$")
+        return is_value or operator in ("<(", ">(")
+
+    def closing_parenthesis(self, operator: str) -> int | None:
+        """Return where in an operator this command ends within another."""
+        for at, char in enumerate(operator):
+            self.depth += (char == "(") - (char == ")")
+            if self.depth == 0:
+                return at
+        return None
+
+
+PIPES = frozenset({"|", "|&"})
+_LISTS = frozenset({"&&", "||"})
+_LEAVING = frozenset({"break", "continue", "exit", "return"})
+_MAX_OTHERS = 8
+
+
+class ShellFolder:
+    """The current folder, and those to which the command comes back.
+
+    `others` are where the programs may run instead: what changed the folder may not have run.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = self._previous = path
+        self.others: list[str] = []
+        self._pushed: list[str] = []
+        self._outside: list[str] = []  # of parentheses
+        self._blocks: list[
+            tuple[str, str, list[str]]
+        ] = []  # the folder, the operator and `_left` before each
+        self._left: list[str] = []  # by the commands behind `&&` or `||`
+        self._is_leaving = False
+
+    @property
+    def depth(self) -> int:
+        """How many parentheses are open."""
+        return len(self._outside)
+
+    def change(self, name: str, arguments: Sequence[str], home: str) -> None:
+        """Change the folder as cd, pushd or popd does."""
+        before = self.path
+        words = [word for word in arguments if word == "-" or not word.startswith("-")] or [home]
+        if name == "popd":
+            self.path = self._pushed.pop() if self._pushed else before
+        elif words[0] == "-":
+            self.path = self._previous
+        else:
+            paths = [posixpath.join(path, word) for path in (before, *self.others) for word in words]
+            self.path, self.others = paths[0], []
+            self._may_be(paths[1:])
+        if name == "pushd":
+            self._pushed.append(before)
+        self._previous = before
+
+    def open_blocks(self, words: Sequence[str], joint: str) -> None:
+        """Note the blocks that begin or end with a command; `joint` is the operator before it."""
+        for word in takewhile(lambda word: word in KEYWORDS or word in BLOCK_STARTS, words):
+            if word in BLOCK_STARTS:
+                kind = joint if word == "{" or joint in PIPES else "if"
+                self._blocks.append((self.path, kind, self._left))
+                self._left = []
+
+    def end_command(self, before: str, words: Sequence[str], joint: str, operator: str) -> None:
+        """Come back from where a command changed the folder for itself, or note that it may not have run.
+
+        `before` is the folder before it, `joint` and `operator` stand before and behind it.
+        """
+        self._is_leaving |= program_name(words) in _LEAVING
+        operator = operator.strip(")\n")
+        is_apart = operator in PIPES or operator == "&"
+        if program_name(words) in BLOCK_ENDS and self._blocks:
+            before, joint, left = self._blocks.pop()
+            self._left = left if not (joint == "||" and self._is_leaving) else []
+            self._is_leaving = False
+            if not is_apart and (joint == "if" or joint.startswith("()")):
+                self._may_be([before])
+        elif joint == "||" and self._is_leaving and not self._blocks:
+            self._left, self._is_leaving = [], False
+        if is_apart or joint in PIPES:
+            self.path = before
+        elif joint in _LISTS and self.path != before:
+            self._left.append(before)
+        if operator not in _LISTS:
+            self._may_be(self._left)
+            self._left = []
+
+    def elsewhere(self, programs: Sequence[Program], before: str, others: Sequence[str]) -> Iterator[Program]:
+        """Yield programs that run in or below a folder as they run if it is another."""
+        for program in programs if others else ():
+            head = before and before.rstrip("/") + "/"
+            if f"{program.folder}/".startswith(head) and (before or not program.folder.startswith("/")):
+                below = program.folder[len(before) :].lstrip("/")
+                for other in others:
+                    yield msgspec.structs.replace(program, folder=posixpath.join(other, below))
+
+    def pass_parentheses(self, operator: str) -> None:
+        """Keep the folder where parentheses open, and come back to it where they close."""
+        for char in operator:
+            if char == "(":
+                self._outside.append(self.path)
+            elif char == ")" and self._outside:
+                self.path = self._outside.pop()
+
+    def leave(self, depth: int, path: str) -> None:
+        """Come back to a folder out of all parentheses that were opened since."""
+        del self._outside[depth:]
+        self.path = path
+
+    def _may_be(self, paths: Sequence[str]) -> None:
+        here = posixpath.normpath(self.path)
+        paths = [path for path in paths if posixpath.normpath(path) != here]
+        self.others = list(dict.fromkeys([*self.others, *paths]))
+        if len(self.others) > _MAX_OTHERS:
+            self.others = [ANYTHING]
+
 
 _MAX_DEPTH = 4  # commands within commands
 _MAX_WRAPPERS = 8
@@ -485,3 +634,26 @@ class CommandReader:
             self._folder.path = posixpath.join(before, folder)
             self._note(words, ())
             self._folder.path = before
+
+
+def read_command(command: str, folder: str, budget: ReadingBudget) -> CommandReading:
+    """Return what a command runs in this folder or those it changes into."""
+    reading = CommandReading()
+    try:
+        CommandReader(reading, folder, budget).read_text(command)
+    except TooMuchToRead:
+        reading.programs.append(UNCLEAR)
+        reading.is_whole = False
+    return reading
+
+
+def read_script(path: str, text: str, folder: str, budget: ReadingBudget) -> CommandReading:
+    """Return what a script runs: one of a shell, or in the language that its name says."""
+    ending = posixpath.splitext(path)[1]
+    if ending == ".json":  # it has scripts among its texts
+        return read_command("\n".join(re.findall(r'"([^"\n]+)"', text)), folder, budget)
+    if ending not in LANGUAGES:
+        return read_command(text, folder, budget)
+    reading = read_command("\n".join(texts_in_code(text)), folder, budget)
+    reading.programs.append(Program("", folder=folder, code=text))
+    return reading

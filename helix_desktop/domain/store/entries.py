@@ -1,16 +1,121 @@
-"""Contents, entries and sessions as they cross the store's port."""
+"""Contents, entries and sessions as they cross the store's port, with their filters, order and tree."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from helix_desktop.domain.events.session import BranchKind
-from helix_desktop.domain.message_counts import MessageCounts
-from helix_desktop.domain.store.list_place import ListPlace
-from helix_desktop.domain.store.sort_column import SortColumn
-from helix_desktop.domain.text_search import MatchSummary
+from helix_desktop.domain.choices import SortColumn
+from helix_desktop.domain.events.conversation import MessageQueued, TurnRetried, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.session import BranchKind, SessionArchived, SessionBranched, SessionPinned
+from helix_desktop.domain.events.summary import checkpoint_in
+from helix_desktop.domain.text_search import MatchSummary, normalize
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+
+_text = TextContext("Session")
+
+
+class MessageCounts(msgspec.Struct, frozen=True):
+    """Messages of the user and of the agent that have a text, and tool calls that have their output."""
+
+    messages: int = 0
+    calls: int = 0
+
+    @property
+    def text(self) -> TranslatableText:
+        """Return both in words: `6 messages, 21 tool calls`; calls only where there are any."""
+        messages = _text.plural(self.messages, "%n message", "%n messages")
+        if not self.calls:
+            return messages
+        calls = _text.plural(self.calls, "%n tool call", "%n tool calls")
+        return _text("{messages}, {calls}", messages=messages, calls=calls)
+
+
+MAX_NAME_CHARS = 60
+
+
+class SavedCondition(msgspec.Struct, frozen=True):
+    """One condition: what it is about, its value, and the name of what that stands for (of a session)."""
+
+    about: str
+    value: str = ""
+    label: str = ""
+
+
+class SavedFilter(msgspec.Struct, frozen=True):
+    """What the table is narrowed to: words, the session on screen only, conditions."""
+
+    name: str
+    text: str = ""
+    session_only: bool = False
+    conditions: tuple[SavedCondition, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return all that the user or the workspace wrote in it."""
+        values = (word for condition in self.conditions for word in (condition.value, condition.label))
+        return self.name, self.text, *values
+
+
+def with_filter(filters: tuple[SavedFilter, ...], added: SavedFilter) -> tuple[SavedFilter, ...]:
+    """Return filters with one more; it takes the place of one with the same name, whatever its case."""
+    names = [existing.name.casefold() for existing in filters]
+    if added.name.casefold() not in names:
+        return (*filters, added)
+    at = names.index(added.name.casefold())
+    return (*filters[:at], added, *filters[at + 1 :])
+
+
+PLACE_EVENTS = (SessionPinned, SessionArchived)
+"""What moves a session in the list and changes nothing else: it does not count as a use of the session."""
+
+
+def is_no_use(event: Event) -> bool:
+    """Return True if an event is no use of the session: it moves it in the list, or is a checkpoint."""
+    return isinstance(event, PLACE_EVENTS) or checkpoint_in(event) is not None
+
+
+class ListPlace(msgspec.Struct, frozen=True):
+    """If the user pinned a session to the top of the list, and if they archived it: that outranks a pin."""
+
+    pinned: bool = False
+    archived: bool = False
+
+    @property
+    def rank(self) -> int:
+        """Return the order of the groups: 0 pinned, 1 dated, 2 archived."""
+        return 2 if self.archived else 0 if self.pinned else 1
+
+    def after(self, event: Event) -> ListPlace:
+        """Return the place after one more event of the session's log.
+
+        What the user sends brings a session back from the archive; what waited in its queue was sent before.
+        A branch begins in no group of its parent's.
+        """
+        match event:
+            case SessionPinned(pinned=pinned):
+                return ListPlace(pinned, self.archived)
+            case SessionArchived(archived=archived):
+                return ListPlace(self.pinned, archived)
+            case UserSpoke(queued=0) | MessageQueued() | TurnRetried() if self.archived:
+                return ListPlace(self.pinned)
+            case SessionBranched():
+                return ListPlace()
+        return self
+
+    def is_below(self, parent: ListPlace) -> bool:
+        """Return True if a branch at this place is listed below its parent, not in a group of its own.
+
+        A pin takes along what is below it. The archive takes the session alone, as the trash does: what is
+        still in use must not leave the list with the session that it began with.
+        """
+        if self.archived or parent.archived:
+            return self.archived and parent.archived
+        return parent.pinned or not self.pinned
+
 
 ContentKind = Literal["output", "index", "argument"]
 AGENT_KINDS: tuple[ContentKind, ...] = ("output", "argument")
@@ -238,3 +343,159 @@ class SessionSummary(msgspec.Struct, frozen=True):
     def place(self) -> ListPlace:
         """Return where the session is listed."""
         return ListPlace(self.pinned, self.archived)
+
+
+NEWEST = EntrySort("created", descending=True)
+OLDEST = EntrySort("created")
+_KEY_CHARACTERS = 120  # of a text, by which it is sorted
+_TIE_DIGITS = 16  # of a digest: they tell apart what was stored in the same millisecond
+_MAX_TIEBREAK = 2**63 - 1  # of the whole numbers that a database takes
+
+Position = tuple[int | str, ...]
+"""The sort key of an entry: the column's value, then its age and a part of its digest."""
+
+
+def matches_filter(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
+    """Return True if an entry matches a filter."""
+    return (
+        _matches_names(entry, entry_filter)
+        and _matches_ranges(entry, entry_filter)
+        and _matches_state(entry, entry_filter)
+    )
+
+
+def sort_position(entry: CacheEntry, column: SortColumn) -> Position:
+    """Return the sort key of an entry; no two entries have the same."""
+    if column == "digest":
+        return (entry.digest,)
+    ends = (entry.created, tiebreak(entry.digest))
+    return ends if column == "created" else (_value(entry, column), *ends)
+
+
+def tiebreak(digest: str) -> int:
+    """Return a 64-bit number that decreases with the digest's order."""
+    return _MAX_TIEBREAK - int(digest[:_TIE_DIGITS], 16)
+
+
+def tiebreak_prefix(value: int) -> bytes:
+    """Return the part of the digest that a tiebreak number was made from."""
+    return (_MAX_TIEBREAK - value).to_bytes(_TIE_DIGITS // 2)
+
+
+def text_key(text: str) -> str:
+    """Return the key by which a text is sorted and compared, regardless of case."""
+    return normalize(text)[:_KEY_CHARACTERS]
+
+
+def _value(entry: CacheEntry, column: SortColumn) -> int | str:
+    match column:
+        case "tool":
+            return entry.tool
+        case "target":
+            return text_key(entry.target)
+        case "line":
+            return text_key(entry.first_line)
+    numbers: dict[SortColumn, int] = {
+        "used": entry.last_used,
+        "size": entry.size,
+        "stored": entry.stored_size,
+        "tokens": entry.tokens,
+        "recalls": entry.recalls,
+        "references": entry.references,
+    }
+    return numbers[column]
+
+
+def _matches_names(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
+    return (
+        entry.digest.startswith(entry_filter.prefix)
+        and (not entry_filter.tool or entry.tool == entry_filter.tool)
+        and entry.tool not in entry_filter.except_tools
+        and (not entry_filter.kinds or entry.kind in entry_filter.kinds)
+        and (not entry_filter.session or entry.session == entry_filter.session)
+        and (not entry_filter.target or normalize(entry_filter.target) in normalize(entry.target))
+    )
+
+
+def _matches_ranges(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
+    return (
+        entry.size >= entry_filter.min_size
+        and (entry_filter.max_size is None or entry.size <= entry_filter.max_size)
+        and entry.created >= entry_filter.since
+        and (entry_filter.until is None or entry.created <= entry_filter.until)
+    )
+
+
+def _matches_state(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
+    return (
+        not (entry_filter.unused and entry.recalls)
+        and not (entry_filter.orphan and entry.references)
+        and entry_filter.pinned in (None, entry.pinned)
+        and entry_filter.trashed in (None, bool(entry.trashed))
+    )
+
+
+class TreeRow(msgspec.Struct, frozen=True):
+    """A session in a list, and how many of its ancestors are listed above it."""
+
+    depth: int
+    summary: SessionSummary
+
+
+def session_tree(summaries: Sequence[SessionSummary]) -> list[TreeRow]:
+    """Return the sessions that are no subagents', each before its branches, of them the newest first.
+
+    A branch whose parent is not among them, or is listed elsewhere (`ListPlace.is_below`), stands at the top.
+    A tree is as new as the newest in it; pinned ones come first, archived ones last.
+    """
+    listed = {summary.id: summary for summary in summaries if not summary.parent}
+    parents = _listed_parents(listed)
+    newest = {session_id: listed[session_id].updated for session_id in parents}
+    for session_id, parent in reversed(parents.items()):
+        if parent:
+            newest[parent] = max(newest[parent], newest[session_id])
+    branches: dict[str, list[str]] = {}
+    for session_id, parent in sorted(
+        parents.items(), key=lambda pair: (-listed[pair[0]].place.rank, newest[pair[0]], pair[0])
+    ):
+        branches.setdefault(parent, []).append(session_id)
+    rows: list[TreeRow] = []
+    waiting = [(session_id, 0) for session_id in branches.get("", ())]
+    while waiting:
+        session_id, depth = waiting.pop()
+        rows.append(TreeRow(depth, listed[session_id]))
+        waiting += [(branch, depth + 1) for branch in branches.get(session_id, ())]
+    return rows
+
+
+def related_branches(summaries: Sequence[SessionSummary], session_id: str) -> list[SessionSummary]:
+    """Return the sessions that share a beginning with one, directly or through others; not itself."""
+    related, size = {session_id}, 0
+    while len(related) > size:
+        size = len(related)
+        for summary in summaries:
+            if summary.branch_of and (summary.id in related or summary.branch_of in related):
+                related |= {summary.id, summary.branch_of}
+    return [summary for summary in summaries if summary.id in related and summary.id != session_id]
+
+
+def _listed_parents(listed: Mapping[str, SessionSummary]) -> dict[str, str]:
+    """Return the listed parent of each session, empty for none, with parents before their branches.
+
+    One of those that would be each other's ancestors has none.
+    """
+    children: dict[str, list[str]] = {}
+    for summary in listed.values():
+        parent = listed.get(summary.branch_of)
+        is_below = parent is not None and summary.place.is_below(parent.place)
+        children.setdefault(summary.branch_of if is_below else "", []).append(summary.id)
+    parents: dict[str, str] = {}
+    for root in (*children.get("", ()), *listed):
+        waiting = [] if root in parents else [root]
+        parents.setdefault(root, "")
+        while waiting:
+            session_id = waiting.pop()
+            found = [child for child in children.get(session_id, ()) if child not in parents]
+            parents |= dict.fromkeys(found, session_id)
+            waiting += found
+    return parents

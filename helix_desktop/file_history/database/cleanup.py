@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
-from helix_desktop.domain.file_history.capture import Capture
-from helix_desktop.domain.file_history.state import ChangeList, FileChange
-from helix_desktop.domain.file_history.storage import FileHistoryCleanup
+from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange
+from helix_desktop.domain.file_history.file_coverage import FileHistoryCleanup
 from helix_desktop.domain.store.retention import HOUR_MS
 from helix_desktop.file_history.database.contents import ContentRow
 from helix_desktop.file_history.database.database import FileHistoryDatabase

@@ -8,15 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.file_history.storage import FileHistoryTotals
+from helix_desktop.domain.file_history.file_coverage import FileHistoryTotals
 from helix_desktop.domain.translatable_text import TextContext, verbatim
-from helix_desktop.file_history.database.capture_rows import CaptureRows
 from helix_desktop.file_history.database.connection import BUSY_S
 from helix_desktop.file_history.database.contents import ContentRows
-from helix_desktop.file_history.database.journal import JournalRows
-from helix_desktop.file_history.database.meta import MetaRows
+from helix_desktop.file_history.database.rows import CaptureRows, JournalRows, MetaRows, TreeRows
 from helix_desktop.file_history.database.schema import SALVAGED, damaged_files, open_database
-from helix_desktop.file_history.database.tree_rows import TreeRows
 from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Changes")

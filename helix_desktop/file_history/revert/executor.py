@@ -13,12 +13,54 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from helix_desktop.file_history.database.contents import ContentRows
-from helix_desktop.file_history.revert.attributes import give_attributes
 from helix_desktop.file_history.revert.current_paths import is_alike, read_bytes, read_path_state
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
-from helix_desktop.file_history.revert.operations import JournalEntry, RevertOperation
-from helix_desktop.file_history.revert.refusals import PathChanged
-from helix_desktop.system.disk_sync import CAN_SYNC_DISK
+from helix_desktop.file_history.revert.operations import JournalEntry, PathChanged, RevertOperation
+from helix_desktop.system.file_syscalls import CAN_SYNC_DISK
+
+
+def give_attributes(
+    staging: Folder, name: str, mode: int, place: Folder | None, replaced: str, *, syncs: bool
+) -> None:
+    """Give a staged file its permissions and what the file has that it replaces; durable if it `syncs`.
+
+    What its user may not give is left out. One that replaces none (an empty name) gets the group of the
+    folder that it comes to, if new files there do; None: that is still to be made.
+    """
+    descriptor = staging.open_to_write(name)
+    try:
+        if place is not None and replaced:
+            with suppress(OSError), place.open_file(replaced) as origin:  # else nothing of it is known
+                _copy(origin, descriptor)
+        elif place is not None and hasattr(os, "fchown"):
+            file_stat = place.own_stat()
+            if file_stat.st_mode & stat.S_ISGID:
+                with suppress(OSError):
+                    os.fchown(descriptor, -1, file_stat.st_gid)
+        needs_mode = stat.S_IMODE(os.fstat(descriptor).st_mode) != mode  # some disks know none
+        if needs_mode and hasattr(os, "fchmod"):
+            os.fchmod(descriptor, mode)
+        if syncs:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if needs_mode and not hasattr(os, "fchmod"):
+        staging.set_mode(name, mode)
+
+
+def _copy(origin: int, descriptor: int) -> None:
+    original, own = os.fstat(origin), os.fstat(descriptor)
+    if hasattr(os, "fchown") and (original.st_uid, original.st_gid) != (own.st_uid, own.st_gid):
+        try:
+            os.fchown(descriptor, original.st_uid, original.st_gid)
+        except OSError:
+            with suppress(OSError):
+                os.fchown(descriptor, -1, original.st_gid)
+    if hasattr(os, "listxattr"):
+        for attribute in os.listxattr(origin):
+            with suppress(OSError):
+                os.setxattr(descriptor, attribute, os.getxattr(origin, attribute))
+
 
 _MANY = 32  # operations from which the disk is synced as a whole: one takes as long as some ten files
 

@@ -18,8 +18,7 @@ from helix_desktop.file_history.tree.folder import (
     open_top,
     stat_in,
 )
-from helix_desktop.system.disk_sync import sync_disk
-from helix_desktop.system.renames import exchange, rename_new
+from helix_desktop.system.file_syscalls import exchange, rename_new, sync_disk
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE

@@ -1,13 +1,64 @@
-"""The operations of a revert on the disk, in the order in which they are made, and how they are journaled."""
+"""The operations of a revert on the disk, how they are journaled, and the errors of reverts."""
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.errors import RevertRefused
+from helix_desktop.domain.file_history.changes import FileChange, FileState
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, system_reason
+from helix_desktop.file_history.revert.folders import FolderUnreachable
+
+text = TextContext("Changes")
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+class PathChanged(Exception):
+    """What stands at a path is not what was planned for."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def refused(why: TranslatableText, fix: OptionalText = "", paths: tuple[str, ...] = ()) -> RevertRefused:
+    """Return the error with why nothing could be reverted."""
+    return RevertRefused(text("The files can't be reverted. None of them was changed."), why, fix, paths)
+
+
+def refused_by_change(paths: tuple[str, ...]) -> RevertRefused:
+    """Return the error for paths that changed after the plan."""
+    why = text.plural(
+        len(paths),
+        "{file} changed in the meantime.",
+        "%n files changed in the meantime, {file} among them.",
+        file=paths[0],
+    )
+    return refused(why, text("Look at the changes again, then revert."), paths)
+
+
+def half_done() -> RevertRefused:
+    """Return the error for a revert that failed, and could not be taken back either."""
+    return RevertRefused(
+        text("The files can't be reverted, and some of them couldn't be put back yet."),
+        text("Their contents are safe in the file history."),
+        text("Check the disk and the permissions of the workspace, then close and reopen it."),
+    )
+
+
+def refusal_of(error: PathChanged | FolderUnreachable | OSError) -> RevertRefused:
+    """Return the error for what stopped a revert."""
+    if isinstance(error, OSError):
+        if error.errno in _NO_ROOM:
+            return refused(text("The disk is full."), text("Free some disk space, then try again."))
+        return refused(system_reason(error))
+    return refused_by_change((error.path,))
+
 
 OperationKind = Literal["open", "aside", "folder", "place", "swap", "mode"]
 """open: its user may read a file, or work in a folder. aside: what stands there is moved to the staging

@@ -8,18 +8,18 @@ from typing import NamedTuple
 import msgspec
 
 from helix_desktop.domain.errors import StoreError, StoreUnreadable
+from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertProblem
-from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.revert.current_paths import (
     CurrentPath,
     CurrentPathReader,
     RevertTree,
+    check_folders,
     is_alike,
     is_plain_path,
 )
-from helix_desktop.file_history.revert.folder_checks import check_folders
 from helix_desktop.file_history.revert.folders import Folders
 
 _MAX_LARGE = 128 * 1024 * 1024  # bytes of a file over the size limit that are stored when it is reverted

@@ -2,24 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from uuid import uuid4
 
 import msgspec
+from filelock import FileLock, Timeout
 
-from helix_desktop.domain.file_history.capture import (
+from helix_desktop.domain.file_history.changes import (
     CallMark,
     Capture,
     CapturedChanges,
+    ChangeList,
     ChangeSource,
+    FileChange,
+    FileState,
 )
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.file_history.database.capture_rows import RunningCallRow
 from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.tree.moves import with_moves
-from helix_desktop.file_history.tree.process_lock import ProcessLock
+from helix_desktop.file_history.database.rows import RunningCallRow
 from helix_desktop.file_history.tree.tree import WorkspaceTree
 from helix_desktop.system.clock import ClockMs
+
+_PREFIX, _SUFFIX = "file-history-", ".lock"
+_NEW_S = 60.0
+
+
+class ProcessLock:
+    """The lock of one open file history, in the folder of its database."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises OSError."""
+        self._folder, self.name = folder, uuid4().hex
+        self._lock = self._of(self.name)
+        self._lock.acquire(timeout=1)
+        self._remove_left_over()
+
+    def is_held(self, name: str) -> bool:
+        """Return True if the process that holds the lock of this name is alive."""
+        lock = self._of(name)
+        try:
+            lock.acquire(timeout=0)
+        except (Timeout, OSError):
+            return True
+        lock.release()
+        self._remove(name)
+        return False
+
+    def release(self) -> None:
+        """Release the lock: nothing runs any more."""
+        self._lock.release()
+        self._remove(self.name)
+
+    def _remove_left_over(self) -> None:
+        """Remove the files of processes that were killed, but none that may just begin."""
+        for path in self._folder.glob(f"{_PREFIX}*{_SUFFIX}"):
+            name = path.name[len(_PREFIX) : -len(_SUFFIX)]
+            with suppress(OSError):
+                if len(name) == len(self.name) and time.time() - path.stat().st_mtime > _NEW_S:
+                    self.is_held(name)
+
+    def _of(self, name: str) -> FileLock:
+        return FileLock(self._path(name), thread_local=False)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{_PREFIX}{name}{_SUFFIX}"
+
+    def _remove(self, name: str) -> None:
+        with suppress(OSError):
+            self._path(name).unlink(missing_ok=True)
+
+
+def with_moves(changes: Mapping[str, FileChange]) -> list[FileChange]:
+    """Return changes in the order of their paths, those of moved files with where they were.
+
+    Each path that is gone is the origin of one at most, rather of one with its name. Empty files are all
+    alike: of them only the name tells.
+    """
+    gone: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for path in sorted(changes, reverse=True):
+        if (key := _content(changes[path].before)) and changes[path].after is None:
+            gone[key].append(path)
+    origins: dict[str, str] = {}
+    created = [path for path in sorted(changes) if changes[path].before is None]
+    for by_name in (True, False):
+        for path in created:
+            after = changes[path].after
+            if path in origins or not (key := _content(after)):
+                continue
+            paths = [origin for origin in gone[key] if _name(origin) == _name(path) or not by_name]
+            if paths and after is not None and (by_name or after.size):
+                origins[path] = paths[-1]
+                gone[key].remove(paths[-1])
+    return [
+        msgspec.structs.replace(changes[path], moved_from=origins.get(path, "")) for path in sorted(changes)
+    ]
+
+
+def _content(state: FileState | None) -> tuple[str, str] | None:
+    if state is None or state.kind == "folder":
+        return None
+    content = state.digest if state.kind == "file" else state.target
+    return (state.kind, content) if content else None
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 class CallCaptures:

@@ -13,11 +13,18 @@ from dataclasses import dataclass, field
 
 from helix_desktop.domain.file_history.file_coverage import UncoveredPlace, UncoveredReason
 from helix_desktop.domain.unicode_safety import escape_undecodable
-from helix_desktop.file_history.tree.folder import Handle, enter, is_folder, leave, link_in, open_top
-from helix_desktop.file_history.tree.ignore_files import GIT_IGNORE
+from helix_desktop.file_history.tree.folder import (
+    Handle,
+    enter,
+    file_stamp,
+    folder_stamp,
+    is_folder,
+    leave,
+    link_in,
+    open_top,
+)
 from helix_desktop.file_history.tree.path_reader import is_unicode
-from helix_desktop.file_history.tree.rules import STAGED_PREFIX, FileCoverageRules
-from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
+from helix_desktop.file_history.tree.rules import GIT_IGNORE, STAGED_PREFIX, FileCoverageRules
 
 MAX_PATHS = 250_000
 _Entry = tuple[str, str, os.stat_result]  # name, path, what a stat said

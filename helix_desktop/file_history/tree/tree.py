@@ -10,16 +10,67 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings, UncoveredPlace
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.file_history.changes import FileChange, FileState
+from helix_desktop.domain.file_history.file_coverage import (
+    FileCoverage,
+    FileCoverageSettings,
+    UncoveredPlace,
+    UncoveredReason,
+)
 from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.tree_rows import SeenPath
-from helix_desktop.file_history.tree.folder import OpenFolders, is_folder, stat_in
-from helix_desktop.file_history.tree.path_reader import unread
-from helix_desktop.file_history.tree.path_recorder import PathRecorder
+from helix_desktop.file_history.database.rows import SeenPath
+from helix_desktop.file_history.tree.folder import OpenFolders, file_stamp, folder_stamp, is_folder, stat_in
+from helix_desktop.file_history.tree.path_reader import PathRecorder, unread
 from helix_desktop.file_history.tree.rules import FileCoverageRules
 from helix_desktop.file_history.tree.scan import Scan, ScanResult, TooManyPaths
-from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
+
+_PENDING_PLACES = 500  # named; of the others the number is
+
+
+def measure_file_coverage(tree: WorkspaceTree, stored_size: int) -> FileCoverage:
+    """Return what of a tree is covered; `stored_size` are the bytes that all contents take."""
+    files = size = 0
+    places = list(tree.skipped.values())
+    for path, (state, _, _) in tree.rows.items():
+        if state.stored and path not in tree.linked:
+            if state.kind != "folder":
+                files += 1
+                size += state.size
+        else:
+            places.append(UncoveredPlace(path, _reason(tree, path, state), files=1, size=state.size))
+    places.sort(key=lambda place: (place.reason == "pending", not place.is_folder, place.path))
+    pending = sum(place.reason == "pending" for place in places)
+    first = tuple(places[: len(places) - pending + _PENDING_PLACES])
+    return FileCoverage(files, size, stored_size, first, len(places), pending, is_complete=not tree.pending)
+
+
+def uncovered_files(tree: WorkspaceTree, paths: Iterable[str]) -> tuple[UncoveredPlace, ...]:
+    """Return the files at paths whose content cannot be stored, not even when a tool names them."""
+    states = tree.current_states(paths)
+    return tuple(
+        UncoveredPlace(path, _reason_for_tool(tree, path, state), files=1, size=state.size)
+        for path, state in states.items()
+        if state is not None and state.kind == "file" and state.size and not state.stored
+    )
+
+
+def _reason_for_tool(tree: WorkspaceTree, path: str, state: FileState) -> UncoveredReason:
+    reason = _reason(tree, path, state)
+    return "quota" if reason == "ignored" else reason  # a tool's change of ignored files is covered
+
+
+def _reason(tree: WorkspaceTree, path: str, state: FileState) -> UncoveredReason:
+    reason = tree.rules.file_reason(path, state.size)
+    if reason is not None:
+        return reason
+    if path in tree.linked:
+        return "hard_links"
+    if path in tree.unreadable:
+        return "unreadable"
+    if path in tree.pending:
+        return "pending"
+    return "secret" if tree.was_removed(state.digest) else "quota"
+
 
 _MANIFEST, _SKIPPED = "manifest", "skipped"  # names of single values
 

@@ -28,8 +28,7 @@ from helix_desktop.mcp.client.connection_errors import (
     unreachable,
 )
 from helix_desktop.mcp.client.message_repair import read_messages, repair_json
-from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
-from helix_desktop.mcp.client.stderr_log import StderrLog
+from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES, StderrLog
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # named by no public module

@@ -36,8 +36,7 @@ from helix_desktop.mcp.client.connection_errors import (
     no_answer,
 )
 from helix_desktop.mcp.client.exposed_tool import ExposedTool, expose_tool, sanitize_text, without_twins
-from helix_desktop.mcp.client.process import ProgramSpec, build_environment
-from helix_desktop.mcp.client.stderr_log import StderrLog
+from helix_desktop.mcp.client.process import ProgramSpec, StderrLog, build_environment
 from helix_desktop.system.task_scope import raise_if_canceled
 
 _log = logging.getLogger(__name__)
@@ -419,7 +418,7 @@ class ServerActor:
                 "The server wants to put a question of its own.",
                 "Give everything it needs with the call.",
             )
-        results = importlib.import_module("helix_desktop.mcp.client.tool_results")
+        results = importlib.import_module("helix_desktop.mcp.client.session")
         result: ToolResult = results.to_tool_result(answer, sanitize_text(mcp_call_target(arguments), 200))
         return result
 

@@ -18,7 +18,7 @@ import msgspec
 
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.permissions.program import INTERPRETERS
-from helix_desktop.domain.permissions.shell_names import SHELLS
+from helix_desktop.domain.permissions.shell_tokens import SHELLS
 from helix_desktop.mcp.client.process import build_environment
 from helix_desktop.system.files import open_regular
 

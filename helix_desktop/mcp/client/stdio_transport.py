@@ -13,8 +13,13 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPC
 
 from helix_desktop.mcp.client.connection_errors import FailureListener, answer_too_large
 from helix_desktop.mcp.client.message_repair import read_messages
-from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES, ProgramSpec, ServerProcess, start_process
-from helix_desktop.mcp.client.stderr_log import StderrLog
+from helix_desktop.mcp.client.process import (
+    MAX_MESSAGE_BYTES,
+    ProgramSpec,
+    ServerProcess,
+    StderrLog,
+    start_process,
+)
 
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 Outgoing = MemoryObjectReceiveStream[SessionMessage]

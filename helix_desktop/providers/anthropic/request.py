@@ -1,4 +1,4 @@
-"""Encode a request for Anthropic Messages."""
+"""Encode a request for Anthropic Messages, with the fields that say how much a model is to think."""
 
 from __future__ import annotations
 
@@ -10,12 +10,46 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.request_extras import merge_fields
-from helix_desktop.providers.json_wire import arguments_object, encode_json, join_text_parts
+from helix_desktop.providers.json_wire import ToolCallIds, arguments_object, encode_json, join_text_parts
 from helix_desktop.providers.thinking_tags import split_thinking
-from helix_desktop.providers.tool_call_ids import ToolCallIds
+
+EffortForm = Literal["adaptive", "budget"]
+"""A level with adaptive thinking (from Claude 4.6 on), or a number of tokens for thinking (before)."""
+
+EFFORT_REFUSED = re.compile(
+    r"output_config|\beffort\b|thinking\.|budget_tokens|disabled|not support thinking|level \S+ not supported"
+)
+"""How errors name these fields, in lower case; gateways say 'level "minimal" not supported'."""
+
+OLDER_FORM = re.compile(r"adaptive|effort parameter")
+"""How models from before adaptive thinking refuse it: "adaptive thinking is not supported on this model".
+
+Newer ones name it too when they refuse a budget: 'Use "thinking.type.adaptive"'.
+"""
+
+BLOCK_REQUIRED = re.compile(r"must start with a thinking block|expected .?thinking.? or")
+"""What older models answer when thinking is switched on between a call and its result."""
+
+_MIN_BUDGET, _MAX_BUDGET = 1_024, 128_000  # tokens; Anthropic, "Extended thinking"; OpenRouter's upper limit
+_SHARES: Mapping[str, float] = {"minimal": 0.1, "low": 0.2, "medium": 0.5, "high": 0.8}
+"""Of the largest answer, as OpenRouter takes them ("Reasoning tokens"); levels above high: 0.95."""
+
+
+def effort_fields(level: SentEffort, form: EffortForm, max_thinking: int) -> dict[str, Any]:
+    """Return the fields for a level; `max_thinking` is what an answer leaves for thinking, in tokens."""
+    if level == "":
+        return {}
+    if level == "none":
+        return {"thinking": {"type": "disabled"}}
+    if form == "adaptive":
+        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": level}}
+    budget = min(max(int(max_thinking * _SHARES.get(level, 0.95)), _MIN_BUDGET), _MAX_BUDGET, max_thinking)
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget >= _MIN_BUDGET else {}
+
 
 DIALECT = "anthropic"
 """Marks assistant messages that are stored verbatim in this dialect."""

@@ -1,8 +1,12 @@
-"""The demo model's scripts for sample projects, read from TOML."""
+"""The demo model's scripts for sample projects, read from TOML, and its place in one."""
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +72,64 @@ def read_scripts(folder: Path) -> tuple[Script, ...]:
         msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Script)
         for path in sorted(folder.glob("*.toml"))
     )
+
+
+_FACT = re.compile(r"\{\w+\}")
+_PLACE = re.compile(r"(?:Request|Place in the script: task) (\d+)(?:: all|:|, step) (\d+)")
+"""A request and its steps that are done; the longer opening stands in handovers of earlier versions."""
+
+
+@dataclass(frozen=True)
+class ScriptPosition:
+    """A task of a script (from 0), and the number of its steps that are done."""
+
+    script: Script
+    task_index: int
+    steps_done: int
+
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self.script.task[self.task_index]
+
+    @property
+    def is_finished(self) -> bool:
+        """True if the task's last step is done."""
+        return self.steps_done >= len(self.task.step)
+
+    @property
+    def place(self) -> str:
+        """The sentence by which a handover keeps the position, counted from 1."""
+        count = len(self.task.step)
+        state = f"all {count} steps done" if self.is_finished else f"{self.steps_done} of {count} steps done"
+        return f"Request {self.task_index + 1}: {state}."
+
+
+def last_step(text: str, task: Task) -> int:
+    """Return the last step of a task, from 1, that an answer speaks; 0 if it speaks none."""
+    words = " ".join(text.split())
+    steps = range(len(task.step), 0, -1)
+    return next((number for number in steps if _pattern_of(task.step[number - 1].say).search(words)), 0)
+
+
+def newest_position(texts: Iterable[str], scripts: Sequence[Script]) -> ScriptPosition | None:
+    """Return the position that the first of these answers with one has; None if none has."""
+    for text in texts:
+        for script in scripts:
+            for index, task in enumerate(script.task):
+                if step := last_step(text, task):
+                    return ScriptPosition(script, index, step)
+    return None
+
+
+def placed_step(summary: str, task_index: int) -> int:
+    """Return the number of a task's steps that a handover calls done; 0 if it says nothing of the task."""
+    steps = [int(step) for task, step in _PLACE.findall(summary) if int(task) == task_index + 1]
+    return steps[-1] if steps else 0
+
+
+@cache
+def _pattern_of(say: str) -> re.Pattern[str]:
+    """Return the pattern of a step's text, whatever facts it was filled with."""
+    parts = _FACT.split(" ".join(say.split()))
+    return re.compile(".*?".join(re.escape(part) for part in parts))

@@ -1,16 +1,297 @@
-"""The OpenAI Responses dialect: OpenAI's own server and compatible ones. Nothing is stored there."""
+"""The OpenAI Responses dialect: answers assembled from their events. Nothing is stored on the server."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from typing import Any
 
-from helix_desktop.domain.messages import ModelInfo, ModelRequest
-from helix_desktop.providers.cache_fields import CacheFields
-from helix_desktop.providers.dialect import VARIANT_ERROR_STATUSES, NewId
-from helix_desktop.providers.openai_responses.request import has_reasoning, request_body
-from helix_desktop.providers.openai_responses.response import ResponsesAssembler
-from helix_desktop.providers.request_effort import RequestEffort
+import msgspec
+
+from helix_desktop.domain.errors import UNNAMED_CALL
+from helix_desktop.domain.messages import (
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
+from helix_desktop.providers.answer_end import empty_answer_error, missing_answer_error, stop_reason
+from helix_desktop.providers.dialect import (
+    VARIANT_ERROR_STATUSES,
+    AnswerDelta,
+    CacheFields,
+    NewId,
+    RequestEffort,
+)
+from helix_desktop.providers.json_wire import (
+    PART_SEPARATOR,
+    as_integer,
+    get_object,
+    join_text_parts,
+    reported_usage,
+    unwrapped_arguments,
+)
+from helix_desktop.providers.openai_responses.request import (
+    DIALECT,
+    has_reasoning,
+    has_refusal,
+    part_texts,
+    request_body,
+)
+from helix_desktop.providers.streaming import streamed_error
+from helix_desktop.providers.thinking_tags import ThinkingTags, split_thinking
+
+_IDLE_EVENTS = frozenset({"keepalive", "ping", "response.created", "response.in_progress", "response.queued"})
+"""Events without content of an answer."""
+
+_END_EVENTS = frozenset(
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
+)
+
+_TEXT_DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_REASONING_DELTAS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
+
+
+class ResponsesAssembler:
+    """Assembles the events of one answer. `new_id` creates ids for calls whose server sent none."""
+
+    def __init__(
+        self, provider: str, model: str, new_id: Callable[[], str], cache_lifetime_s: int = 0
+    ) -> None:
+        self._provider, self._model, self._new_id = provider, model, new_id
+        self._cache_lifetime_s = cache_lifetime_s
+        self._items: dict[int, _Item] = {}
+        self._index_by_id: dict[str, int] = {}
+        self._tags = ThinkingTags()
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._status = ""
+        self._is_refused = False  # by a part of that kind, in an answer that is complete
+        self._incomplete_reason = ""
+        self._usage: Usage | None = None
+        self.progress = 0
+        self.done = False
+
+    @property
+    def is_complete(self) -> bool:
+        """True once the server has reported the end of the answer."""
+        return self.done or bool(self._status)
+
+    @property
+    def is_settled(self) -> bool:
+        """True once nothing of interest is still to come."""
+        return self.is_complete
+
+    def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Add one event; return the deltas to display. Raises StreamedError."""
+        kind = str(chunk.get("type"))
+        self.progress += kind not in _IDLE_EVENTS
+        if kind in _END_EVENTS:
+            return self._end(get_object(chunk, "response"), kind.removeprefix("response."))
+        if kind == "response.output_item.added":
+            self._item(chunk).raw = dict(get_object(chunk, "item"))
+        elif kind == "response.output_item.done":
+            return self._finish_item(self._item(chunk), get_object(chunk, "item"))
+        elif kind == "response.function_call_arguments.delta":
+            self._item(chunk).arguments += str(chunk.get("delta") or "")
+        elif kind == "response.function_call_arguments.done":
+            item, whole = self._item(chunk), chunk.get("arguments")
+            item.arguments = whole if isinstance(whole, str) and whole.strip() else item.arguments
+        elif kind == "response.output_text.done":
+            texts, index = self._item(chunk).texts, as_integer(chunk.get("content_index")) or 0
+            whole = chunk.get("text")
+            if isinstance(whole, str) and whole.startswith(texts.get(index, "")):
+                rest = {**chunk, "delta": whole[len(texts.get(index, "")) :]}
+                return self._append(texts, rest, "content_index", self._text, TextDelta)
+        elif kind in _TEXT_DELTAS:
+            self._is_refused = self._is_refused or "refusal" in kind
+            return self._append(self._item(chunk).texts, chunk, "content_index", self._text, TextDelta)
+        elif kind in _REASONING_DELTAS:
+            part = "summary_index" if "summary" in kind else "content_index"
+            return self._append(self._item(chunk).reasoning, chunk, part, self._reasoning, ReasoningDelta)
+        return []
+
+    def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Add a response that was not streamed. Raises StreamedError."""
+        return self._end(response, str(response.get("status") or "completed"))
+
+    def answer(self) -> ModelResponse:
+        """Return the answer. Raises InvalidModelResponse, or ModelRequestRejected if it was filtered."""
+        items = [self._items[index] for index in sorted(self._items)]
+        if not items:
+            raise missing_answer_error(self._provider, "output")
+        stop = self._stop()
+        calls = () if stop == "refusal" else self._calls(items)  # those beside it must not run
+        text, thinking = split_thinking("".join(self._text))
+        if not text.strip() and not calls:
+            raise empty_answer_error(self._provider, stop, self._incomplete_reason)
+        return ModelResponse(
+            text=text,
+            calls=calls,
+            reasoning=join_text_parts(["".join(self._reasoning), thinking]),
+            usage=self._usage,
+            stop="calls" if calls and stop == "end" else stop,
+            verbatim={
+                "dialect": DIALECT,
+                "provider": self._provider,
+                "model": self._model,
+                "items": [item.output_item() for item in items if item.raw],
+            },
+            cache_lifetime_s=self._cache_lifetime_s,
+        )
+
+    def _item(self, chunk: Mapping[str, Any]) -> _Item:
+        """Return the item of an event; without an index that of its id, or the newest one."""
+        index = as_integer(chunk.get("output_index"))
+        item_id = chunk.get("item_id") or get_object(chunk, "item").get("id")
+        begins = chunk.get("type") == "response.output_item.added"
+        if index is None and not begins:
+            index = self._index_by_id.get(str(item_id))
+        if index is None:
+            index = len(self._items) if begins or not self._items else max(self._items)
+        if item_id:
+            self._index_by_id.setdefault(str(item_id), index)
+        return self._items.setdefault(index, _Item())
+
+    def _append(
+        self,
+        parts: dict[int, str],
+        chunk: Mapping[str, Any],
+        index_key: str,
+        emitted: list[str],
+        delta_type: type[TextDelta] | type[ReasoningDelta],
+    ) -> list[AnswerDelta]:
+        """Append to a part; two parts are displayed as paragraphs."""
+        delta, index = chunk.get("delta"), as_integer(chunk.get(index_key)) or 0
+        if not isinstance(delta, str) or not delta:
+            return []
+        displayed = PART_SEPARATOR + delta if emitted and not parts.get(index) else delta
+        parts[index] = parts.get(index, "") + delta
+        emitted.append(displayed)
+        if delta_type is TextDelta:
+            return list(self._tags.add_deltas(displayed))
+        return [ReasoningDelta(displayed)]
+
+    def _finish_item(self, item: _Item, raw: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Complete an item; return the deltas for text that was not streamed."""
+        item.raw, item.is_complete = dict(raw), True
+        pieces: list[AnswerDelta] = []
+        if raw.get("type") == "message":
+            self._is_refused = self._is_refused or has_refusal(raw)
+            pieces += self._append_rest(item.texts, part_texts(raw), "content_index", self._text, TextDelta)
+        elif raw.get("type") == "reasoning":
+            thoughts = _reasoning_texts(raw)
+            pieces += self._append_rest(
+                item.reasoning, thoughts, "summary_index", self._reasoning, ReasoningDelta
+            )
+        return pieces
+
+    def _append_rest(
+        self,
+        parts: dict[int, str],
+        full_texts: list[str],
+        index_key: str,
+        emitted: list[str],
+        delta_type: type[TextDelta] | type[ReasoningDelta],
+    ) -> list[AnswerDelta]:
+        pieces: list[AnswerDelta] = []
+        for index, text in enumerate(full_texts):
+            if text.startswith(parts.get(index, "")):
+                rest = text[len(parts.get(index, "")) :]
+                pieces += self._append(
+                    parts, {"delta": rest, index_key: index}, index_key, emitted, delta_type
+                )
+        return pieces
+
+    def _end(self, response: Mapping[str, Any], status: str) -> list[AnswerDelta]:
+        if status in {"failed", "cancelled"} or response.get("error"):
+            raise streamed_error(response.get("error") or {"message": f"the response was {status}"})
+        self.progress += 1
+        self._status = status
+        self._incomplete_reason = str(get_object(response, "incomplete_details").get("reason") or "")
+        self._usage = _usage(response.get("usage")) or self._usage
+        output = response.get("output")
+        pieces: list[AnswerDelta] = []
+        for index, raw in enumerate(output if isinstance(output, list) else ()):
+            item = self._items.setdefault(index, _Item())
+            if isinstance(raw, dict) and not item.is_complete:
+                pieces += self._finish_item(item, raw)
+        return pieces
+
+    def _stop(self) -> StopReason:
+        if self._status != "incomplete":
+            return "refusal" if self._is_refused else "end"
+        reason = stop_reason(self._incomplete_reason, has_calls=False)
+        return "length" if reason == "end" else reason
+
+    def _calls(self, items: list[_Item]) -> tuple[ToolCall, ...]:
+        calls: list[ToolCall] = []
+        for item in items:
+            if item.raw.get("type") != "function_call":
+                continue
+            name, call_id = str(item.raw.get("name") or UNNAMED_CALL), str(item.raw.get("call_id") or "")
+            item.raw["name"] = name
+            if not call_id or any(call.id == call_id for call in calls):
+                call_id = item.raw["call_id"] = self._new_id()
+            calls.append(ToolCall(call_id, name, item.arguments_json()))
+        return tuple(calls)
+
+
+class _Item:
+    """One output item while it arrives: first as announced, then complete."""
+
+    def __init__(self) -> None:
+        self.raw: dict[str, Any] = {}
+        self.is_complete = False
+        self.arguments = ""
+        self.texts: dict[int, str] = {}
+        self.reasoning: dict[int, str] = {}
+
+    def arguments_json(self) -> str:
+        """Return a call's arguments as JSON text."""
+        final = self.raw.get("arguments")
+        if isinstance(final, dict):
+            return msgspec.json.encode(final).decode()
+        text = final if isinstance(final, str) and final.strip() else self.arguments or "{}"
+        return unwrapped_arguments(text)
+
+    def output_item(self) -> dict[str, Any]:
+        """Return the item as it is sent back."""
+        if self.is_complete or self.raw.get("type") != "message":
+            return self.raw
+        parts = [{"type": "output_text", "text": text, "annotations": []} for text in self.texts.values()]
+        return {**self.raw, "content": parts}
+
+
+def _reasoning_texts(item: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a reasoning item: its summary, or the reasoning itself if the server sends it."""
+    for key in ("summary", "content"):
+        parts = item.get(key)
+        texts = (
+            [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        )
+        if texts:
+            return [text for text in texts if isinstance(text, str)]
+    return []
+
+
+def _usage(reported: Any) -> Usage | None:
+    """Return the reported usage; None if absent or zero, as servers without counts report zeros."""
+    if not isinstance(reported, dict):
+        return None
+    details = get_object(reported, "input_tokens_details")
+    return reported_usage(
+        reported.get("input_tokens"),
+        reported.get("output_tokens"),
+        [details.get("cached_tokens")],
+        [details.get("cache_write_tokens")],
+    )
+
 
 _UNSUPPORTED_WORDS = ("not supported", "unsupported")
 _INCLUDE = re.compile(r"\binclude\b")

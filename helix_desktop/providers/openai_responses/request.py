@@ -6,20 +6,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from helix_desktop.domain.effort import SentEffort
+from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.request_extras import merge_fields
-from helix_desktop.providers.cache_fields import BREAKPOINT, CacheFields
+from helix_desktop.providers.dialect import BREAKPOINT, CacheFields
 from helix_desktop.providers.json_wire import (
     PART_SEPARATOR,
+    ToolCallIds,
     arguments_text,
     data_url,
     encode_json,
     join_text_parts,
 )
 from helix_desktop.providers.thinking_tags import split_thinking
-from helix_desktop.providers.tool_call_ids import ToolCallIds
 
 DIALECT = "openai-responses"
 """Marks assistant messages that are stored verbatim in this dialect."""

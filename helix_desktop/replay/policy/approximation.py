@@ -31,10 +31,10 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.events.workspace import InstructionsAdded, OpeningGiven
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.replay.policy.session import (
     ReplayableEvents,

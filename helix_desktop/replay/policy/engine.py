@@ -14,18 +14,18 @@ from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_services import split_versions
 from helix_desktop.agent.window.manager import ContextManager
-from helix_desktop.config.prompts import load_prompts
+from helix_desktop.config.paths import load_prompts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.context.summaries.informative_lines import OutputExtracts
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
-from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, TurnRetried
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
+from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.replay.policy.session import OutputForms, SessionFacts
 from helix_desktop.replay.policy.traced_policy import TracedPolicy

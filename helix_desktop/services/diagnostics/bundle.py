@@ -22,7 +22,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.diagnostics.facts import folder_sizes, policy_facts, settings_facts
 from helix_desktop.services.diagnostics.report_names import ReportNames
 from helix_desktop.words.translation import current_language
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 
 text = TextContext("Diagnostics")
 

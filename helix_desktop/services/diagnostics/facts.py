@@ -13,8 +13,7 @@ from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.diagnostics.report_names import ReportNames
-from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.registry import MODEL_ROLES, WorkspaceRecord, WorkspaceRegistry
 
 _PLAIN = ("theme", "text_size", "enter_sends", "notify", "background_effort")
 _WORKSPACE_PLAIN = (

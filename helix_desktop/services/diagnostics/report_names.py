@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from helix_desktop.config.settings import Settings
 from helix_desktop.providers.http import is_loopback
-from helix_desktop.workspaces.record import MAIN, WorkspaceRecord
+from helix_desktop.workspaces.registry import MAIN, WorkspaceRecord
 
 _MIN_NAME = 3  # characters: in free text a shorter name would be found in words that mean something else
 

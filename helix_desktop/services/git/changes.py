@@ -9,17 +9,17 @@ from typing import NamedTuple, TypeGuard
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, HelixError, InvalidInput, WorkspaceUntrusted
-from helix_desktop.domain.file_history.diff import FileDiff, diff_states
-from helix_desktop.domain.file_history.patch import PatchFile, patch_text
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.file_history.changes import FileChange, FileState
+from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_states, patch_text
 from helix_desktop.domain.git import LINK_MODE, SUBMODULE_MODE, GitEntry, GitProblem
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.environment.description import WorkspaceEnvironment
-from helix_desktop.tools.git.files import WorkingTreeFile, WorkingTreeFiles
 from helix_desktop.tools.git.objects import (
     MAX_CONTENT_BYTES,
     SHA1_DIGITS,
+    WorkingTreeFile,
+    WorkingTreeFiles,
     blob_id,
     read_contents,
     read_converted,

@@ -15,12 +15,12 @@ import msgspec
 
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.ports.tools import Tools
-from helix_desktop.agent.settings.run_settings import schema_json
+from helix_desktop.agent.run_settings import schema_json
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.events.choices import McpServerFailed
-from helix_desktop.domain.file_history.capture import AgentChanges
+from helix_desktop.domain.events.session import McpServerFailed
+from helix_desktop.domain.file_history.changes import AgentChanges
 from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
 from helix_desktop.domain.permissions.rules import mcp_change

@@ -28,16 +28,15 @@ from typing import Annotated, BinaryIO, TypeVar
 import msgspec
 import zstandard
 
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.digest import digest_of, is_digest
-from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
-from helix_desktop.domain.progress import OnProgress
-from helix_desktop.domain.store.archive_report import ArchiveInfo, ArchiveTotals
-from helix_desktop.domain.store.archive_suffix import SUFFIX
-from helix_desktop.domain.store.branch_point import BranchPoint
+from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.domain.store.commit import BranchPoint, PartialOutput
 from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store.reports import ArchiveInfo, ArchiveTotals
 from helix_desktop.domain.translatable_text import (
     OptionalText,
     TextContext,
@@ -97,7 +96,7 @@ def file_name(name: str, stamp: str = "") -> str:
     """Return a file name for an archive of the workspace `name`, valid on every system."""
     safe_name = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "workspace"
     short_name = safe_name.encode()[:_NAME_BYTES].decode(errors="ignore")
-    return f"{short_name}{'-' if stamp else ''}{stamp}{SUFFIX}"
+    return f"{short_name}{'-' if stamp else ''}{stamp}{ARCHIVE_SUFFIX}"
 
 
 def invalid_archive(why: TranslatableText) -> InvalidArchive:

@@ -18,16 +18,14 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.digest import is_digest
-from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, InvalidArchive
-from helix_desktop.domain.events.choices import ModeChanged
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.session import SessionBranched
-from helix_desktop.domain.progress import OnProgress, no_progress
-from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult, ImportResult
-from helix_desktop.domain.store.branch_point import BranchPoint
+from helix_desktop.domain.events.session import ModeChanged, SessionBranched
+from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.store.commit import BranchPoint, Draft
 from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.store.reports import ArchiveTotals, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, join_sentences
 from helix_desktop.store.archive.archive_file import (
     ArchivedContent,

@@ -14,13 +14,12 @@ import msgspec
 
 from helix_desktop import __version__
 from helix_desktop.domain.digest import is_digest
-from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidArchive
 from helix_desktop.domain.events.conversation import SubagentStarted, ToolAnswered
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
-from helix_desktop.domain.progress import OnProgress
-from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult
-from helix_desktop.domain.store.branch_point import BranchPoint
+from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.domain.store.commit import BranchPoint, Draft
+from helix_desktop.domain.store.reports import ArchiveTotals, ExportResult
 from helix_desktop.domain.store.retention import indexed_digests
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.archive.archive_file import (

@@ -18,13 +18,15 @@ from operator import itemgetter
 import msgspec
 
 from helix_desktop.context.summaries.handover import searchable_text
+from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
-from helix_desktop.domain.search_query import parse_query, spelled_words
 from helix_desktop.domain.store.entries import (
     DEFAULT_FILTER,
+    NEWEST,
+    OLDEST,
     CacheEntry,
     ContentHit,
     EntryFilter,
@@ -32,19 +34,14 @@ from helix_desktop.domain.store.entries import (
     EntryPage,
     EntrySort,
     HandoverHit,
-    SearchResults,
-)
-from helix_desktop.domain.store.entry_order import (
-    NEWEST,
-    OLDEST,
     Position,
+    SearchResults,
     matches_filter,
     sort_position,
     text_key,
     tiebreak,
 )
-from helix_desktop.domain.store.sort_column import SortColumn
-from helix_desktop.domain.text_search import find_matches
+from helix_desktop.domain.text_search import find_matches, parse_query, spelled_words
 from helix_desktop.store.core import keys
 
 _CURSOR_DECODER = msgspec.msgpack.Decoder(tuple[SortColumn, bool, tuple[int | str, ...]])

@@ -6,10 +6,8 @@ from collections.abc import Container, Sequence
 
 import msgspec
 
-from helix_desktop.domain.draft import without_partial_answer
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
-from helix_desktop.domain.store.branch_point import BranchPoint, point_in
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.commit import BranchPoint, Commit, point_in, without_partial_answer
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import WriteBatch, check_branch, check_sequence, check_stored

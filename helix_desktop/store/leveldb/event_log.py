@@ -7,7 +7,7 @@ import logging
 import msgspec
 
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.branch_point import BranchPoint, listed_session
+from helix_desktop.domain.store.commit import BranchPoint, listed_session
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import RowSource, WriteBatch

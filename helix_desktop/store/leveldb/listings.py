@@ -11,6 +11,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.store.entries import (
     DEFAULT_FILTER,
     CacheEntry,
@@ -18,9 +19,10 @@ from helix_desktop.domain.store.entries import (
     EntryPage,
     EntrySort,
     SessionSummary,
+    matches_filter,
+    sort_position,
+    tiebreak_prefix,
 )
-from helix_desktop.domain.store.entry_order import matches_filter, sort_position, tiebreak_prefix
-from helix_desktop.domain.store.sort_column import SortColumn
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.store_search import EntryQuery, page_from_ordered, page_from_unordered

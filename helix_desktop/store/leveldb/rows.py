@@ -12,10 +12,9 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import msgspec
 
-from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
-from helix_desktop.domain.store.branch_point import BranchPoint
+from helix_desktop.domain.store.commit import BranchPoint, Draft
 from helix_desktop.domain.store.entries import CacheEntry, Content, ContentKind, SessionSummary, StoreTotals
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.commit import PendingDeletion, RowSink, RowSource, Tombstone, WriteBatch

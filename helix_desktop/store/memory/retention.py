@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, fields
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
-from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.branch_point import BranchPoint
+from helix_desktop.domain.store.commit import BranchPoint, Draft
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.retention import (
     GRACE_MS,

@@ -8,16 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.draft import Draft, PartialOutput, without_partial_answer
 from helix_desktop.domain.errors import DigestUnknown, HelixError, StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
-from helix_desktop.domain.progress import OnProgress
-from helix_desktop.domain.store.branch_point import BranchPoint, listed_session, point_in
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.domain.store.commit import (
+    BranchPoint,
+    Commit,
+    Draft,
+    PartialOutput,
+    listed_session,
+    point_in,
+    without_partial_answer,
+)
 from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, SessionSummary, StoreTotals
-from helix_desktop.domain.store.repair_report import IntegrityReport, LostContent, RepairReport
+from helix_desktop.domain.store.reports import IntegrityReport, LostContent, RepairReport
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import (
     check_branch,

@@ -11,9 +11,9 @@ import msgspec
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDamaged, StoreWriteFailed
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
-from helix_desktop.domain.progress import OnProgress, no_progress
-from helix_desktop.domain.redaction.output_copies import OutputCopies
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.redaction.text_variants import OutputCopies
 from helix_desktop.domain.store.entries import CacheEntry, Content
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.domain.translatable_text import TextContext

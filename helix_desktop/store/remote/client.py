@@ -13,16 +13,14 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import HelixError, StoreClosed, StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
-from helix_desktop.domain.store.repair_report import IntegrityReport
+from helix_desktop.domain.store.reports import ExportResult, ImportResult, IntegrityReport
 from helix_desktop.domain.store.retention import (
     GRACE_MS,
     CleanupPlan,

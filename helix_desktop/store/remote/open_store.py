@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreLocked, StoreUnreadable
-from helix_desktop.domain.progress import OnProgress, no_progress
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.store.remote.client import Backend, ConnectionClosed, OwnerConnection, RemoteStore, Reopen
 from helix_desktop.store.remote.handshake import (

@@ -21,10 +21,9 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
-from helix_desktop.domain.store.branch_point import BranchPoint, point_in
-from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
-from helix_desktop.domain.store.list_place import is_no_use
-from helix_desktop.domain.store.repair_report import LostContent, TruncatedSession
+from helix_desktop.domain.store.commit import BranchPoint, point_in
+from helix_desktop.domain.store.entries import SessionSummary, StoreTotals, is_no_use
+from helix_desktop.domain.store.reports import LostContent, TruncatedSession
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.leveldb.contents import ContentStore, rebuild_head, row_created_ms

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store.entries import StoreTotals
-from helix_desktop.domain.store.repair_report import LostContent, TruncatedSession
+from helix_desktop.domain.store.reports import LostContent, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged

@@ -17,13 +17,11 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
-from helix_desktop.domain.search_query import normalize
-from helix_desktop.domain.store.entries import CacheEntry, EntryFilter, EntryPage
-from helix_desktop.domain.store.entry_order import text_key, tiebreak
-from helix_desktop.domain.store.sort_column import SortColumn
-from helix_desktop.domain.text_search import split_chunks
+from helix_desktop.domain.store.entries import CacheEntry, EntryFilter, EntryPage, text_key, tiebreak
+from helix_desktop.domain.text_search import normalize, split_chunks
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.store_search import EntryQuery, page_from_ordered

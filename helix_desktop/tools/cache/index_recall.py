@@ -1,43 +1,70 @@
-"""Recall of what an index covers, and of entries by their numbers: a table, a search, words and outputs."""
+"""The arguments of recall_cached_content."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
+import msgspec
+
+from helix_desktop.domain.choices import MAX_RECALL_CONTEXT, MAX_RECALL_TOKENS, MIN_RECALL_TOKENS
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.errors import StoreError, ToolError
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tools import CountTokens, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.cache.answer_writer import AnswerWriter
-from helix_desktop.tools.cache.contents_table import table_rows
-from helix_desktop.tools.cache.context_lines import NEAR, widths
-from helix_desktop.tools.cache.covered_entries import (
+from helix_desktop.tools.cache.answer_writer import AnswerWriter, name_hits, table_rows
+from helix_desktop.tools.cache.entry_search import (
+    ALL_LINES,
+    LINES_OF_ONE,
     CoveredEntries,
     CoveredEntry,
+    EntryHit,
+    EntrySearcher,
+    EntrySearchResult,
     entries_between,
     read_covered_entries,
     read_index,
     session_entries,
     without_questions,
 )
-from helix_desktop.tools.cache.entry_search import (
-    ALL_LINES,
-    LINES_OF_ONE,
-    EntryHit,
-    EntrySearcher,
-    EntrySearchResult,
-)
-from helix_desktop.tools.cache.handles import EntryRange
-from helix_desktop.tools.cache.hit_groups import name_hits
-from helix_desktop.tools.cache.origins import CallingSession, Origin, Origins
+from helix_desktop.tools.cache.line_matches import NEAR, is_any_case, widths
+from helix_desktop.tools.cache.origins import CallingSession, EntryRange, Origin, Origins
 from helix_desktop.tools.cache.paging import Paginator, split_lines
-from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep
+from helix_desktop.tools.tool import Arguments, Line
+
+_MAX_QUOTE = 80  # characters of a pattern that are quoted
+
+
+class RecallArguments(Arguments, frozen=True):
+    """A hash or entry numbers, and what of it: lines count from 1, start_char in start_line from 0.
+
+    `max_tokens` and `context`, the lines around a match, depend on what is recalled if they are left out.
+    """
+
+    hash: str
+    start_line: Line | None = None
+    end_line: Line | None = None
+    pattern: str = ""
+    max_tokens: Annotated[int, msgspec.Meta(ge=MIN_RECALL_TOKENS, le=MAX_RECALL_TOKENS)] | None = None
+    start_char: Annotated[int, msgspec.Meta(ge=0)] = 0
+    context: Annotated[int, msgspec.Meta(ge=0, le=MAX_RECALL_CONTEXT)] | None = None
+
+    @property
+    def quoted_pattern(self) -> str:
+        """Return the pattern as it was written, in one line."""
+        return f"'{ellipsize(escape_hidden_name(self.pattern), _MAX_QUOTE)}'"
+
+    @property
+    def missed_pattern(self) -> str:
+        """Return the quoted pattern, with a word on its case if that may be why nothing matches."""
+        return self.quoted_pattern + ("" if is_any_case(self.pattern) else " (this case only)")
+
 
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of outputs that are read for a range of entries
 _NOTHING = "nothing found"

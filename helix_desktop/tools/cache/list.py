@@ -24,10 +24,9 @@ from helix_desktop.domain.store.entries import (
 from helix_desktop.domain.text_format import ellipsize, format_bytes
 from helix_desktop.domain.tools import OutputCallback, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.cache.origins import CallingSession, Origins
 from helix_desktop.tools.errors import store_errors_as_tool_errors
-from helix_desktop.tools.tool import UnguardedTool
+from helix_desktop.tools.tool import Arguments, UnguardedTool
 
 _CURSOR = re.compile(r"[!-~]{1,400}")
 _MAX_NAME, _MAX_FIRST_LINE = 100, 60  # characters

@@ -17,26 +17,27 @@ import msgspec
 
 from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.search_query import parse_query
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import AGENT_KINDS, EntryFilter
 from helix_desktop.domain.text_format import ellipsize, pluralize
+from helix_desktop.domain.text_search import parse_query
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.arguments import Arguments
-from helix_desktop.tools.cache.covered_entries import read_index
+from helix_desktop.tools.cache.entry_search import read_index
 from helix_desktop.tools.cache.origins import CallingSession, Origins
 from helix_desktop.tools.cache.search_hits import (
     Hit,
     HitWriter,
+    find_indexed_words,
+    find_words,
     hit_of_content,
     merge_equal,
+    newest_searchable_seq,
     rank,
     rank_partial,
 )
-from helix_desktop.tools.cache.session_words import find_indexed_words, find_words, newest_searchable_seq
 from helix_desktop.tools.errors import store_errors_as_tool_errors
-from helix_desktop.tools.tool import UnguardedTool
+from helix_desktop.tools.tool import Arguments, UnguardedTool
 
 _CURSOR = re.compile(r"([0-9a-f]{1,16})\.([0-9a-f]{1,16})\.([0-9a-f]{1,8})\.([0-9a-f]{0,200})")
 _BATCH = 50  # hits that are ranked together

@@ -1,32 +1,36 @@
-"""The hits of a search: ranked, equal lines as one, and as text with all that a recall needs."""
+"""The hits of a search: ranked, equal lines as one, as text; and what was said and called in sessions."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from helix_desktop.domain.digest import SHORT_DIGITS
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.index_entry import IndexLine
+from helix_desktop.domain.digest import CACHE_TOOLS, SHORT_DIGITS
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.search_query import normalize
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry, ContentHit
 from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
-from helix_desktop.domain.text_search import MatchingLine
+from helix_desktop.domain.text_search import MatchingLine, find_matches, normalize
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.cache.context_lines import (
+from helix_desktop.tools.cache.line_matches import (
     TINY_BYTES,
     WIDER,
     ContextLines,
     clean_line,
+    first_line_number,
     is_small,
     is_tiny,
     split_content,
 )
-from helix_desktop.tools.cache.file_lines import first_line_number
 from helix_desktop.tools.cache.origins import Origin, Origins
 
 _MAX_NAME = 100  # characters of a hit's tool and target
@@ -281,3 +285,64 @@ def _handle(hit: Hit) -> str:
 
 def _more(hit: Hit) -> str:
     return f" and {len(hit.equal) - _MAX_EQUAL} more" if len(hit.equal) > _MAX_EQUAL else ""
+
+
+_MAX_HITS = 50
+
+
+def newest_searchable_seq(transcript: Transcript) -> int:
+    """Return the last event before the step that searches, if any: its own words hold what it looks for."""
+    for item in reversed(transcript.messages.items if transcript.open_calls else ()):
+        if isinstance(item.event, AssistantSpoke):
+            return item.seq - 1
+    return transcript.last_seq
+
+
+def find_words(transcript: Transcript, upto: int, terms: Sequence[str], min_terms: int) -> list[Hit]:
+    """Return the newest messages up to event `upto` with at least `min_terms` of the normalized words."""
+    hits: list[Hit] = []
+    for item in reversed(transcript.messages.between(0, upto)):
+        if len(hits) >= _MAX_HITS:
+            break
+        for speaker, text in _texts(item):
+            hit = _hit_of_text(text, terms, min_terms)
+            if hit is not None:
+                hits.append(replace(hit, at_ms=item.at_ms, seq=item.seq, speaker=speaker))
+    return hits
+
+
+def find_indexed_words(index: CacheEntry, lines: Sequence[IndexLine], terms: Sequence[str]) -> list[Hit]:
+    """Return the newest messages with all of the normalized words in an index of another session."""
+    hits: list[Hit] = []
+    for line in reversed(lines):
+        if line.digest or len(hits) >= _MAX_HITS or line.text.startswith(CACHE_TOOLS):
+            continue
+        hit = _hit_of_text(line.text, terms, len(terms))
+        if hit is not None:
+            hits.append(replace(hit, at_ms=index.created, seq=line.seq, speaker=line.label, index=index))
+    return hits
+
+
+def _hit_of_text(text: str, terms: Sequence[str], min_terms: int) -> Hit | None:
+    """Return a hit if a text has at least `min_terms` of the words; who said it and when is not in it yet."""
+    folded = normalize(text)
+    present = [term for term in terms if term in folded]
+    if len(present) < max(1, min_terms):
+        return None
+    matches = find_matches(present, text.encode("utf-8", "replace"), "", lambda: True)
+    if matches is None:
+        return None
+    return Hit(0, matches.best, terms_in(matches.best, present), matches.lines, text=text)
+
+
+def _texts(item: LogItem) -> Iterator[tuple[str, str]]:
+    """Yield who says what in a message, and its calls with their small arguments, but those of this cache."""
+    match item.event:
+        case UserSpoke(text=text):
+            yield "user", text
+        case AssistantSpoke(text=text, calls=calls, short=short):
+            yield "agent", text
+            arguments = {call.call_id: call.arguments for call in short}
+            for call in calls:
+                if call.name not in CACHE_TOOLS:
+                    yield f"call {call.name}", arguments.get(call.id, call.arguments)

@@ -17,13 +17,18 @@ from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tool_call_target import decode_arguments, tool_kind
 from helix_desktop.domain.tools import SHOW_OUTPUT, Excerpt, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.arguments import Arguments, Line
-from helix_desktop.tools.cache.file_lines import file_lines
-from helix_desktop.tools.cache.handles import EntryRange, HandleResolver, parse_handle
-from helix_desktop.tools.cache.origins import CallingSession, Origins, content_name
+from helix_desktop.tools.cache.line_matches import file_lines
+from helix_desktop.tools.cache.origins import (
+    CallingSession,
+    EntryRange,
+    HandleResolver,
+    Origins,
+    content_name,
+    parse_handle,
+)
 from helix_desktop.tools.cache.paging import decode_lines, release_lines
 from helix_desktop.tools.errors import store_errors_as_tool_errors
-from helix_desktop.tools.tool import UnguardedTool
+from helix_desktop.tools.tool import Arguments, Line, UnguardedTool
 
 _MAX_CAPTION = 200  # characters
 _CHANGES = ("write", "edit")  # kinds of tools whose outputs say what they did to a file

@@ -9,8 +9,8 @@ from typing import BinaryIO
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.events.instructions import StandingKind, StandingProblem, StandingText
-from helix_desktop.domain.files.encoding import utf16_encoding
+from helix_desktop.domain.events.workspace import StandingKind, StandingProblem, StandingText
+from helix_desktop.domain.files.content import utf16_encoding
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.system.files import open_regular

@@ -1,21 +1,141 @@
-"""Reads files of the workspace for the user, who attaches them; always inside the workspace's jail."""
+"""Reads files of the workspace for the user, who attaches them; in the jail; of a PDF, its text."""
 
 from __future__ import annotations
 
 import asyncio
+import io
+import logging
 import os
+import time
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, ToolError
-from helix_desktop.domain.files.pdf import PdfText
-from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, FileVersion
+from helix_desktop.domain.files.content import (
+    FINGERPRINT_DIGITS,
+    FileVersion,
+    PdfFailure,
+    PdfRefused,
+    PdfText,
+)
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.jail import Jail
-from helix_desktop.tools.files.pdf_text import pdf_text
+
+MAX_PAGES = 500  # a long book; what lies behind is named, not read
+DEADLINE_S = 10.0  # seconds for all pages: some 300 of text on an old computer
+MAX_CHARS = 4 * 1024 * 1024  # characters of text
+_STREAM_BYTES = 16 * 1024 * 1024  # of one unpacked stream: a page of text has far below 1 MB
+_LIMITS: dict[str, Any] = {
+    "zlib_maximum_output_length": _STREAM_BYTES,
+    "lzw_maximum_output_length": _STREAM_BYTES,
+    "run_length_maximum_output_length": _STREAM_BYTES,
+    "brotli_maximum_output_length": _STREAM_BYTES,
+    "array_based_stream_maximum_output_length": _STREAM_BYTES,
+    "maximum_declared_stream_length": 4 * _STREAM_BYTES,
+    "stream_decoding_work_maximum_length": 4 * _STREAM_BYTES,
+    "stream_parsing_work_maximum_count": 500_000,
+    "page_tree_maximum_entries": 20_000,
+    "page_tree_maximum_page_entries": 100_000,
+    "xform_maximum_invocations_per_extraction": 500,
+    "jbig2dec_binary": None,
+}
+
+
+class _OutOfTime(Exception):
+    """The deadline passed inside a page."""
+
+
+class _TimedBytes(io.BytesIO):
+    """Bytes that can be read until it is late: a damaged file is searched for objects from end to end."""
+
+    def __init__(self, data: bytes, is_late: Callable[[], bool]) -> None:
+        super().__init__(data)
+        self._is_late = is_late
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read. Raises _OutOfTime."""
+        if self._is_late():
+            raise _OutOfTime
+        return super().read(size)
+
+
+def pdf_text(data: bytes, clock: Callable[[], float] = time.monotonic, max_pages: int = MAX_PAGES) -> PdfText:
+    """Return the text of a PDF. Raises PdfRefused for one that has a password, no text, or is none.
+
+    Blocks for some seconds at most; what was not read until then is named at the end of the text.
+    """
+    import pypdf
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every flaw of a file
+    deadline = clock() + DEADLINE_S
+
+    def is_late() -> bool:
+        return clock() > deadline
+
+    with pypdf.apply_configuration(**_LIMITS):
+        try:
+            reader = pypdf.PdfReader(_TimedBytes(data, is_late))
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise PdfRefused("password")
+            count = len(reader.pages)
+        except PdfRefused:
+            raise
+        except pypdf.errors.DependencyError as error:
+            raise PdfRefused("password") from error
+        except Exception as error:  # a damaged file raises whatever its damage leads to
+            raise PdfRefused("slow" if is_late() else "damaged") from error
+        return _read_pages(reader, count, max_pages, is_late)
+
+
+def _read_pages(reader: Any, count: int, max_pages: int, is_late: Callable[[], bool]) -> PdfText:
+    parts: list[str] = []
+    chars = pages = 0
+    failure: PdfFailure = "pictures"
+    for number in range(1, min(count, max_pages) + 1):
+        if is_late() or chars > MAX_CHARS:
+            break
+        try:
+            text = _read_page(reader, number, is_late)
+        except _OutOfTime:
+            break
+        except PdfRefused as error:  # the others may be readable
+            text, failure = "", error.reason
+        pages = number
+        if text:
+            parts.append(f"[Page {number}]\n{text}\n")
+            chars += len(text)
+    if not parts:
+        raise PdfRefused("slow" if is_late() or pages < count else failure, count)
+    if pages < count:
+        parts.append(f"[Pages {pages + 1}-{count} were not read.]\n")
+    return PdfText("\n".join(parts), pages, count)
+
+
+def _read_page(reader: Any, number: int, is_late: Callable[[], bool]) -> str:
+    """Return the text of a page. Raises _OutOfTime, PdfRefused."""
+    from pypdf.errors import LimitReachedError
+
+    def stop_when_late(*_: object) -> None:
+        if is_late():
+            raise _OutOfTime
+
+    try:
+        text: str = reader.pages[number - 1].extract_text(visitor_operand_before=stop_when_late)
+    except LimitReachedError as error:
+        raise PdfRefused("slow") from error
+    except Exception as error:  # the library may have put one of its own in place of ours
+        if is_late():
+            raise _OutOfTime from error
+        raise PdfRefused("damaged") from error
+    if is_late():  # what the library made of our error may lack text
+        raise _OutOfTime
+    return text.strip()[:MAX_CHARS]
+
 
 _text = TextContext("Agent")
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile, ChangeReport, FileVersion
+from helix_desktop.domain.files.content import FINGERPRINT_DIGITS, ChangedFile, ChangeReport, FileVersion
 from helix_desktop.tools.files.jail import FileStamp, Jail, OpenFile
 
 MAX_HASHED = 8 * 1024 * 1024  # bytes of one file: about 10 ms

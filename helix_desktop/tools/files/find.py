@@ -1,22 +1,186 @@
-"""Finding files by their names, as git sees the workspace."""
+"""Finding files by their names, as git sees the workspace, and searching them by regular expression."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import Annotated, NamedTuple
+
+import msgspec
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
-from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.arguments import Arguments
-from helix_desktop.tools.files.ignore import LEFT_OUT, MarkedIgnoreFiles
+from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable
+from helix_desktop.tools.files.ignore import LEFT_OUT, IgnoreFile, MarkedIgnoreFiles
 from helix_desktop.tools.files.jail import Jail, SearchRoot
-from helix_desktop.tools.files.search_text import gitignore_options, hidden_globs, release_folder
 from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
 from helix_desktop.tools.process.runner import ProcessResult
-from helix_desktop.tools.tool import UnguardedTool
+from helix_desktop.tools.tool import Arguments, UnguardedTool
+
+_MAX_LINES, _MAX_BINARIES = 2_000, 20
+_BINARY = re.compile(r'(\./[^\0]*?|[^\0\n]+?): binary file matches \(found "\\0" byte around offset \d+\)\n')
+_SECRETS_LEFT_OUT = "; files that may hold keys, such as .env, are not searched: read_file asks the user"
+
+
+class SearchTextArguments(Arguments, frozen=True):
+    """The arguments of search_text; context is in lines."""
+
+    pattern: str
+    path: str = "."
+    glob: str = ""
+    context: Annotated[int, msgspec.Meta(ge=0, le=20)] = 0
+
+
+class SearchText(UnguardedTool[SearchTextArguments]):
+    """Finds lines in files, grouped by file."""
+
+    name = "search_text"
+    arguments_type = SearchTextArguments
+
+    def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
+        self._jail, self._ripgrep = jail, ripgrep
+
+    async def run(
+        self, call_id: str, args: SearchTextArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """Return the matching lines with their numbers. Raises ToolError."""
+        if not args.pattern:
+            raise ToolError("pattern is empty.", fix="Give the text or regular expression to look for.")
+        search_root = self._jail.hold_folder(args.path)
+        root = await asyncio.to_thread(search_root.__enter__)
+        try:
+            result = await self._ripgrep.run(self._options(args, root), root.cwd)
+            where = "/".join(part for part in (root.path, escape_undecodable(root.file_name)) if part)
+            where_text = where or "the workspace"
+            ignore_file, marked = self._jail.limits.ignore_file, MarkedIgnoreFiles(root.cwd)
+            data = await asyncio.to_thread(
+                _grouped, result.output, root.path, args.pattern, where_text, ignore_file, marked
+            )
+        finally:
+            await release_folder(search_root)
+        return ToolResult(data, target=f"{args.pattern} in {where or '.'}")
+
+    def _options(self, args: SearchTextArguments, root: SearchRoot) -> list[str]:
+        options = [
+            "--null",
+            "--no-heading",
+            "--with-filename",
+            "--binary",
+            "--sort=path",
+            f"--context={args.context}",
+        ]
+        options += [f"--glob={args.glob}"] if args.glob else []
+        options += [*gitignore_options(), *hidden_globs(self._jail, root), f"--regexp={args.pattern}", "--"]
+        return [*options, f"./{root.file_name}" if root.file_name else "."]
+
+
+def gitignore_options() -> tuple[str, ...]:
+    """Return the options to search hidden files, but none that the workspace's git ignores."""
+    return ("--hidden", "--no-ignore-parent", "--no-ignore-global", "--no-require-git", "--glob=!.git")
+
+
+def hidden_globs(jail: Jail, root: SearchRoot) -> list[str]:
+    """Return the options that leave out what no tool may read."""
+    inside = tuple(root.path.split("/")) if root.path else ()
+    tops = [top[len(inside) :] for top in jail.limits.hidden if top[: len(inside)] == inside]
+    return [f"--glob=!/{_literal('/'.join(top))}" for top in tops if top]
+
+
+def _literal(path: str) -> str:
+    """Return a glob that matches this path alone."""
+    return re.sub(r"[*?\[\]{}]", r"[\g<0>]", path if os.name == "nt" else path.replace("\\", r"\\"))
+
+
+async def release_folder(context: AbstractContextManager[SearchRoot]) -> None:
+    """Release a held folder, on another thread."""
+    await asyncio.to_thread(context.__exit__, None, None, None)
+
+
+class _Line(NamedTuple):
+    """A line of ripgrep's output: its file, and what follows it; None for a binary file that matches."""
+
+    name: str
+    rest: str | None
+
+
+def _lines(output: bytes) -> Iterator[_Line | None]:
+    """Yield the lines of an output, None for a gap between two parts of a file.
+
+    A NUL ends each name, which may hold line feeds itself.
+    """
+    name, *pieces = output.decode(errors="surrogateescape").split("\0")
+    for piece in [*pieces, None]:
+        while True:
+            if name.startswith("--\n"):
+                name = name.removeprefix("--\n")
+                yield None
+            elif binary := _BINARY.match(name):
+                name = name[binary.end() :]
+                yield _Line(binary[1], None)
+            else:
+                break
+        if piece is None:
+            return
+        rest, _, following = piece.partition("\n")
+        yield _Line(name, rest.encode(errors="surrogateescape").decode(errors="replace"))
+        name = following
+
+
+def _grouped(
+    output: bytes, rel: str, pattern: str, where: str, ignore_file: IgnoreFile, marked: MarkedIgnoreFiles
+) -> bytes:
+    lines: list[str] = []
+    files, matches, current = 0, 0, ""
+    allowed: dict[str, bool] = {}
+    binaries: list[str] = []
+    for found in _lines(output):
+        if found is None:
+            lines.append("  --")
+            continue
+        name = normalize_path(found.name)
+        path = "/".join(part for part in (rel, name) if part)
+        if name not in allowed:
+            is_listed = not ignore_file.without_ignored(rel, [name]) or marked.ignores(name)
+            # That a file with keys has a match is not told either: it would spell a key letter by letter.
+            allowed[name] = not is_listed and not is_secret_path(path)
+        if not allowed[name]:
+            continue
+        if found.rest is None:
+            binaries.append(escape_hidden_name(path))
+            continue
+        digits = len(found.rest) - len(found.rest.lstrip("0123456789"))
+        matches += found.rest[digits : digits + 1] == ":"
+        if name != current:
+            current, files = name, files + 1
+            lines.append(escape_hidden_name(path))
+        lines.append(f"  {found.rest}")
+    left_out = LEFT_OUT if ignore_file.exists else ""
+    binary = _binary_text(binaries)
+    if not matches:
+        head = f"No match for {pattern!r} in {'the text files of ' if binaries else ''}{where}"
+        return f"{head}{_SECRETS_LEFT_OUT}.\n{binary}{left_out}".encode(errors="replace")
+    left = len(lines) - _MAX_LINES
+    cut = [f"(… {left:,} more lines; narrow the path, the glob or the pattern)"] if left > 0 else []
+    head = f"{pluralize(matches, 'matching line')} in {pluralize(files, 'file')}:"
+    text = "\n".join([head, *lines[:_MAX_LINES], *cut]) + "\n" + binary + left_out
+    return text.encode(errors="replace")
+
+
+def _binary_text(files: list[str]) -> str:
+    """Return which files match that are no plain text, as they hold a NUL; empty if none."""
+    if not files:
+        return ""
+    more = f" and {len(files) - _MAX_BINARIES:,} more" if len(files) > _MAX_BINARIES else ""
+    has = "has" if len(files) == 1 else "have"
+    names = ", ".join(files[:_MAX_BINARIES])
+    return f"{pluralize(len(files), 'binary file')} {has} it, not shown: {names}{more}\n"
+
 
 _MAX_FILES = 1_000
 _MAX_PLACES = 3  # of one name: more say nothing of the one that is looked for

@@ -27,9 +27,9 @@ from helix_desktop.tools.files.jail import (
     WorkspaceRoot,
     changed_file_refused,
     hard_link_refused,
+    parts_of,
     special_file_refused,
 )
-from helix_desktop.tools.files.paths import parts_of
 
 _MAX_LINKS = 40  # as the Linux kernel
 # Windows has none of these flags, and imports this module all the same.

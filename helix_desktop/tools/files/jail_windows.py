@@ -28,9 +28,9 @@ from helix_desktop.tools.files.jail import (
     WorkspaceRoot,
     changed_file_refused,
     hard_link_refused,
+    parts_of,
     special_file_refused,
 )
-from helix_desktop.tools.files.paths import parts_of
 
 _JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT; `stat` has the name on Windows only
 _LOOKS = 3  # at a path after it was opened

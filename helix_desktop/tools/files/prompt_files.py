@@ -7,15 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.prompt_file import (
+from helix_desktop.domain.slash_command import (
+    FOLDER_MARK,
     MAX_PROMPT_BYTES,
     SUFFIX,
     PromptFile,
     PromptScope,
+    command_key,
+    is_command_name,
     name_of,
     parse_prompt_file,
 )
-from helix_desktop.domain.slash_command import FOLDER_MARK, command_key, is_command_name
 from helix_desktop.domain.translatable_text import (
     ByteSize,
     OptionalText,

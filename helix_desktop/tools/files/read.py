@@ -10,13 +10,13 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.files.encoding import (
+from helix_desktop.domain.files.content import (
     declared_encoding,
     kind_by_signature,
     text_encoding,
     utf16_encoding,
 )
-from helix_desktop.domain.files.secret_names import is_secret_path
+from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.tools import (
@@ -28,13 +28,12 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable
-from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.find import same_name_hint
 from helix_desktop.tools.files.ignore import LEFT_OUT
 from helix_desktop.tools.files.jail import Jail, OpenFile, near_name_hint
 from helix_desktop.tools.process.ripgrep import Ripgrep
-from helix_desktop.tools.tool import Tool, UnguardedTool
+from helix_desktop.tools.tool import Arguments, Line, Tool, UnguardedTool
 
 _text = TextContext("Tools")
 

@@ -12,8 +12,7 @@ import msgspec
 
 from helix_desktop.domain.git import GitEntry, GitStatus
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.git.checkout import Checkout, find_checkout, read_head
-from helix_desktop.tools.git.program import GitProgram
+from helix_desktop.tools.git.program import Checkout, GitProgram, find_checkout, read_head
 
 TIMEOUT_S = 10.0  # a checkout of 500,000 files on a cold disk
 _ARGUMENTS = (

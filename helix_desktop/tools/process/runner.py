@@ -1,22 +1,190 @@
 """Run programs to their end: output is capped, and the whole process tree ends on timeout or cancel.
 
+Processes that a command leaves behind, found by a tag in their environment, whatever their group. Only Linux
+shows the environment of other processes; elsewhere nothing is found, and ending the process group has to be
+enough.
+
 Built on `loop.subprocess_exec`, which asyncio's own loop and the Qt loop both have.
 """
 
 from __future__ import annotations
 
 import asyncio
+import codecs
+import os
 import secrets
+import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from helix_desktop.domain.tools import STOPPED, TURN_ENDED, OutputCallback, ignore_output
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.process_group import ProcessGroup
-from helix_desktop.tools.process import orphans
-from helix_desktop.tools.process.output import OUTPUT_CAP, CappedOutput, LiveOutput, SpillFile
+
+_RUN_VARIABLE = "HELIX_RUN"
+_MAX_ROUNDS = 10  # a process may start another one while it is being ended
+_NAME_CAP = 60  # characters
+_SANDBOX_PROGRAMS = ("bwrap",)
+
+
+def find_orphans(env_tag: str) -> tuple[str, ...]:
+    """Return the names of the processes with this tag but the sandbox's own; blocks for some milliseconds."""
+    names = map(_name, _marked(env_tag))
+    return tuple(name for name in names if name.split(" ")[0] not in _SANDBOX_PROGRAMS)
+
+
+def kill_orphans(env_tag: str) -> None:
+    """Kill every process with this tag, also those started meanwhile."""
+    for _ in range(_MAX_ROUNDS):
+        pids = list(_marked(env_tag))
+        if not pids:
+            return
+        for pid in pids:
+            _kill(pid, env_tag)
+
+
+def _marked(env_tag: str) -> Iterator[int]:
+    if sys.platform != "linux" or not env_tag:
+        return
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and _carries(int(entry), env_tag):
+            yield int(entry)
+
+
+def _carries(pid: int, env_tag: str) -> bool:
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # gone, or somebody else's
+        return False
+    return f"{_RUN_VARIABLE}={env_tag}".encode() in variables
+
+
+def _name(pid: int) -> str:
+    try:
+        argv = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    except OSError:
+        return "a process that has ended since"
+    program = os.path.basename(argv[0].decode(errors="replace"))
+    args = [arg.decode(errors="replace") for arg in argv[1:]]
+    return escape_hidden_name(" ".join([program, *args]))[:_NAME_CAP]
+
+
+def _kill(pid: int, env_tag: str) -> None:
+    if sys.platform != "linux":
+        return
+    with suppress(OSError):
+        pid_fd = os.pidfd_open(pid)
+        try:
+            if _carries(pid, env_tag):  # by now the pid may belong to another process
+                signal.pidfd_send_signal(pid_fd, signal.SIGKILL)
+        finally:
+            os.close(pid_fd)
+
+
+_MIB = 1024 * 1024
+OUTPUT_CAP = 63 * _MIB  # leaves room for a header under the store's cap of 64 MB
+_TAIL = 1 * _MIB
+_MAX_SPILL = 1024 * _MIB
+_MAX_CHUNK = 16 * 1024  # bytes per callback: more than any screen shows
+_INTERVAL_S = 0.1
+
+
+class CappedOutput:
+    """A capped buffer: keeps the first part and the last MB, and counts the bytes between."""
+
+    def __init__(self, cap: int = OUTPUT_CAP) -> None:
+        self._head_size = max(cap - _TAIL, 0)
+        self._head, self._tail = bytearray(), bytearray()
+        self._size = 0
+
+    def add(self, data: bytes) -> bytes:
+        """Add the next chunk; return the bytes of it that are beyond the first part."""
+        self._size += len(data)
+        room = self._head_size - len(self._head)
+        self._head += data[:room]
+        beyond = data[room:] if room > 0 else data
+        self._tail += beyond
+        if len(self._tail) > 2 * _TAIL:
+            del self._tail[:-_TAIL]
+        return beyond
+
+    @property
+    def head(self) -> bytes:
+        """The first part."""
+        return bytes(self._head)
+
+    @property
+    def dropped(self) -> int:
+        """The number of bytes that were not kept."""
+        return self._size - len(self._head) - min(len(self._tail), _TAIL)
+
+    def joined(self) -> bytes:
+        """Return the kept bytes, with a line for the number of dropped bytes, if any."""
+        gap = f"\n[… {self.dropped:,} bytes of output dropped here …]\n".encode() if self.dropped else b""
+        return bytes(self._head) + gap + bytes(self._tail[-_TAIL:])
+
+
+class SpillFile:
+    """A file for all of an output that is too large for memory; its methods block."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.size = 0
+        self.is_complete = True
+
+    def write(self, data: bytes) -> None:
+        """Append; data that the disk refuses, or beyond 1 GB, is left out."""
+        if self.is_complete and self.size + len(data) <= _MAX_SPILL:
+            try:
+                with self._path.open("ab") as file:
+                    file.write(data)
+            except OSError:
+                self.is_complete = False
+            else:
+                self.size += len(data)
+        else:
+            self.is_complete = False
+
+    def remove(self) -> None:
+        """Delete the file: all of the output fitted in memory."""
+        self.size = 0
+        with suppress(OSError):
+            self._path.unlink()
+
+
+class LiveOutput:
+    """Reports the newest output about ten times a second; of a flood only the newest part."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_output: OutputCallback) -> None:
+        self._loop, self._on_output = loop, on_output
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._pending = bytearray()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, data: bytes) -> None:
+        """Add the next chunk."""
+        if self._on_output is ignore_output:
+            return
+        self._pending += data[-_MAX_CHUNK:]
+        del self._pending[:-_MAX_CHUNK]
+        if self._timer is None:
+            self._timer = self._loop.call_later(_INTERVAL_S, self.flush)
+
+    def flush(self) -> None:
+        """Report the pending output now."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        text = self._decoder.decode(bytes(self._pending))
+        self._pending.clear()
+        if text:
+            self._on_output(text)
+
 
 _PAUSE_EVERY_BYTES = 1024 * 1024
 _PAUSE_S = 0.005
@@ -172,7 +340,7 @@ async def _run(spec: ProcessSpec, timeout_s: float, watcher: _Watcher, env_tag: 
     finally:
         await _end(transport, watcher)
         if env_tag:
-            await asyncio.shield(asyncio.to_thread(orphans.kill_orphans, env_tag))
+            await asyncio.shield(asyncio.to_thread(kill_orphans, env_tag))
     await watcher.settle()
     output, errors, spill = watcher.streams[1], watcher.streams[2], watcher.spill
     size, is_complete = (spill.size, spill.is_complete) if spill else (0, True)
@@ -197,7 +365,7 @@ async def _find_orphans(watcher: _Watcher, env_tag: str) -> tuple[str, ...]:
     done, _ = await asyncio.wait([watcher.closed], timeout=_LINGER_S)
     names = watcher.group.names
     if not names and env_tag:
-        names = await asyncio.to_thread(orphans.find_orphans, env_tag)
+        names = await asyncio.to_thread(find_orphans, env_tag)
     return names or (() if done else ("a process",))
 
 
@@ -226,7 +394,7 @@ async def _spawn(spec: ProcessSpec, watcher: _Watcher, env_tag: str) -> None:
     if isinstance(spec.command, str):
         await loop.subprocess_shell(lambda: watcher, _IN_UTF8 + spec.command, **options)
         return
-    variable = f"{orphans.VARIABLE}={env_tag}" if env_tag else ""
+    variable = f"{_RUN_VARIABLE}={env_tag}" if env_tag else ""
     argv = watcher.group.argv(spec.command, variable)
     await loop.subprocess_exec(lambda: watcher, *argv, preexec_fn=spec.confine, **options)
 

@@ -1,25 +1,260 @@
-"""The sandbox by bubblewrap: the system read-only, the workspace writable, no other program in sight."""
+"""The sandbox by bubblewrap: the system read-only, the workspace writable, no other program in sight.
+
+A network of its own for a command in bubblewrap, by pasta or slirp4netns: no socket of others is in it. For
+kernels whose Landlock can't keep a command away from sockets without a path. The host's localhost is out of
+reach as well; host names are found through an address of the program.
+
+Where git finds programs to run and settings to follow in a workspace: no confined command may change it. Read
+from files alone; nothing of git runs. Too much is found rather than too little: it is made read-only.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from helix_desktop.tools.process.runner import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
-from helix_desktop.tools.shell.git_paths import GitPaths, find_git_paths
+from helix_desktop.tools.shell.git_config import InvalidConfig, files_in_value, parse_git_config
 from helix_desktop.tools.shell.home_view import filtered
 from helix_desktop.tools.shell.landlock_syscalls import SCOPE_SINCE, abi_version, create_socket_restriction
 from helix_desktop.tools.shell.sandbox import NetworkReach, SandboxKind, SandboxScope, sandbox_environment
-from helix_desktop.tools.shell.sandbox_network import NetworkProgram, find_network_program
+
+_SEARCH_PATH = "/usr/bin:/bin:/usr/local/bin"
+_NETWORK_PROBE_S = 10
+_RESOLVERS = {"pasta": "169.254.1.1", "slirp4netns": "10.0.2.3"}
+"""The programs, the preferred one first, and where each finds host names for commands."""
+_CONNECT = """
+exec 4<>"$1/start" 5<"$1/life"
+read -r pid <&5 || exit
+case $2 in
+*/pasta)
+    as_root=; [ "$(id -u)" != 0 ] || as_root='--runas 0:0'
+    "$2" $as_root --config-net -t none -u none -T none -U none --no-map-gw --dns-forward "$3" \\
+        -P "$1/pid" "$pid" 2>"$1/log" 4<&- 5<&- && read -r connected <"$1/pid"
+    ;;
+*)
+    "$2" -c --disable-host-loopback -r 6 "$pid" tap0 2>"$1/log" 4<&- 5<&- 6>"$1/ready" &
+    connected=$!
+    read -r _ <"$1/ready"
+    kill -0 $connected || connected=
+    ;;
+esac
+[ -n "$connected" ] || echo "The network of the sandbox could not be connected." >&2
+exec 2>/dev/null
+echo >&4
+read -r _ <&5
+[ -z "$connected" ] || { kill "$connected"; wait; }
+"""
+"""A script that connects the network of a process, lets it go on, and disconnects when it has ended.
+
+It is no part of the group of the command, which may be killed at once.
+"""
+_RUN = """
+env -i PATH="$PATH" setsid sh -c "$1" connect "$2" "$3" "$4" </dev/null >/dev/null &
+start=$2/start
+exec 5>"$2/life"
+shift 4
+exec unshare --user --map-current-user --net \\
+    /bin/sh -c 'start=$1; shift; echo $$ >&5; read -r _ <"$start"; exec "$@"' sh "$start" "$@"
+"""
+_HAS_ROUTE = """
+tail -n +2 /proc/net/route | grep -q . ||
+    grep '^00000000000000000000000000000000 00 ' /proc/net/ipv6_route | grep -qv ' lo$'
+"""
+
+
+@dataclass(frozen=True)
+class NetworkProgram:
+    """A program that connects a sandbox's network; `resolver` is where it finds host names for commands."""
+
+    path: str
+    resolver: str
+
+    @contextmanager
+    def wrap(self, line: Sequence[str], folder: Path | None) -> Iterator[tuple[list[str], list[str]]]:
+        """Yield what runs a line of bubblewrap after some words, and the options that it needs; blocks.
+
+        `folder` is for files that no command sees. Raises OSError.
+        """
+        made = Path(tempfile.mkdtemp(dir=folder))
+        try:
+            for name in ("life", "start", "ready"):
+                os.mkfifo(made / name, 0o600)
+            (made / "resolv.conf").write_text(f"nameserver {self.resolver}\n")
+            names = os.path.realpath("/etc/resolv.conf")
+            options = ["--sync-fd", "5", "--ro-bind-try", str(made / "resolv.conf"), names]
+            yield ["/bin/sh", "-c", _RUN, "sh", _CONNECT, str(made), self.path, self.resolver, *line], options
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+def find_network_program(
+    bwrap: Sequence[str], names: Sequence[str] = tuple(_RESOLVERS)
+) -> NetworkProgram | None:
+    """Return the first of the programs that works here with bubblewrap and its options.
+
+    Blocks for 50 to 200 ms.
+    """
+    for name in names:
+        path = shutil.which(name, path=_SEARCH_PATH)
+        if path is not None:
+            program = NetworkProgram(path, _RESOLVERS[name])
+            if _works(program, bwrap):
+                return program
+    return None
+
+
+def _works(program: NetworkProgram, bwrap: Sequence[str]) -> bool:
+    """Return True if a sandbox with this program has a way out."""
+    system = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    listing = ("--", "/bin/sh", "-c", _HAS_ROUTE)
+    try:
+        with program.wrap(bwrap, None) as (line, options):
+            command = [*line, *system, *options, *listing]
+            probe = subprocess.run(command, capture_output=True, timeout=_NETWORK_PROBE_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return probe.returncode == 0
+
+
+_MAX_FOLDERS = 20_000
+# What stands there is made and removed as a whole: a mount in it would stop `rm -rf build`.
+_SKIPPED = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", "build", "dist", ".tox"})
+_FILE_CAP = 1024 * 1024  # bytes of a configuration
+_GITDIR = "gitdir:"
+_SETTINGS = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
+_HOOKS = (
+    "applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-applypatch", "post-checkout", "post-commit",
+    "post-merge", "post-rewrite", "pre-applypatch", "pre-auto-gc", "pre-commit", "pre-merge-commit",
+    "pre-push", "pre-rebase", "prepare-commit-msg", "reference-transaction", "sendemail-validate",
+)  # fmt: skip
+_FOLLOWED_SECTIONS = ("include", "includeif")
+_USER_CONFIGS = (".gitconfig", ".config/git/config")
+
+_CONTINUED = re.compile(r"\\\r?\n")
+_FOLLOWED = re.compile(r"(?im)(?:^|\])[ \t\r]*(path|hookspath)[ \t]*=[ \t]*(.*?)\s*$")
+_VALUE = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|\\.|[^"\\#;])*""")  # up to a comment
+_QUOTE_OR_ESCAPE = re.compile(r'"|\\(.)')
+
+
+@dataclass(frozen=True)
+class GitPaths:
+    """The git folders of a workspace, and what git follows beside them or in them; every path exists."""
+
+    folders: tuple[Path, ...]
+    read_only: tuple[Path, ...]
+
+
+def find_git_paths(root: Path, home: Path) -> GitPaths:
+    """Find what git follows in a workspace, at any depth; `home` has the user's own configuration. Blocks.
+
+    A checkout around the workspace counts too, and git folders outside: their configuration may lead here.
+    """
+    read_only: dict[Path, None] = {}
+    around = (parent for parent in root.parents if os.path.lexists(parent / ".git"))
+    tops = (*_tops(root), *around)
+    places = [(folder, top) for top in tops for folder in _git_folders(top, read_only)]
+    configs = [(folder / name, top) for folder, top in places for name in ("config", "config.worktree")]
+    configs += [(home / name, top) for name in _USER_CONFIGS for top in tops]
+    _follow(configs, read_only)
+    folders = tuple(dict.fromkeys(folder for folder, _ in places if folder.is_relative_to(root)))
+    settings = (folder / name for folder in folders for name in _SETTINGS)
+    found = (path for path in (*settings, *read_only) if root in path.parents and path.exists())
+    return GitPaths(folders, tuple(dict.fromkeys(found)))
+
+
+def _tops(root: Path) -> Iterator[Path]:
+    """Yield the folders with a `.git`, topmost first."""
+    pending, visited = [str(root)], 0
+    while pending and visited < _MAX_FOLDERS:
+        folders, pending = pending, []
+        for folder in folders:
+            visited += 1
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        if entry.name == ".git":
+                            yield Path(folder)
+                        elif entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
+                            pending.append(entry.path)
+            except OSError:
+                continue
+
+
+def _git_folders(top: Path, read_only: dict[Path, None]) -> Iterator[Path]:
+    """Yield the folders of git that a `.git` is or names, with those of submodules and work trees in it."""
+    pending, seen = [_real(top, ".git")], set[Path]()
+    while pending:
+        path = pending.pop(0)
+        if path in seen:
+            continue
+        seen.add(path)
+        if path.is_file():
+            read_only[path] = None
+            target = _read(path)
+            if target.startswith(_GITDIR):
+                pending.append(_real(path.parent, target.removeprefix(_GITDIR).strip()))
+        elif path.is_dir():
+            yield path
+            if common := _read(path / "commondir").strip():
+                pending.append(_real(path, common))
+            pending += [config.parent for config in (path / "modules").glob("**/config*")]
+            pending += (path / "worktrees").glob("*/")
+
+
+def _follow(configs: list[tuple[Path, Path]], read_only: dict[Path, None]) -> None:
+    """Add what configurations include, and where they have hooks."""
+    seen = set[tuple[Path, Path]]()
+    while configs:
+        config, top = configs.pop()
+        if (config, top) in seen:
+            continue
+        seen.add((config, top))
+        with suppress(InvalidConfig):
+            for setting in parse_git_config(_read(config).encode(errors="surrogateescape")):
+                if setting.names_program and setting.value and setting.section not in _FOLLOWED_SECTIONS:
+                    found = files_in_value(setting.value, str(top), os.path.expanduser("~"))
+                    read_only.update(dict.fromkeys(map(Path, found)))
+        for key, value in _FOLLOWED.findall(_CONTINUED.sub("", _read(config))):
+            written = _VALUE.match(value)
+            assert written is not None  # it may be empty
+            name = os.path.expanduser(_QUOTE_OR_ESCAPE.sub(lambda quote: quote[1] or "", written[0]).strip())
+            if not name or "\0" in name:
+                continue
+            path = _real(config.parent if key.lower() == "path" else top, name)
+            if path.is_file():
+                read_only[path] = None
+                configs.append((path, top))
+            elif path in top.parents or path == top:  # the whole workspace can't be made read-only
+                read_only.update(dict.fromkeys(path / hook for hook in _HOOKS))
+            else:
+                read_only[path] = None
+
+
+def _real(folder: Path, name: str) -> Path:
+    return Path(os.path.realpath(folder / name))
+
+
+def _read(path: Path) -> str:
+    """Return what a file says; empty if it is none: a pipe would wait for ever."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            return file.read(_FILE_CAP).decode(errors="surrogateescape")
+    except OSError:
+        return ""
+
 
 _PROBE_S = 5
 _COPY = "copy"  # of the home, in the private folder

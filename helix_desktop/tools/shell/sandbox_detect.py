@@ -8,13 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
-from helix_desktop.tools.files.paths import startup_files
-from helix_desktop.tools.shell.file_lookups import FileLookups, LookupCache, is_inside, parents
+from helix_desktop.tools.files.jail import startup_files
+from helix_desktop.tools.shell.file_lookups import (
+    FileLookups,
+    LookupCache,
+    escape_sockets,
+    existing_paths,
+    is_inside,
+    parents,
+    secret_paths,
+)
 from helix_desktop.tools.shell.home_view import HomeView, find_home_view, unlisted
 from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock
-from helix_desktop.tools.shell.secret_paths import escape_sockets, existing_paths, secret_paths
 
 _NONE = NoSandbox()
 

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 
-from helix_desktop.domain.digest import bare_marker, marker
+from helix_desktop.context.intake.marker import marker
+from helix_desktop.domain.digest import bare_marker
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey
 from helix_desktop.ui.cache.preview.pane import Preview
 from helix_desktop.ui.cache.recall.part import RecallPart

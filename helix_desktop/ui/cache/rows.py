@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, get_args
 
+from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
-from helix_desktop.domain.store.sort_column import SortColumn
 
 CacheState: TypeAlias = Literal[
     "in_window",

@@ -15,17 +15,23 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.message_states import MessageState, MessageStates, is_in_full
 from helix_desktop.context.window.usage_gauge import content_tokens
+from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.search_query import normalize, parse_query
-from helix_desktop.domain.store.entries import CacheEntry, ContentHit, ContentKind, EntryFilter, EntrySort
-from helix_desktop.domain.store.entry_order import sort_position
-from helix_desktop.domain.store.sort_column import SortColumn
+from helix_desktop.domain.store.entries import (
+    CacheEntry,
+    ContentHit,
+    ContentKind,
+    EntryFilter,
+    EntrySort,
+    sort_position,
+)
 from helix_desktop.domain.text_format import FIRST_LINE_CAP
+from helix_desktop.domain.text_search import normalize, parse_query
 from helix_desktop.ui.cache.rows import (
     DIGEST_BYTES,
     MAX_LISTED,

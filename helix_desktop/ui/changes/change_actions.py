@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from helix_desktop.domain.file_history.session_changes import RecordedChanges, SessionChanges
+from helix_desktop.domain.file_history.changes import RecordedChanges, SessionChanges
 from helix_desktop.ui.changes.change_list_view import ChangeListView
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,

@@ -9,10 +9,9 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
+from helix_desktop.domain.file_history.changes import FileState, RecordedChanges
 from helix_desktop.domain.file_history.diff import FileDiff
-from helix_desktop.domain.file_history.hunk_states import HunkState
-from helix_desktop.domain.file_history.session_changes import RecordedChanges
-from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.domain.file_history.merge import HunkState
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QWidget
 
-from helix_desktop.domain.file_history.capture import ChangeSource
+from helix_desktop.domain.file_history.changes import ChangeSource
 from helix_desktop.ui.changes.rows import (
     SOURCES,
     ChangeFilter,

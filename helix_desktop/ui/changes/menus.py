@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.domain.file_history.session_changes import RevertSelection, SessionChanges
+from helix_desktop.domain.file_history.changes import RevertSelection, SessionChanges
 from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.rows import (
     Entry,

@@ -11,18 +11,23 @@ from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 from msgspec.structs import replace
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
-from helix_desktop.domain.file_history.diff import BINARY_KINDS, FileDiff
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
-from helix_desktop.domain.file_history.implied_changes import folders_of, without_implied
-from helix_desktop.domain.file_history.session_changes import (
+from helix_desktop.domain.file_history.changes import (
     ChangedFileStatus,
+    ChangeKind,
+    ChangeSource,
+    FileChange,
+    FileState,
     FileSummary,
     RecordedChanges,
+    RevertScope,
     RevertSelection,
     SessionChanges,
+    folders_of,
+    is_folder,
+    without_implied,
 )
-from helix_desktop.domain.file_history.state import ChangeKind, FileChange, FileState, is_folder
+from helix_desktop.domain.file_history.diff import BINARY_KINDS, FileDiff
+from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.tools import AutoRunChange
 
 RowKind: TypeAlias = Literal["created", "changed", "deleted", "moved", "mode", "link", "folder", "same"]

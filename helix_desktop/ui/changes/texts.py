@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
+from helix_desktop.domain.file_history.changes import (
+    ChangedFileStatus,
+    ChangeSource,
+    RecordedChanges,
+    RevertScope,
+)
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredReason
-from helix_desktop.domain.file_history.hunk_states import HunkState
-from helix_desktop.domain.file_history.session_changes import ChangedFileStatus, RecordedChanges
+from helix_desktop.domain.file_history.merge import HunkState
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.tools import Excerpt

@@ -38,8 +38,8 @@ from helix_desktop.domain.events.conversation import (
     ToolAnswered,
     UserSpoke,
 )
-from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.workspace import ChangesRecorded
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.redaction.redaction import has_redaction_mark
 from helix_desktop.domain.tools import ApprovalRequest

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QDrag, QDropEvent, QFontMetricsF, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.store.archive_suffix import SUFFIX
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.pill import paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import ui_font
@@ -45,7 +45,7 @@ class DragContent:
     def archive(self) -> Path | None:
         """Return the exported workspace or session that is dragged, if it is that alone."""
         alone = self.files[0] if len(self.files) == 1 and not (self.folders or self.left_out) else None
-        return alone if alone is not None and alone.suffix.lower() == SUFFIX else None
+        return alone if alone is not None and alone.suffix.lower() == ARCHIVE_SUFFIX else None
 
     @property
     def is_for_message(self) -> bool:

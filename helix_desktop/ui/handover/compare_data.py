@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.compare_handovers import (
+from helix_desktop.context.summaries.handover_revision import (
     ITEM_CHANGES,
     MISSING_CHANGES,
     ComparedSection,

@@ -8,7 +8,7 @@ from itertools import groupby
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
-from helix_desktop.context.summaries.compare_handovers import (
+from helix_desktop.context.summaries.handover_revision import (
     ITEM_CHANGES,
     MISSING_CHANGES,
     ComparedItem,

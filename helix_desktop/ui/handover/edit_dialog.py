@@ -11,8 +11,13 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.agent.window.handover_draft import RevisionDraft
-from helix_desktop.context.summaries.compare_handovers import ComparedSection, compare_handovers, listed_below
-from helix_desktop.context.summaries.handover_revision import editable_sections, from_fields
+from helix_desktop.context.summaries.handover_revision import (
+    ComparedSection,
+    compare_handovers,
+    editable_sections,
+    from_fields,
+    listed_below,
+)
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section

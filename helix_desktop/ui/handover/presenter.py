@@ -11,9 +11,12 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import CompactionProgress, Update
 from helix_desktop.agent.window.handover_draft import HandoverDraft
-from helix_desktop.agent.window.handover_scopes import HandoverScope
-from helix_desktop.context.summaries.compare_handovers import compare_handovers
-from helix_desktop.context.summaries.handover_revision import editable_sections, from_markdown
+from helix_desktop.agent.window.handovers import HandoverScope
+from helix_desktop.context.summaries.handover_revision import (
+    compare_handovers,
+    editable_sections,
+    from_markdown,
+)
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.design.async_actions import AsyncActions

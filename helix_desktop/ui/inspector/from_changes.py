@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from helix_desktop.context.window.window_breakdown import WindowItem
-from helix_desktop.context.window.window_changes import ItemChange, WindowChanges, compare_windows
+from helix_desktop.context.window.window_breakdown import (
+    ItemChange,
+    WindowChanges,
+    WindowItem,
+    compare_windows,
+)
 from helix_desktop.ui.inspector.from_window import window_rows
 from helix_desktop.ui.inspector.inspector_data import InspectorState, RowChange, WindowChangesState, WindowRow
 from helix_desktop.words.numbers import format_token_count, format_token_difference

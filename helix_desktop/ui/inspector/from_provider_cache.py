@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.provider_cache_misses import MissCause, RequestCacheUse, newest_cache_uses
+from helix_desktop.context.window.provider_cache import MissCause, RequestCacheUse, newest_cache_uses
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.inspector.inspector_data import ProviderCacheRow, ProviderCacheState

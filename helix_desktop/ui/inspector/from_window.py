@@ -14,8 +14,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, UserSpoke
-from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import Usage
 from helix_desktop.domain.store.entries import StoreTotals

@@ -7,7 +7,7 @@ from math import floor
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, RewriteStatus
-from helix_desktop.context.window.request_cost import RequestCost
+from helix_desktop.context.window.provider_cache import RequestCost
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.inspector.inspector_data import InspectorState, StatusPart
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.session_updates import CallStarted, Update
-from helix_desktop.agent.subagents.delegate_tool import DELEGATE
+from helix_desktop.agent.subagents import DELEGATE
 from helix_desktop.agent.tool_calls.running_calls import RunningCall
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize

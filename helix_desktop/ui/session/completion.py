@@ -30,7 +30,6 @@ from helix_desktop.domain.files.mention import (
     parse_typed,
 )
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.search_query import MAX_QUERY_LENGTH
 from helix_desktop.domain.slash_command import (
     FOLDER_MARK,
     SLASH,
@@ -38,6 +37,7 @@ from helix_desktop.domain.slash_command import (
     is_command_name,
     parse_slash_input,
 )
+from helix_desktop.domain.text_search import MAX_QUERY_LENGTH
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.file_index import FileIndex, MentionedFiles
 from helix_desktop.services.prompt_files import PromptCatalog, PromptFiles

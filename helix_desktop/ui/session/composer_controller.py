@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files, with_mentioned
+from helix_desktop.agent.intake.attachments import attach_mentioned_files, with_mentioned
+from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.user_message import MessageTooLarge
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.prompt_file import PromptFile
 from helix_desktop.domain.question import QuestionReply
-from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
+from helix_desktop.domain.slash_command import SLASH, PromptFile, SlashInput, parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.services.prompt_files import ExpandedPrompt

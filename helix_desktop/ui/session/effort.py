@@ -10,10 +10,10 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.agent.session_updates import EventRecorded, Update
-from helix_desktop.domain.effort import Effort, EffortLevel, SentEffort
+from helix_desktop.domain.choices import Effort, EffortLevel, SentEffort
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.choices import EffortChosen, EffortRefused
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import EffortChosen, EffortRefused
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.session.controller import SessionController

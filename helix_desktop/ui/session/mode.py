@@ -6,11 +6,11 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.choices import ModeChanged
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.session.controller import SessionController

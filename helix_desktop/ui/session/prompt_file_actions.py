@@ -5,8 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
-from helix_desktop.domain.prompt_file import PromptFile
-from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.domain.slash_command import SLASH, PromptFile
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext

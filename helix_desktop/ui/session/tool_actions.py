@@ -12,8 +12,8 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.file_history.diff import FileDiff
-from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.ui.chat.actions import (
     ChooseForm,
     OpenSubagent,

@@ -6,8 +6,7 @@ import msgspec
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.domain.file_history.storage import FileHistoryTotals
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings, FileHistoryTotals
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS

@@ -23,7 +23,7 @@ from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.record import DemoCalls
+from helix_desktop.workspaces.registry import DemoCalls
 
 tr = Translator("Settings: Permissions")
 text = TextContext("Settings: Permissions")

@@ -32,7 +32,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop import APP_NAME
-from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, EnterActivates, IconButton, TabButton, TabList

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.domain.events.summary import Bullet
-from helix_desktop.domain.file_history.word_spans import Span
+from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from helix_desktop.context.log.steps import Step
-from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES, FallbackRate
-from helix_desktop.domain.events.rewrite import FoldKind, Form
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
+from helix_desktop.domain.events.rewrite import FoldKind, Form, HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
 

@@ -8,8 +8,7 @@ from typing import get_args
 from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import Form, SweepReason
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine

@@ -8,15 +8,14 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
 
-from helix_desktop.context.log.enclosing_covers import covers_around
-from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.rewrite_state import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.window.message_states import covers_around
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import first_handover_tokens
-from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -29,7 +28,14 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import BranchKind, SessionBranched
+from helix_desktop.domain.events.session import (
+    BranchKind,
+    EffortRefused,
+    HoldSet,
+    PolicyChosen,
+    SessionBranched,
+    WindowLearned,
+)
 from helix_desktop.domain.events.summary import (
     Bullet,
     HandoverDiscarded,

@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.context.log.steps import Step
-from helix_desktop.context.summaries.fallback_rate import FallbackRate
+from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.domain.translatable_text import join_sentences

@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.progress import OnProgress
-from helix_desktop.domain.store.archive_report import ExportResult
+from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.domain.store.reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
@@ -19,7 +19,7 @@ from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 
 text = TextContext("Workspaces")
 tr = Translator("Workspaces")

@@ -10,10 +10,9 @@ from weakref import WeakSet
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.workspace_cleanup import run_housekeeping
+from helix_desktop.agent.open_workspace import OpenWorkspace, run_housekeeping
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
-from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store.retention import RetentionRule
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.history_storage import WorkspaceHistoryStorage
@@ -31,7 +30,7 @@ from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.file_changes import auto_run_texts
 from helix_desktop.words.store_reports import repair_notice
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 
 tr = Translator("Workspaces")
 changes_tr = Translator("Changes")

@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, TurnChanged, Update
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.workspace import ChangesRecorded
 from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController

@@ -7,9 +7,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.agent.workspace_cleanup import delete_session
-from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
-from helix_desktop.domain.store.archive_suffix import SUFFIX, TRANSCRIPT_SUFFIX
+from helix_desktop.agent.open_workspace import delete_session
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX, TRANSCRIPT_SUFFIX
+from helix_desktop.domain.store.reports import ExportResult, ImportResult
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
@@ -70,7 +70,10 @@ class ImportExportController(QObject):
         """Ask for a file, and write the workspace to it. Raises HelixError."""
         backup, name = self._services.backup, self._services.registry.get(workspace_id).name
         place = await dialogs.pick_save_file(
-            self._window, tr("Export {workspace}", workspace=name), backup.file_name(workspace_id), SUFFIX
+            self._window,
+            tr("Export {workspace}", workspace=name),
+            backup.file_name(workspace_id),
+            ARCHIVE_SUFFIX,
         )
         if place is None:
             return
@@ -108,7 +111,7 @@ class ImportExportController(QObject):
         )
         if not kind:
             return
-        suffix = TRANSCRIPT_SUFFIX if kind == _TRANSCRIPT else SUFFIX
+        suffix = TRANSCRIPT_SUFFIX if kind == _TRANSCRIPT else ARCHIVE_SUFFIX
         place = await dialogs.pick_save_file(
             self._window, tr("Export “{title}”", title=title), backup.session_file_name(title, suffix), suffix
         )
@@ -236,4 +239,4 @@ class ImportExportController(QObject):
 
 
 def _name_filter() -> str:
-    return tr("Workspaces ({pattern});;All files (*)", pattern=f"*{SUFFIX}")
+    return tr("Workspaces ({pattern});;All files (*)", pattern=f"*{ARCHIVE_SUFFIX}")

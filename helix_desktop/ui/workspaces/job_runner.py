@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.shell.jobs import JobLines
 from helix_desktop.words.numbers import format_whole_percent

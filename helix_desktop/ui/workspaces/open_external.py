@@ -12,7 +12,7 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing
-from helix_desktop.domain.store.archive_report import ArchiveInfo
+from helix_desktop.domain.store.reports import ArchiveInfo
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -25,7 +25,7 @@ from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 
 text = TextContext("Workspaces")
 tr = Translator("Workspaces")

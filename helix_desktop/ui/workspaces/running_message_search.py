@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Any
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.search_query import parse_query
+from helix_desktop.domain.text_search import parse_query
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.design.async_actions import AsyncActions
 

@@ -39,7 +39,7 @@ from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 
 tr = Translator("Workspaces")
 

@@ -13,19 +13,17 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.settings.run_settings import schemas_json
-from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
-from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.prompts import load_prompts
-from helix_desktop.context.prompt_version import split_versions
+from helix_desktop.agent.run_settings import schemas_json
+from helix_desktop.agent.session_services import split_versions
+from helix_desktop.agent.subagents import DELEGATE, delegate_spec
+from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.environment.description import WorkspaceEnvironment, describe_environment
-from helix_desktop.tools.grants import ToolGrants
-from helix_desktop.tools.process.environment import clean_environment
-from helix_desktop.tools.registry import description_of, parse_description
+from helix_desktop.tools.grants import ToolGrants, clean_environment
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
+from helix_desktop.tools.tool import description_of, parse_description
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools, open_jail
 from tests.benchmarks.replay.figures import (
     HeavyTotals,

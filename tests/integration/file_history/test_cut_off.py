@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import HelixError, RevertRefused, StoreWriteFailed
-from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.file_history.changes import CallMark, CapturedChanges
 from tests.support.file_changes import kill_process
 from tests.support.file_changes.rig import SESSION, HistoryRig, open_rig
 from tests.support.file_changes.states import wrong_changes

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import RevertRefused
-from helix_desktop.domain.file_history.capture import CapturedChanges
+from helix_desktop.domain.file_history.changes import CapturedChanges
 from helix_desktop.domain.file_history.revert import RevertPlan
 from tests.support.file_changes.random_edits import START, RandomEdits
 from tests.support.file_changes.rig import HistoryRig, open_rig

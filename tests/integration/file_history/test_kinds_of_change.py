@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.file_history.capture import CapturedChanges
+from helix_desktop.domain.file_history.changes import CapturedChanges, FileChange, FileState
 from helix_desktop.domain.file_history.diff import apply_hunks, diff_contents
-from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.unicode_safety import escape_undecodable
 from tests.support.file_changes.cases import HUNK_LINES, Calls, ChangeCase
 from tests.support.file_changes.file_cases import FILE_CASES

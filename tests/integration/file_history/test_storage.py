@@ -12,7 +12,7 @@ import zstandard
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
-from helix_desktop.domain.file_history.capture import CapturedChanges
+from helix_desktop.domain.file_history.changes import CapturedChanges
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.system.clock import wall_clock_ms

@@ -15,7 +15,7 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.cache_server.config_snippets import SharingState
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 from tests.support.store.builders import make_content
 
 CONTENT = make_content(b"one line\n")

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.domain.effort import SentEffort
+from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.messages import EffortRefusal, Message, ModelInfo, ModelRequest
 from helix_desktop.providers.anthropic.dialect import MessagesDialect
 from helix_desktop.providers.http import HttpClient

@@ -7,8 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from helix_desktop.domain.local_server import LocalServer
-from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.domain.model_spec import LocalServer, ModelSpec
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.local_servers import find_servers, identify
 from tests.support.model_servers.local_servers import (

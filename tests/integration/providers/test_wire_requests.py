@@ -10,10 +10,17 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.image import Image
-from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.domain.messages import (
+    API_KEY,
+    CacheHints,
+    Message,
+    ModelInfo,
+    ModelRequest,
+    ToolCall,
+    ToolSpec,
+)
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.request_extras import RequestExtras
-from helix_desktop.domain.wire_request import API_KEY
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.model_factory import create_model

@@ -9,12 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.conversation_factory import create_conversation
+from helix_desktop.agent.conversation import Conversation, create_conversation
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.config.prompts import load_prompts
+from helix_desktop.config.paths import load_prompts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.window.window import PromptFrame

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ArchiveWriteFailed,
@@ -28,14 +29,12 @@ from helix_desktop.domain.errors import (
     InvalidArchive,
     StoreClosed,
 )
-from helix_desktop.domain.events.choices import ModeChanged
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.session import SessionBranched
-from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.store.archive_report import ArchiveTotals
+from helix_desktop.domain.events.session import ModeChanged, SessionBranched
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.store.reports import ArchiveTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.archive.archive_file import (
     ArchiveManifest,

@@ -16,8 +16,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import EntryFilter, EntrySort
-from helix_desktop.domain.store.entry_order import matches_filter
+from helix_desktop.domain.store.entries import EntryFilter, EntrySort, matches_filter
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb_store import LevelDbStore

@@ -29,7 +29,7 @@ from helix_desktop.domain.errors import (
     StoreLocked,
     StoreUnreadable,
 )
-from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content

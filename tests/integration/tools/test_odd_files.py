@@ -11,8 +11,8 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.files.encoding import declared_encoding, text_encoding
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.files.content import declared_encoding, text_encoding
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.tools import STOPPED
-from helix_desktop.tools.process.environment import clean_environment
+from helix_desktop.tools.grants import clean_environment
 from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="of Windows")

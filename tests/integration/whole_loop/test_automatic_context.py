@@ -14,10 +14,10 @@ import pytest
 
 from helix_desktop.agent.session_updates import ErrorRaised, SpendRequestsChanged
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.fallback_rate import fallback_rate
+from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     SECTIONS,

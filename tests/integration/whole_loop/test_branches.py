@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.agent.workspace_cleanup import delete_session
+from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from tests.support.loop_rig import loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply

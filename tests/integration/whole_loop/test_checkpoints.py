@@ -13,7 +13,7 @@ from helix_desktop.agent.session_updates import ErrorRaised, SpendRequestsChange
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverFailed, HandoverMade
 from helix_desktop.providers.demo.model import write_summary
 from tests.support.loop_rig import LoopRig, is_observation_request, is_summary_request, loop_rig

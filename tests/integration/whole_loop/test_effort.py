@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.domain.events.choices import EffortChosen, EffortRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
+from helix_desktop.domain.events.session import EffortChosen, EffortRefused
 from tests.support.loop_rig import loop_rig
 from tests.support.model_servers.chat_server import Reply, api_error, text_reply
 

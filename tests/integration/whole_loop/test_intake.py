@@ -12,7 +12,7 @@ import pytest
 
 from helix_desktop.agent.models.roles import ModelRoles, SlowModel
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
+from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.providers.http import HttpClient

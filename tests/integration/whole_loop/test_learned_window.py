@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.domain.events.choices import WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
+from helix_desktop.domain.events.session import WindowLearned
 from tests.support.loop_rig import loop_rig
 from tests.support.model_servers.chat_server import (
     Call,

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.context.window.provider_cache_misses import newest_cache_uses
-from helix_desktop.context.window.request_cost import next_request_cost
+from helix_desktop.context.window.provider_cache import newest_cache_uses, next_request_cost
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.messages import ModelInfo

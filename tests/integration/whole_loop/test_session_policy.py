@@ -9,8 +9,7 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.choices import PolicyChosen
-from helix_desktop.domain.events.session import SessionStarted
+from helix_desktop.domain.events.session import PolicyChosen, SessionStarted
 from tests.support.loop_rig import WINDOW, loop_rig
 from tests.support.model_servers.chat_server import text_reply
 

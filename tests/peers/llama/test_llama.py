@@ -15,8 +15,7 @@ import pytest
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session_updates import ResponseDelta, Update
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient

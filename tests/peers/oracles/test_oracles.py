@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, given, settings
 
 from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest
 from helix_desktop.providers.anthropic.request import encode_request
-from helix_desktop.providers.cache_fields import CacheFields
+from helix_desktop.providers.dialect import CacheFields
+from helix_desktop.providers.openai_chat.request import RequestVariant
 from helix_desktop.providers.openai_chat.request import request_body as chat_body
-from helix_desktop.providers.openai_chat.variants import RequestVariant
 from helix_desktop.providers.openai_responses.request import request_body as responses_body
 from tests.support.histories import SessionSimulator, histories
 from tests.support.verbatim_messages import sampled_requests

@@ -21,13 +21,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from helix_desktop.agent.changes.capture_events import record_captures, record_unrecorded
+from helix_desktop.agent.changes.recorder import record_captures, record_unrecorded
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.file_history.capture import CallMark
-from helix_desktop.domain.file_history.state import FileChange
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.file_history.changes import CallMark, FileChange
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.file_changes.rig import SESSION, open_history
@@ -39,7 +38,7 @@ _WATCHED = (
     "/file_history/",
     "/agent/changes/",
     "/agent/session.py",
-    "/system/renames.py",
+    "/system/file_syscalls.py",
     "/kill_process.py",
 )
 _CALLS = frozenset(

@@ -9,17 +9,18 @@ from functools import cache
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.file_history.capture import RevertScope
+from helix_desktop.domain.file_history.changes import (
+    ChangedFileStatus,
+    FileChange,
+    FileState,
+    FileSummary,
+    RecordedChanges,
+    RevertScope,
+    SessionChanges,
+)
 from helix_desktop.domain.file_history.diff import FileDiff, diff_states
 from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertProblem, RevertStatus
-from helix_desktop.domain.file_history.session_changes import (
-    ChangedFileStatus,
-    FileSummary,
-    RecordedChanges,
-    SessionChanges,
-)
-from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.ui.changes.rows import (
     ChangesState,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.context.summaries.compare_handovers import ComparedSection, compare_handovers
-from helix_desktop.context.summaries.handover_revision import to_fields
+from helix_desktop.context.summaries.handover_revision import ComparedSection, compare_handovers, to_fields
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.handover.compare_data import NOTHING, ComparedPair, HandoverChoice
 from helix_desktop.ui.handover.compare_dialog import CompareDialog

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
-from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.ui.chat.rows.changed_files import changed_files_content
 from helix_desktop.ui.chat.rows.row_types import CallChanges, Row, ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView

@@ -11,8 +11,11 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.agent.models.roles import SlowModel
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.domain.file_history.storage import FileHistoryCleanup, FileHistoryTotals
+from helix_desktop.domain.file_history.file_coverage import (
+    FileCoverageSettings,
+    FileHistoryCleanup,
+    FileHistoryTotals,
+)
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary, StoreTotals

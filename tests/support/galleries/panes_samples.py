@@ -10,10 +10,10 @@ from typing import Any
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.fallback_rate import FallbackRate
+from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.cache.rows import (
     CacheFilter,

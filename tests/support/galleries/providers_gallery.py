@@ -15,8 +15,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.domain.local_server import LocalModel, LocalServer
-from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.services.provider_check_result import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.design.style import fonts, stylesheet

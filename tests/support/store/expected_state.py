@@ -11,7 +11,7 @@ from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDama
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.repair_report import RepairReport
+from helix_desktop.domain.store.reports import RepairReport
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import (
     WORKSPACE,

@@ -9,9 +9,10 @@ from typing import get_args
 from hypothesis import strategies as st
 
 from helix_desktop.agent.ports.store import Store
+from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import (
@@ -22,7 +23,6 @@ from helix_desktop.domain.store.entries import (
     EntryOrder,
     EntrySort,
 )
-from helix_desktop.domain.store.sort_column import SortColumn
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, tool_answer_event

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.digest import marker
+from helix_desktop.context.intake.marker import marker
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.recall.part import RecallPart

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from helix_desktop.domain.file_history.session_changes import FileSummary, RecordedChanges, SessionChanges
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.file_history.changes import (
+    FileChange,
+    FileState,
+    FileSummary,
+    RecordedChanges,
+    SessionChanges,
+)
 from helix_desktop.ui.changes.rows import FileRow, group_changes
 
 A, B = FileState("file", "a", 1, 0o644), FileState("file", "b", 1, 0o644)

@@ -13,10 +13,8 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.capture import RevertScope
+from helix_desktop.domain.file_history.changes import FileChange, FileState, RecordedChanges, RevertScope
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.file_history.session_changes import RecordedChanges
-from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,

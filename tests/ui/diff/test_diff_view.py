@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
-from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.ui.design.buttons import PushButton, TabButton
 from helix_desktop.ui.design.diff.hunk_mark import HunkMark
 from helix_desktop.ui.design.diff.line_layouts import LineLayout

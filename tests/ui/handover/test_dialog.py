@@ -23,9 +23,9 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.window.handover_draft import CountedPart
 from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.context.summaries.compare_handovers import compare_handovers
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import HandoverPart
+from helix_desktop.context.summaries.handover_revision import compare_handovers
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.stylesheet import Appearance

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.window.provider_cache_misses import MissCause
+from helix_desktop.context.window.provider_cache import MissCause
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text, provider_cache_state

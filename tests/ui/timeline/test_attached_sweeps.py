@@ -7,8 +7,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Redone, SweepMade, Undone
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.rewrite import HandoverTrigger, Redone, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import TimelineState

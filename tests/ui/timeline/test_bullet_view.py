@@ -7,7 +7,7 @@ from PySide6.QtGui import QTextLayout
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.summary import Bullet
-from helix_desktop.domain.file_history.word_spans import Span
+from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.ui.timeline.bullet_view import BulletView
 
 _TEXT = "Run `make test` for **every**  block."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState, card_group
 from helix_desktop.ui.timeline.card_texts import card_group_text

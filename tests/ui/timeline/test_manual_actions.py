@@ -6,9 +6,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite import Pinned, Unpinned
-from helix_desktop.domain.events.session import SessionBranched
+from helix_desktop.domain.events.session import HoldSet, SessionBranched
 from helix_desktop.ui.timeline.card_data import ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.pill import Pill

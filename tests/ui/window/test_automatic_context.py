@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.session_updates import ErrorRaised, SpendRequestsChanged, Update
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.fallback_rate import fallback_rate
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.context.summaries.summary_task import fallback_rate
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,

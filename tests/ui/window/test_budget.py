@@ -15,8 +15,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.domain.cost import Budget, Spending
-from helix_desktop.domain.events.choices import BudgetSet
 from helix_desktop.domain.events.conversation import TurnEnded
+from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.ui.budget.dialog import BudgetDialog

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from helix_desktop.agent.ports.store import StoreRetention
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
-from helix_desktop.domain.file_history.capture import Capture
+from helix_desktop.domain.file_history.changes import Capture
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import DAY_MS, RetentionRule

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWid
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.sample_session import PREPARED_TASKS
 from helix_desktop.ui.settings.forms import ProviderForm

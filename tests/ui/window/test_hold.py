@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite import Undone
+from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from tests.support.model_servers.chat_server import ChatServer, text_reply

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,

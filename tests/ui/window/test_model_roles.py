@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.ui.settings.forms import ProviderForm
 from helix_desktop.ui.workspaces.settings.providers_presenter import form_from_provider
-from helix_desktop.workspaces.record import MAIN
+from helix_desktop.workspaces.registry import MAIN
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 

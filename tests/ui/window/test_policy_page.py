@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.events.choices import PolicyChosen
+from helix_desktop.domain.events.session import PolicyChosen
 from helix_desktop.ui.settings.policy.page import NumberField
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from tests.support.scripted_replays import ScriptedReplays

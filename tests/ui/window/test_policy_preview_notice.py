@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.events.choices import PolicyChosen
+from helix_desktop.domain.events.session import PolicyChosen
 from helix_desktop.ui.settings.policy.page import NumberField
 from tests.support.scripted_replays import ScriptedReplays
 from tests.support.window.buttons import find_button, press

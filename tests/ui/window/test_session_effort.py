@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu
 
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.domain.events.choices import EffortChosen
+from helix_desktop.domain.events.session import EffortChosen
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow
 from helix_desktop.ui.inspector.request.document import request_document

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from helix_desktop.agent.model_choice import ModelChange
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.domain.events.choices import ModelChosen
+from helix_desktop.domain.events.session import ModelChosen
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.buttons import press

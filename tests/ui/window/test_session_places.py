@@ -10,10 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.agent.workspace_cleanup import delete_session
+from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.events.session import SessionArchived
-from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.domain.store.entries import ListPlace, SessionSummary
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (

@@ -10,9 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.prompt_file import MAX_PROMPT_BYTES
+from helix_desktop.domain.events.session import ModelChosen
+from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import press

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
+from helix_desktop.context.summaries.observation import OBSERVE, REFINE
 from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered

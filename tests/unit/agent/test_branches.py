@@ -11,7 +11,6 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageQueued,
@@ -19,7 +18,7 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.session import SessionBranched
+from helix_desktop.domain.events.session import EffortChosen, ModelChosen, SessionBranched
 from helix_desktop.domain.messages import ModelRequest, TextDelta
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, replies_in_order, tool_call_reply

@@ -11,8 +11,8 @@ from helix_desktop.agent.session_updates import ErrorRaised
 from helix_desktop.agent.session_usage import subagent_sessions, total_spending
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget, Spending, call_cost, format_usd
-from helix_desktop.domain.events.choices import BudgetNeared
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.session import BudgetNeared
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.store.entries import SessionSummary

@@ -11,13 +11,12 @@ import pytest
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import INTERRUPTED, did_not_run
 from helix_desktop.agent.session_updates import CallOutput, ErrorRaised, EventRecorded, ResponseDelta
-from helix_desktop.agent.tool_calls import partial_outputs
+from helix_desktop.agent.tool_calls import running_calls
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import CRASHED
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
@@ -36,7 +35,7 @@ from helix_desktop.domain.messages import (
     TextDelta,
     ToolCall,
 )
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore
@@ -230,7 +229,7 @@ class WatchedStore(GatedStore):
 async def test_a_crash_leaves_what_a_running_call_had_printed_and_how_long_it_had_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(partial_outputs, "_SAVE_EVERY_S", 0)
+    monkeypatch.setattr(running_calls, "_SAVE_EVERY_S", 0)
     store = WatchedStore()
     script = replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))
     rig = AgentRig(ScriptedModel(script), POLICY, store=store)
@@ -265,7 +264,7 @@ async def test_an_output_that_cannot_be_recorded_is_recorded_later(
     monkeypatch: pytest.MonkeyPatch, is_killed: bool
 ) -> None:
     """All of it by the app that had it, and after a kill as far as it was saved."""
-    monkeypatch.setattr(partial_outputs, "_SAVE_EVERY_S", 0)
+    monkeypatch.setattr(running_calls, "_SAVE_EVERY_S", 0)
     store = WatchedStore()
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))), POLICY, store=store)
     session_id = (await rig.begin()).session.id

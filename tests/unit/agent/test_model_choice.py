@@ -9,10 +9,9 @@ from helix_desktop.agent.model_choice import ModelChange, pending_change
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import ModelNotChosen
-from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.session import SessionStarted
+from helix_desktop.domain.events.session import ModelChosen, SessionStarted
 from helix_desktop.domain.messages import ModelInfo
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply

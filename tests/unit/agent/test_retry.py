@@ -19,10 +19,9 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.messages import ModelRequest, TextDelta
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store.entries import Content, MessageCounts
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports.permissions import Approver
+from helix_desktop.agent.ports.tools import Approver
 from helix_desktop.agent.session_updates import (
     CompactionProgress,
     ErrorRaised,
@@ -17,7 +17,7 @@ from helix_desktop.agent.session_updates import (
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse
 from tests.support.agent_rig import AgentRig

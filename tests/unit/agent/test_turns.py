@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.agent.session_updates import (
     ApprovalRequested,
     ErrorRaised,
@@ -15,7 +16,6 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.agent.tool_calls.approvals import DENIED, FixedApprover
 from helix_desktop.agent.tool_calls.runner import WITHHELD
-from helix_desktop.agent.user_message import MessageTooLarge
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ContentRedacted,

@@ -10,8 +10,13 @@ import pytest
 
 from helix_desktop.cli.changes.command import changes_lines, find_step, last_revert, select
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.session_changes import RecordedChanges, RevertSelection, SessionChanges
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.file_history.changes import (
+    FileChange,
+    FileState,
+    RecordedChanges,
+    RevertSelection,
+    SessionChanges,
+)
 from helix_desktop.domain.tools import AutoRunChange
 
 

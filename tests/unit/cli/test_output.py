@@ -20,10 +20,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.events.conversation import AssistantSpoke
-from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
+from helix_desktop.domain.events.workspace import ChangesRecorded
 from tests.support.session_simulator import SessionSimulator
 
 

@@ -9,8 +9,14 @@ from helix_desktop.cli.rewrite_lines import Rewrite, counted_rewrites, rewrite_l
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    HandoverTrigger,
+    PlacementReason,
+    SweepMade,
+    SweepReason,
+    Undone,
+)
 from helix_desktop.domain.events.summary import (
     SECTIONS,
     Bullet,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.config.prompts import load_prompts
-from helix_desktop.context.prompt_version import split_version
+from helix_desktop.agent.session_services import split_version
+from helix_desktop.config.paths import load_prompts
 
 
 @pytest.mark.parametrize(

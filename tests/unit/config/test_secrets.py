@@ -12,8 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.config.keychain import ITEM, MAX_ITEM_CHARS, Keychain, KeychainItem, KeychainUnavailable
-from helix_desktop.config.secrets import ApiKey, SecretStore
+from helix_desktop.config.secrets import (
+    ITEM,
+    MAX_ITEM_CHARS,
+    ApiKey,
+    Keychain,
+    KeychainItem,
+    KeychainUnavailable,
+    SecretStore,
+)
 from helix_desktop.domain.translatable_text import verbatim
 
 ENVIRON = {"OPENAI_API_KEY": "from-environment"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.context.intake.argument_markers import MIN_CHARS, mask_arguments
+from helix_desktop.context.intake.marker import MIN_CHARS, mask_arguments
 from helix_desktop.context.intake.output_preview import preview_output
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import NO_OUTPUT

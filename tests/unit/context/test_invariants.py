@@ -24,21 +24,21 @@ from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import NO_OUTPUT, Projector, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.digest import bare_marker
-from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     SideQuestionAnswered,
     ToolAnswered,
     UserSpoke,
 )
-from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     SweepMade,
+    SweepReason,
 )
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import ObservationsPlaced
+from helix_desktop.domain.events.workspace import OpeningGiven
 from helix_desktop.domain.messages import Message, ModelRequest
 from tests.support.histories import (
     DEFAULT_ACTIONS,

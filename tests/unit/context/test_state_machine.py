@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import Projector, project
-from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverFailed
 from tests.support import session_rewrites
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, policies

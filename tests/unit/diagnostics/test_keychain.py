@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.config.keychain import Keychain, KeychainUnavailable
-from helix_desktop.config.secrets import SecretStore
+from helix_desktop.config.secrets import Keychain, KeychainUnavailable, SecretStore
 from helix_desktop.diagnostics.checks.machine import try_keychain
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim

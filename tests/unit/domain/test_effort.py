@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.domain.effort import Effort, EffortLevel, SentEffort, fit_level, sort_levels
+from helix_desktop.domain.choices import Effort, EffortLevel, SentEffort, fit_level, sort_levels
 from helix_desktop.domain.messages import ModelInfo
 
 UP_TO_HIGH: tuple[EffortLevel, ...] = ("low", "medium", "high")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.prompt_file import PromptFile, expand_prompt, parse_prompt_file, split_arguments
+from helix_desktop.domain.slash_command import PromptFile, expand_prompt, parse_prompt_file, split_arguments
 
 
 def _parse(content: str) -> PromptFile:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.search_query import MAX_QUERY_LENGTH, parse_query
+from helix_desktop.domain.text_search import MAX_QUERY_LENGTH, parse_query
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.list_place import ListPlace
-from helix_desktop.domain.store.session_tree import session_tree
+from helix_desktop.domain.store.entries import ListPlace, SessionSummary, session_tree
 
 DATED, PINNED, ARCHIVED = ListPlace(), ListPlace(pinned=True), ListPlace(archived=True)
 

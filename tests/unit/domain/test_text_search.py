@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.search_query import normalize, parse_query
-from helix_desktop.domain.text_search import MatchSummary, find_matches
+from helix_desktop.domain.text_search import MatchSummary, find_matches, normalize, parse_query
 from helix_desktop.tools.cache.paging import split_lines
 
 CUT = 128 * 1024  # where an endless line is cut first, in bytes

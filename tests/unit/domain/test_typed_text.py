@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from helix_desktop.domain.typed_text import typed_text
+from helix_desktop.domain.messages import typed_text
 
 CAVEAT = "<local-command-caveat>Caveat: DO NOT respond to these messages.</local-command-caveat>"
 

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ContentRedacted
-from helix_desktop.domain.file_history.capture import CallMark
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.domain.file_history.storage import FileHistoryCheck, FileHistoryTotals
+from helix_desktop.domain.file_history.changes import CallMark
+from helix_desktop.domain.file_history.file_coverage import (
+    FileCoverageSettings,
+    FileHistoryCheck,
+    FileHistoryTotals,
+)
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.system.clock import wall_clock_ms

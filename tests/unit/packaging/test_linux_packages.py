@@ -21,7 +21,7 @@ from rpm.build import requires
 from system_tools import NotHere
 
 from helix_desktop.cli.main import build_parser
-from helix_desktop.domain.store.archive_suffix import SUFFIX
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 
 ROOT = Path(__file__).resolve().parents[3]
 LINUX = ROOT / "packaging" / "linux"
@@ -67,7 +67,7 @@ def test_links_and_exported_workspaces_open_the_app() -> None:
     assert kind is not None
     assert kind.get("type") == "application/x-helix-workspace"
     assert glob is not None
-    assert glob.get("pattern") == f"*{SUFFIX}"
+    assert glob.get("pattern") == f"*{ARCHIVE_SUFFIX}"
 
 
 def test_the_metainfo_shows_shipped_images() -> None:

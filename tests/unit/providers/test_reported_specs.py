@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.model_spec import ModelSpec
-from helix_desktop.providers.reported_specs import parse_model, parse_model_list
+from helix_desktop.providers.model_list import parse_model, parse_model_list
 
 OPENROUTER: dict[str, Any] = {
     "id": "vendor/model",

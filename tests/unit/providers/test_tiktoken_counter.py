@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.text_chunks import split_text
+from helix_desktop.domain.text_format import split_text
 from helix_desktop.providers import tiktoken_counter
 from helix_desktop.providers.tiktoken_counter import (
     VOCABULARIES,

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.providers.tool_call_ids import ToolCallIds
+from helix_desktop.providers.json_wire import ToolCallIds
 
 PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 IDS = st.one_of(st.text(max_size=80), st.sampled_from(["call_0", "call_1", "functions.f:0", ""]))

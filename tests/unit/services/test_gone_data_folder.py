@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from helix_desktop.config.data_dir_pointer import write_pointer
+from helix_desktop.config.paths import write_pointer
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError

@@ -7,11 +7,10 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.events.conversation import SubagentStarted
-from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
-from helix_desktop.domain.file_history.capture import Capture
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange, FileState
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.storage import FileHistoryStorage

@@ -8,10 +8,10 @@ import pytest
 from helix_desktop.agent.models.completion import CallBill, complete
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
-from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest
 from helix_desktop.services.models import ModelService
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 from tests.support.scripted_model import ScriptedModel, WordCounter, text_reply
 
 PROVIDER = Provider(

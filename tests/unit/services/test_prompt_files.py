@@ -10,8 +10,7 @@ import pytest
 
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.prompt_file import MAX_PROMPT_BYTES
-from helix_desktop.domain.slash_command import SlashInput
+from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES, SlashInput
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.tools.files import prompt_files
 from helix_desktop.tools.workspace_tools import open_jail

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.system import renames
-from helix_desktop.system.renames import exchange, rename_new
+from helix_desktop.system import file_syscalls
+from helix_desktop.system.file_syscalls import exchange, rename_new
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders have no descriptors there")
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Iterator[int]:
 def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A system that knows such a rename, and one that does not."""
     if request.param == "without it":
-        monkeypatch.setattr(renames, "_rename", None)
+        monkeypatch.setattr(file_syscalls, "_rename", None)
 
 
 @pytest.mark.usefixtures("system")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.tools.arguments import Arguments, parse, schema
+from helix_desktop.tools.cache.index_recall import RecallArguments
 from helix_desktop.tools.cache.list import ListCacheArguments
-from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.files.edit import MultiEditArguments
 from helix_desktop.tools.files.read import ReadFileArguments
 from helix_desktop.tools.shell.run_command import RunCommandArguments
 from helix_desktop.tools.todo import TodoArguments
+from helix_desktop.tools.tool import Arguments, parse, schema
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.choices import BudgetSet
-from helix_desktop.domain.events.rewrite import Excluded, Pinned, SweepMade, Unpinned
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import Excluded, Pinned, SweepMade, SweepReason, Unpinned
+from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.words.rewrites import (
     budget_text,
     excluded_text,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.storage import FileHistoryCleanup
-from helix_desktop.domain.store.archive_report import ImportResult
-from helix_desktop.domain.store.repair_report import LostContent, RepairReport, TruncatedSession
+from helix_desktop.domain.file_history.file_coverage import FileHistoryCleanup
+from helix_desktop.domain.store.reports import ImportResult, LostContent, RepairReport, TruncatedSession
 from helix_desktop.domain.store.retention import PermanentDeletion
 from helix_desktop.words.store_reports import (
     deletion_lines,

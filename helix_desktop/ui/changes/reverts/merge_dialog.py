@@ -13,7 +13,7 @@ from PySide6.QtGui import QAction, QColor, QFont, QKeySequence, QShowEvent, QTex
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QScrollBar, QSplitter, QTextEdit, QWidget
 
 from helix_desktop.domain.file_history.merge import Chunk, ChunkChoice, Merge
-from helix_desktop.domain.files.encoding import utf16_encoding
+from helix_desktop.domain.files.content import utf16_encoding
 from helix_desktop.ui.changes.texts import path_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.document_units import count_units

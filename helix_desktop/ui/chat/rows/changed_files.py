@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
-from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.diff.line_text import expand_tabs, line_text
 from helix_desktop.ui.design.highlight import ColoredRun, colored_runs

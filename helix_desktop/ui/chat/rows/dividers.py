@@ -6,23 +6,14 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
-from helix_desktop.domain.events.choices import (
-    BudgetSet,
-    EffortChosen,
-    HoldSet,
-    ModeChanged,
-    ModelChosen,
-    PolicyChosen,
-)
+from helix_desktop.context.window.message_states import covers_around
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.file_versions import FilesChanged
-from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
     FormChosen,
@@ -30,11 +21,18 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     Unpinned,
 )
-from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
-from helix_desktop.domain.events.session import SessionBranched
+from helix_desktop.domain.events.session import (
+    BudgetSet,
+    EffortChosen,
+    HoldSet,
+    ModeChanged,
+    ModelChosen,
+    PolicyChosen,
+    SessionBranched,
+)
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
-from helix_desktop.domain.file_history.revert_direction import RevertDirections
-from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged, InstructionsAdded
+from helix_desktop.domain.file_history.revert import RevertDirections
 from helix_desktop.ui.chat.actions import (
     ButtonAction,
     CompareHandover,

@@ -12,7 +12,6 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.message_states import MessageStates
-from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused, McpServerFailed, WindowLearned
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
@@ -24,8 +23,6 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.file_versions import FilesChanged
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -37,6 +34,7 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
+from helix_desktop.domain.events.session import BudgetNeared, EffortRefused, McpServerFailed, WindowLearned
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -44,6 +42,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
     Section,
 )
+from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged
 from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn, OpenVersion, RetrySummary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.agent.session import did_not_run
 from helix_desktop.agent.tool_calls.approvals import denial_reason, denying_rule
 from helix_desktop.context.intake.descriptions import count_matching_lines
-from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.safe_text import escape_invisible

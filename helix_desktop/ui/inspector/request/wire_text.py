@@ -9,7 +9,7 @@ from shlex import quote
 import msgspec
 
 from helix_desktop.context.window.window import Window
-from helix_desktop.domain.wire_request import WireRequest
+from helix_desktop.domain.messages import WireRequest
 
 _END = "END_OF_REQUEST"  # the line that ends the body; JSON on one line never is that line
 

@@ -15,10 +15,10 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.file_history.changes import RevertSelection
 from helix_desktop.domain.file_history.revert import RevertPlan
-from helix_desktop.domain.file_history.session_changes import RevertSelection
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.system.file_opening import may_run
+from helix_desktop.system.files import may_run
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.chat.actions import PutAutoRun, SessionAction

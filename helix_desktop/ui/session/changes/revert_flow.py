@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.choices import RevertChoice
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.domain.file_history.revert import RevertPlan
-from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
 from helix_desktop.ui.changes.reverts.plan_texts import done_text, files_changed

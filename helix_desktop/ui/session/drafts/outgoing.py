@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.slash_command import SlashInput
+from helix_desktop.domain.store.commit import Draft
 
 
 @dataclass(eq=False, slots=True)

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem
-from helix_desktop.domain.wire_request import API_KEY, WireRequest
+from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.inspector.request.document import request_document

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QWidget
 
 from helix_desktop.agent.models.roles import SlowModel
 from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole
-from helix_desktop.domain.effort import EFFORT_LEVELS, Effort
+from helix_desktop.domain.choices import EFFORT_LEVELS, Effort
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
@@ -22,7 +22,7 @@ from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_tokens, format_usd
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.record import MAIN
+from helix_desktop.workspaces.registry import MAIN
 
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")

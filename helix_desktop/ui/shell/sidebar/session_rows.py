@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.domain.store.entries import ListPlace
 from helix_desktop.ui.design.usage_bar import Pressure
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
 from helix_desktop.words.times import local_time

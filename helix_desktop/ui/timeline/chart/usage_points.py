@@ -16,9 +16,7 @@ from helix_desktop.context.window.usage_gauge import (
     projected_tokens,
 )
 from helix_desktop.context.window.window import handover_tokens
-from helix_desktop.domain.events.choices import ModelChosen, WindowLearned
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -27,16 +25,18 @@ from helix_desktop.domain.events.rewrite import (
     Pinned,
     Redone,
     SweepMade,
+    SweepReason,
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import ModelChosen, WindowLearned
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsPlaced,
 )
+from helix_desktop.domain.events.workspace import OpeningGiven
 from helix_desktop.domain.store.entries import ReportedUsage
 from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
 

@@ -25,7 +25,7 @@ from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.record import Grant
+from helix_desktop.workspaces.registry import Grant
 from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, user_rules
 
 tr = Translator("Settings: Permissions")

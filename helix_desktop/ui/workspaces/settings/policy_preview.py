@@ -13,7 +13,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, RequestChanged, TurnChanged, Update
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
-from helix_desktop.context.window.request_cost import reports_cache
+from helix_desktop.context.window.provider_cache import reports_cache
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.replay.policy.session_replays import STORED_FROM, SessionReplays

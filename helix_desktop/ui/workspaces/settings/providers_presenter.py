@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.local_server import LocalServer
+from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_changes import DEMO, ProviderChanges, secret_header_names
 from helix_desktop.services.provider_check_result import CheckStep

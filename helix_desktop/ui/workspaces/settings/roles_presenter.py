@@ -14,7 +14,7 @@ from helix_desktop.config.role_suggestions import (
     with_user_role,
 )
 from helix_desktop.config.settings import Settings
-from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext

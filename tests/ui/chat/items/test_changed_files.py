@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.ui.chat.actions import OpenChanges, ReadChanges, SessionAction
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, changed_files_content

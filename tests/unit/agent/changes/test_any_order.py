@@ -9,18 +9,23 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.recorded_changes import (
+from helix_desktop.context.log.file_changes import (
     changes_after,
     logged_changes,
     selected_changes,
     session_changes,
 )
-from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges, RevertScope
+from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.file_history.changes import (
+    CallMark,
+    CapturedChanges,
+    ChangeList,
+    RevertScope,
+    RevertSelection,
+    SessionChanges,
+)
 from helix_desktop.domain.file_history.revert import RevertPlan
-from helix_desktop.domain.file_history.session_changes import RevertSelection, SessionChanges
-from helix_desktop.domain.file_history.state import ChangeList
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
 

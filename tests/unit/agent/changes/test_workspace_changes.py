@@ -11,7 +11,7 @@ from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
-from helix_desktop.domain.file_history.session_changes import RevertSelection, SessionChanges
+from helix_desktop.domain.file_history.changes import RevertSelection, SessionChanges
 from tests.support.agent_rig import AgentRig
 from tests.support.changing_tools import ChangesRig, writes
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply

@@ -8,8 +8,7 @@ from typing import Literal
 import msgspec
 import pytest
 
-from helix_desktop.agent.intake.output_form_prompt import CHOICE_TOO_LATE
-from helix_desktop.agent.intake.output_gate import EXTRACT_TOO_LATE, extract_note
+from helix_desktop.agent.intake.output_gate import CHOICE_TOO_LATE, EXTRACT_TOO_LATE, extract_note
 from helix_desktop.agent.session_updates import ErrorRaised, IntakeProgress
 from helix_desktop.domain.cost import Spending, spending_of
 from helix_desktop.domain.digest import digest_of

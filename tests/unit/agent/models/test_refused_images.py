@@ -10,8 +10,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ImagesRejected
 from helix_desktop.domain.events.conversation import Attachment, TurnEnded, UserSpoke
-from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig

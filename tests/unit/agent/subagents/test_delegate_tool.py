@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.agent.models.roles import ModelRoles
-from helix_desktop.agent.subagents.runner import MAX_PARALLEL_SUBAGENTS
+from helix_desktop.agent.subagents import MAX_PARALLEL_SUBAGENTS
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import ModelRequestRejected
-from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.domain.events.conversation import ApprovalGiven, SubagentStarted, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.session import SessionStarted
+from helix_desktop.domain.events.session import ModelChosen, SessionStarted
 from helix_desktop.domain.messages import CUT_OFF, ModelInfo, ModelResponse, StopReason
 from helix_desktop.domain.tools import SubagentUsage
 from helix_desktop.domain.translatable_text import verbatim

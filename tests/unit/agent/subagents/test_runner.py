@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import ApprovalRequested, ResponseDelta
-from helix_desktop.agent.subagents.runner import SubagentResult
+from helix_desktop.agent.subagents import SubagentResult
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import ToolError

@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import SubagentProgress
-from helix_desktop.agent.subagents.runner import SubagentResult
+from helix_desktop.agent.subagents import SubagentResult
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import HelixError, ModelRequestRejected, StoreWriteFailed, SubagentFailed
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke

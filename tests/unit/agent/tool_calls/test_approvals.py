@@ -10,10 +10,10 @@ import pytest
 
 from helix_desktop.agent.session_updates import ApprovalRequested, ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import DENIED
-from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.domain.errors import InvalidInput, WorkspaceUntrusted
-from helix_desktop.domain.events.choices import ModeChanged
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule

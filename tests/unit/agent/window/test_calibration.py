@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.user_message import MessageTooLarge
+from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage

@@ -12,8 +12,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.rewrite import FormChosen, HandoverTrigger, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import verbatim

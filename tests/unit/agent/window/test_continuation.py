@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.workspace_cleanup import delete_session
+from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE

@@ -8,10 +8,9 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import SummaryAwaited
-from helix_desktop.context.summaries.fallback_rate import fallback_rate
+from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelUnreachable
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, SweepMade
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, TextDelta
 from helix_desktop.domain.translatable_text import verbatim

@@ -8,8 +8,8 @@ import pytest
 from helix_desktop.agent.session_updates import ErrorRaised
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
-from helix_desktop.domain.events.choices import HoldSet
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
+from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.agent_rig import AgentRig
 from tests.support.observation_rig import rig_after_turns, run_turns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.agent_rig import AgentRig
 from tests.support.handover_rig import MANUAL_ONLY, NO_SWEEP, working

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helix_desktop.agent.window.note_tokens import NoteTokens
+from helix_desktop.agent.window.rewriter import NoteTokens
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.fold_note import render_fold_note
 from helix_desktop.domain.errors import HelixError

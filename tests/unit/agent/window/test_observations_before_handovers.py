@@ -7,9 +7,8 @@ import re
 
 import msgspec
 
-from helix_desktop.context.summaries.observation import TITLE
-from helix_desktop.context.summaries.observation_task import REFINE
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.context.summaries.observation import REFINE, TITLE
+from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.domain.events.summary import (
     HandoverMade,
     ObservationsFailed,

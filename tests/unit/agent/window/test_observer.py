@@ -10,10 +10,9 @@ import pytest
 
 from helix_desktop.agent.session_updates import ObservationProgress
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
-from helix_desktop.context.summaries.observation import TITLE
-from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
+from helix_desktop.context.summaries.observation import OBSERVE, REFINE, TITLE
 from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     HandoverMade,

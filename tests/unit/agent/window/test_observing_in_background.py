@@ -9,12 +9,10 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import ObservationProgress, Phase
-from helix_desktop.context.summaries.observation import TITLE
-from helix_desktop.context.summaries.observation_task import REFINE
+from helix_desktop.context.summaries.observation import REFINE, TITLE
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned
-from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, PlacementReason
 from helix_desktop.domain.events.summary import ObservationsFailed, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelRequest, TextDelta
 from helix_desktop.store.leveldb_store import LevelDbStore

@@ -8,8 +8,7 @@ import pytest
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import ContextWindowExceeded
 from helix_desktop.domain.events.conversation import Attachment, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import verbatim

@@ -7,7 +7,7 @@ import asyncio
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SummaryProblem
+from helix_desktop.domain.events.rewrite import HandoverTrigger, SummaryProblem
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     SECTIONS,

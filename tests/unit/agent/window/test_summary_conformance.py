@@ -25,8 +25,8 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ModelRequest, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.tools.cache.index_recall import RecallArguments
 from helix_desktop.tools.cache.recall import RecallCachedContent
-from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep
 from tests.support.agent_rig import AgentRig, ScriptedTools
 from tests.support.scripted_model import (

@@ -6,8 +6,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.output_extract import (
-    OPENING,
+from helix_desktop.context.intake.output_form_choice import (
+    EXTRACT_OPENING,
     OutputSource,
     extract_text,
     extraction_request,
@@ -65,7 +65,7 @@ INJECTION = (
 )
 
 
-@given(st.lists(st.sampled_from((INJECTION, OPENING, "text\n")), max_size=6).map("".join), st.text())
+@given(st.lists(st.sampled_from((INJECTION, EXTRACT_OPENING, "text\n")), max_size=6).map("".join), st.text())
 def test_an_output_cannot_leave_its_fence(text: str, instructions: str) -> None:
     """The fence carries the start of the output's digest, which no output can contain."""
     request = extraction_request("Extract.", source(text), instructions, 100)
@@ -74,7 +74,7 @@ def test_an_output_cannot_leave_its_fence(text: str, instructions: str) -> None:
     code = digest_of(text.encode())[:16]
     assert text.count(code) == 0
     assert user_message.text.partition(f"<output {code}>\n")[2].rpartition(f"\n</output {code}>")[0] == text
-    assert user_message.text.startswith(f"{OPENING} ")
+    assert user_message.text.startswith(f"{EXTRACT_OPENING} ")
     assert instructions in user_message.text.partition(f"<output {code}>")[0]
 
 

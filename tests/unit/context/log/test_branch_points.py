@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.branch_points import point_after, point_before_message, point_of_retry
+from helix_desktop.context.log.steps import point_after, point_before_message, point_of_retry
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.request_validation import problems

@@ -14,8 +14,8 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.file_versions import FilesChanged
-from helix_desktop.domain.files.version import ChangedFile, FileVersion
+from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.files.content import ChangedFile, FileVersion
 from helix_desktop.domain.messages import ToolCall
 from tests.support.call_log import CallLog
 

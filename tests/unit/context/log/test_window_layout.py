@@ -8,13 +8,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, mode_note
+from helix_desktop.context.log.notes import UNKNOWN_MODE, mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, PinnedCopy, SummaryBlock, active_covers
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnRetried, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Excluded, FoldMade, Undone
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, HandoverTrigger, Undone
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from tests.support.histories import SessionSimulator, histories
 

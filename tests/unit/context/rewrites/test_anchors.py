@@ -11,8 +11,14 @@ from helix_desktop.context.rewrites.anchors import FOLD_TITLE, SWEEP_TITLE, Iden
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import (
+    Excluded,
+    FoldMade,
+    HandoverTrigger,
+    PlacementReason,
+    SweepMade,
+    SweepReason,
+)
 from helix_desktop.domain.events.summary import (
     Bullet,
     EndedObservation,

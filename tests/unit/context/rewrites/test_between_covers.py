@@ -7,7 +7,7 @@ import pytest
 
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
-from helix_desktop.context.rewrites import fold, truncation
+from helix_desktop.context.rewrites import fold, planner
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import UserSpoke
@@ -204,7 +204,7 @@ def test_the_newest_user_message_splits_what_truncation_omits() -> None:
     simulator.send_message("The newest wish.")
     simulator.step("Looking.", 1)
     simulator.answer_call(0, "output\n" * 40)
-    assert all(fold.how == "truncate" for fold in truncation.plan_truncations(simulator.transcript, 1 << 40))
+    assert all(fold.how == "truncate" for fold in planner.plan_truncations(simulator.transcript, 1 << 40))
     session_rewrites.truncate(simulator)
     texts = [
         entry.event.text for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)

@@ -15,7 +15,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note, planner
-from helix_desktop.context.rewrites.note_parts import note_parts
+from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.sweep import names_line_tokens
 from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke

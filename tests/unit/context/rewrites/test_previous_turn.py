@@ -21,8 +21,7 @@ from helix_desktop.context.policy import (
 from helix_desktop.context.rewrites import fold, sweep
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
 from helix_desktop.domain.messages import ModelInfo
 from tests.support.histories import SESSION_ACTIONS, SessionSimulator, histories, policies
 from tests.support.reachability import unreachable_content

@@ -13,8 +13,7 @@ from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.window import NO_OUTPUT, render_message
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from tests.support.histories import SessionSimulator, build_history, disable_folding, histories
 
 BALANCED = PROFILES["balanced"]

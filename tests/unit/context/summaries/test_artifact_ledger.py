@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.argument_markers import mask_arguments
+from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.artifact_ledger import Ledger, build_ledger
 from helix_desktop.domain.digest import digest_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.summaries.command_lines import main_part, short_command, tell_apart
+from helix_desktop.context.summaries.ledger_entries import main_part, short_command, tell_apart
 
 CAP = 80
 LONG = "x" * CAP

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.summaries.compare_handovers import ComparedSection, compare_handovers
 from helix_desktop.context.summaries.handover import UNSUPPORTED, comparable_sentence
+from helix_desktop.context.summaries.handover_revision import ComparedSection, compare_handovers
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, Section
 
 _WORDS = st.sampled_from(["the", "parser", "drops", "lines", "a.py", "9f3ac21e", "tests", "pass", "42", " "])

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from helix_desktop.context.log.ended_observations import ended_observations, ended_tokens
+from helix_desktop.context.log.rewrite_state import ended_observations, ended_tokens
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.observation_task import (
+from helix_desktop.context.summaries.observation import (
     end_observations,
     merge_observations,
     reflection_task,

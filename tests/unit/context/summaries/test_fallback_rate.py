@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
+from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, HandoverTrigger
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,

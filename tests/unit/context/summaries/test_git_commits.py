@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import Ledger
-from helix_desktop.context.summaries.git_commits import GitCommits
+from helix_desktop.context.summaries.artifact_ledger import GitCommits, Ledger
 from helix_desktop.domain.events.conversation import ToolAnswered
 
 _COMMIT = 'git add -A && git commit -m "$(cat <<EOF …'

@@ -22,7 +22,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import HEAD, index_text
-from helix_desktop.context.summaries.observation_task import extract_observations
+from helix_desktop.context.summaries.observation import extract_observations
 from helix_desktop.context.summaries.summary_task import (
     OPENING,
     full_request,
@@ -35,7 +35,7 @@ from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.todo import TODO
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, build_history, histories

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.observation_task import (
-    end_observations,
-    leave_out_known,
-    parse_observations,
-)
+from helix_desktop.context.summaries.observation import end_observations, leave_out_known, parse_observations
 from helix_desktop.domain.events.summary import Observation
 from tests.support.histories import SessionSimulator
 

@@ -11,13 +11,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
-from helix_desktop.context.summaries import observation, observation_task
+from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import UNSUPPORTED
-from helix_desktop.context.summaries.observation_task import (
-    merge_observations,
-    parse_observations,
-    verbatim_seqs,
-)
+from helix_desktop.context.summaries.observation import merge_observations, parse_observations, verbatim_seqs
 from helix_desktop.context.summaries.summary_task import full_request
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.context.window.request_validation import problems
@@ -357,7 +353,7 @@ def test_extracted_facts_have_sources(simulator: SessionSimulator) -> None:
     """Without a model each fact names an event of the range, and has its time."""
     items = simulator.transcript.messages.items
     times = {item.seq: item.at_ms for item in items}
-    facts = observation_task.extract_observations(items)
+    facts = observation.extract_observations(items)
     assert facts
     for fact in facts:
         assert fact.sources
@@ -371,7 +367,7 @@ def test_an_extract_keeps_the_important_facts() -> None:
     base = ToolAnswered("c", "", "x", "d" * 64, 1, 1, 1)
     simulator.record(REPLACE(base, name="edit_file", target="src/login.py"))
     simulator.record(REPLACE(base, name="run_command", target="pytest", exit_code=1, ok=False))
-    facts = observation_task.extract_observations(simulator.transcript.messages.items)
+    facts = observation.extract_observations(simulator.transcript.messages.items)
     texts: dict[int, list[str]] = {fact.priority: [] for fact in facts}
     for fact in facts:
         texts[fact.priority].append(fact.text)
@@ -435,17 +431,15 @@ def test_requests_include_known_facts() -> None:
     assert len(placed) == 1
     record = transcript_lines(simulator.transcript.messages.items[-6:])
     text = (
-        full_request(observation_task.observation_task("Note.", record, placed[0].observations))
-        .messages[1]
-        .text
+        full_request(observation.observation_task("Note.", record, placed[0].observations)).messages[1].text
     )
     assert text.startswith(
-        f"{observation_task.OBSERVE}\nKnown already:\nknown 1: observed (3) 2025-10-09: Fact from e2. [e2]"
+        f"{observation.OBSERVE}\nKnown already:\nknown 1: observed (3) 2025-10-09: Fact from e2. [e2]"
     )
     assert text.index("Known already:") < text.index("The messages to observe:")
-    text = full_request(observation_task.reflection_task("Refine.", placed)).messages[1].text
+    text = full_request(observation.reflection_task("Refine.", placed)).messages[1].text
     head, *facts = text.splitlines()
-    assert head == observation_task.REFINE
+    assert head == observation.REFINE
     assert len(facts) == 1 + len(placed[0].observations)
 
 

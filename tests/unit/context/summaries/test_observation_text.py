@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.log.mode_notes import mode_note
+from helix_desktop.context.log.notes import mode_note
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import handover_parts
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     SUMMARY_TEXT_VERSION,
     HandoverMade,

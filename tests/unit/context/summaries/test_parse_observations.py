@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.summaries.handover import UNSUPPORTED
-from helix_desktop.context.summaries.observation_task import parse_observations
+from helix_desktop.context.summaries.observation import parse_observations
 from helix_desktop.domain.errors import CompactionRefused
 from tests.support.histories import conversation_with
 

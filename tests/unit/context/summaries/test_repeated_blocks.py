@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.summaries.repeated_blocks import (
+from helix_desktop.context.summaries.handover import (
     MIN_CHARS,
     QuotedBlocks,
     RepeatedBlock,

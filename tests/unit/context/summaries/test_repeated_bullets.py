@@ -8,9 +8,8 @@ import pytest
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import render_handover
-from helix_desktop.context.summaries.handover_fallback import extractive_handover
-from helix_desktop.context.summaries.repeated_bullets import without_repeats
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.context.summaries.handover_fallback import extractive_handover, without_repeats
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade
 from tests.support.session_simulator import SessionSimulator
 from tests.unit.context.summaries.test_artifact_ledger import answer

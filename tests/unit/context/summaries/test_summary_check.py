@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import section_text
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
-from helix_desktop.context.summaries.summary_check import (
+from helix_desktop.context.summaries.summary_task import (
     LONG_INPUT,
     MIN_SHARE,
     SummaryInput,
@@ -22,7 +22,7 @@ from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+from helix_desktop.domain.events.rewrite import SummaryProblem
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from tests.support.histories import SessionSimulator, histories
 

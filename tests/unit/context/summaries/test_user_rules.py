@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.context.summaries.user_rules import instructions_in, preferences_in
+from helix_desktop.context.summaries.message_facts import instructions_in, preferences_in
 
 
 def test_instructions_are_sentences_that_set_a_rule() -> None:

@@ -10,9 +10,9 @@ from hypothesis import given
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import PinnedCopy, SummaryBlock, WindowEntry
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.window.provider_cache_layers import hash_layers, layer_ends
+from helix_desktop.context.window.provider_cache import hash_layers, layer_ends
 from helix_desktop.domain.events.conversation import AssistantSpoke
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import SweepReason
 from helix_desktop.domain.messages import Message
 from tests.support import session_rewrites
 from tests.support.histories import SessionSimulator, histories

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.provider_cache_lifetime import (
+from helix_desktop.context.window.provider_cache import (
     CachePrices,
     CallGap,
     cache_prices,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.context.window.provider_cache_misses import MissCause, newest_cache_uses
+from helix_desktop.context.window.provider_cache import MissCause, newest_cache_uses
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.messages import RequestLayers, Usage
 
 LAYERS = RequestLayers("5e5", "700", "07e")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.context.window.request_cost import next_request_cost, priced_request
+from helix_desktop.context.window.provider_cache import next_request_cost, priced_request
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.domain.messages import ModelInfo
 from tests.support.histories import MODEL, build_history

@@ -6,7 +6,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
-from helix_desktop.domain.effort import SentEffort
+from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 

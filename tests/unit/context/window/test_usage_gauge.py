@@ -23,11 +23,11 @@ from helix_desktop.context.window.usage_gauge import (
     tokenizer_ratio,
     usage_from_count,
 )
-from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.conversation import TurnEnded
-from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
 from helix_desktop.domain.events.rewrite import Excluded, Undone
+from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
+from helix_desktop.domain.events.workspace import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.store.entries import ReportedUsage, WindowCount
 from tests.support.histories import MODEL, SessionSimulator, build_history, histories

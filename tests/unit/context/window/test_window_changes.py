@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.window.past_windows import PastWindows
 from helix_desktop.context.window.window import project
-from helix_desktop.context.window.window_breakdown import break_down_window
-from helix_desktop.context.window.window_changes import compare_windows
+from helix_desktop.context.window.window_breakdown import break_down_window, compare_windows
 from tests.support.histories import SessionSimulator, histories
 from tests.support.rewrite_histories import histories_with_rewrites
 

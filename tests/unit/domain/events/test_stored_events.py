@@ -17,12 +17,12 @@ from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
-from helix_desktop.domain.events.rewrite import Undone
-from helix_desktop.domain.events.rewrite_kinds import (
+from helix_desktop.domain.events.rewrite import (
     HandoverTrigger,
     PlacementReason,
     RewriteKind,
     SweepReason,
+    Undone,
 )
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo

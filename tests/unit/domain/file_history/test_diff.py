@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.domain.file_history.diff import FileDiff, apply_hunks, diff_contents, diff_states
-from helix_desktop.domain.file_history.state import FileState
 
 _LINES = st.lists(
     st.sampled_from([b"a", b"b", b"  a", b"", b"x\r", b"\xff", "ä".encode(), b"}"]), max_size=30

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.implied_changes import without_implied
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.file_history.changes import FileChange, FileState, without_implied
 
 FOLDER, FILE = FileState("folder", mode=0o755), FileState(digest="a" * 64, size=3, mode=0o644)
 

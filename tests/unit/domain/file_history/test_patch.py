@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.file_history.diff import diff_states
-from helix_desktop.domain.file_history.patch import PatchFile, patch_text
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.file_history.changes import FileChange, FileState
+from helix_desktop.domain.file_history.diff import PatchFile, diff_states, patch_text
 
 Place = tuple[bytes, int] | str | None
 """A file's content and mode, or where a link leads, or nothing."""

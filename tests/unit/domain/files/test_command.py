@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.files.command_use import is_test_command, printed_file
-from helix_desktop.domain.files.line_range import ALL_LINES, UNKNOWN_LINES, Lines
+from helix_desktop.domain.files.file_use import ALL_LINES, UNKNOWN_LINES, Lines, is_test_command, printed_file
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.permissions.command_match import (
+    certainly_matches,
+    parse_simple_command,
+    possibly_matches,
+    suggest_pattern,
+)
 from helix_desktop.domain.permissions.rules import (
     evaluate,
     parse_rule,
@@ -20,12 +26,6 @@ from helix_desktop.domain.permissions.rules import (
     suggest_command_rules,
     suggest_edit_rules,
     suggest_fetch_rules,
-)
-from helix_desktop.domain.permissions.shell_command import (
-    certainly_matches,
-    parse_simple_command,
-    possibly_matches,
-    suggest_pattern,
 )
 from helix_desktop.domain.tools import (
     ANY,

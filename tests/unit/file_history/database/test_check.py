@@ -5,13 +5,12 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from helix_desktop.domain.file_history.capture import Capture
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.domain.file_history.storage import DamagedVersion
-from helix_desktop.domain.progress import no_progress
-from helix_desktop.file_history.database.check import check_history, repair_history
+from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange, FileState
+from helix_desktop.domain.file_history.file_coverage import DamagedVersion
+from helix_desktop.domain.listeners import no_progress
 from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.tree_rows import SeenPath
+from helix_desktop.file_history.database.rows import SeenPath
+from helix_desktop.file_history.storage import check_history, repair_history
 
 
 def test_damage_is_named_by_its_paths_and_heals(tmp_path: Path) -> None:

@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
-from helix_desktop.domain.file_history.capture import CallMark, Capture
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.file_history.changes import CallMark, Capture, ChangeList, FileChange, FileState
 from helix_desktop.domain.store.retention import HOUR_MS
-from helix_desktop.file_history.database.capture_rows import RunningCallRow
 from helix_desktop.file_history.database.cleanup import clean_up, make_room, plan_clean_up
 from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.tree_rows import SeenPath
+from helix_desktop.file_history.database.rows import RunningCallRow, SeenPath
 
 NOW = 1_800_000_000_000
 

@@ -21,10 +21,9 @@ from helix_desktop.domain.errors import (
     StoreUnreadable,
     StoreWriteFailed,
 )
-from helix_desktop.domain.file_history.capture import CallMark, Capture
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
+from helix_desktop.domain.file_history.changes import CallMark, Capture, ChangeList, FileChange, FileState
 from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.tree_rows import SeenPath
+from helix_desktop.file_history.database.rows import SeenPath
 
 AT_MS = 1_800_000_000_000
 

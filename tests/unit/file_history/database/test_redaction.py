@@ -9,13 +9,12 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted
-from helix_desktop.domain.file_history.capture import Capture
-from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.domain.progress import no_progress
+from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange, FileState
+from helix_desktop.domain.listeners import no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
 from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.redaction import HistoryRedaction
-from helix_desktop.file_history.database.tree_rows import SeenPath
+from helix_desktop.file_history.database.rows import SeenPath
+from helix_desktop.file_history.storage import HistoryRedaction
 
 NOW = 1_800_000_000_000
 SECRET = "hunter2-hunter2"

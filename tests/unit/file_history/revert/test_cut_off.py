@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import RevertRefused, StoreWriteFailed
-from helix_desktop.domain.file_history.capture import CapturedChanges
-from helix_desktop.domain.file_history.state import FileChange
+from helix_desktop.domain.file_history.changes import CapturedChanges, FileChange
 from helix_desktop.file_history.database.database import FileHistoryDatabase
 from helix_desktop.file_history.revert.operations import JournalEntry
 from helix_desktop.file_history.revert.reverts import Reverts

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import RevertRefused
-from helix_desktop.domain.file_history.state import FileChange, FileState
+from helix_desktop.domain.file_history.changes import FileChange, FileState
 from tests.support.revert_rig import RevertRig, at_operation, run_as_user
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.domain.file_history.capture import CallMark
+from helix_desktop.domain.file_history.changes import CallMark
 from helix_desktop.file_history.tree import folder as folders
 from tests.support.file_history_rig import changes_by_path, opened_history
 from tests.support.slow_walker import difference, walk

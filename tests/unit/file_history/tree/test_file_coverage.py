@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.domain.file_history.capture import CallMark
+from helix_desktop.domain.file_history.changes import CallMark
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.store.retention import DAY_MS
 from helix_desktop.file_history.database.cleanup import clean_up
 from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.opened_history import OpenedHistory
+from helix_desktop.file_history.history import OpenedHistory
 from helix_desktop.file_history.tree import path_reader, scan
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import changes_by_path, kinds, opened_history

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.domain.file_history.capture import CallMark
+from helix_desktop.domain.file_history.changes import CallMark
 from tests.support.file_history_rig import kinds, opened_history
 
 

@@ -12,9 +12,8 @@ from mcp_types import Tool, ToolAnnotations
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.unicode_safety import first_hidden
-from helix_desktop.mcp.client.exposed_tool import expose_tool, exposed_name, sanitize_text
-from helix_desktop.mcp.client.stderr_log import MAX_CHARS, REDACTED, StderrLog
-from helix_desktop.mcp.client.tool_schema import MAX_SCHEMA_CHARS
+from helix_desktop.mcp.client.exposed_tool import MAX_SCHEMA_CHARS, expose_tool, exposed_name, sanitize_text
+from helix_desktop.mcp.client.process import MAX_CHARS, REDACTED, StderrLog
 
 SERVERS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,31}", fullmatch=True)
 JSON = st.recursive(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcp_types import CallToolResult, ListToolsResult
 
 from helix_desktop.mcp.client.message_repair import read_messages, repair_result
-from helix_desktop.mcp.client.tool_results import to_tool_result
+from helix_desktop.mcp.client.session import to_tool_result
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(max_size=6),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from helix_desktop.mcp.client.tool_schema import clean_schema
+from helix_desktop.mcp.client.exposed_tool import clean_schema
 
 
 def cleaned(**argument: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.providers.demo.large_outputs import write_extract
+from helix_desktop.providers.demo.model import write_extract
 
 REQUEST = "[Extract] Take this.\n{}\n\nWrite at most 90 words. No more.\n<output x>\n{}\n</output x>\n"
 

@@ -14,11 +14,15 @@ import pytest
 from helix_desktop.context.summaries.handover import parse_handover
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
-from helix_desktop.providers.demo.handover import write_handover
-from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, reply_to
-from helix_desktop.providers.demo.position import ScriptPosition, newest_position, placed_step
-from helix_desktop.providers.demo.request_reader import RequestReader
-from helix_desktop.providers.demo.script import ScriptedRecall, read_scripts
+from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, RequestReader, reply_to
+from helix_desktop.providers.demo.script import (
+    ScriptedRecall,
+    ScriptPosition,
+    newest_position,
+    placed_step,
+    read_scripts,
+)
+from helix_desktop.providers.demo.summaries import write_handover
 from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
 
 (TIDEWATCH,) = read_scripts(DEMO_DIR)

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.summaries import observation_task
+from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import parse_handover
 from helix_desktop.context.summaries.summary_task import full_request, handover_task, merge_task, split_task
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.domain.events.summary import SECTIONS, Observation, ObservationsMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse
-from helix_desktop.providers.demo.handover import write_handover
 from helix_desktop.providers.demo.model import DemoModel, write_summary
-from helix_desktop.providers.demo.observations import write_observations, write_reflection
+from helix_desktop.providers.demo.summaries import write_handover, write_observations, write_reflection
 from tests.support.histories import SessionSimulator, histories
 
 DEMO = Path(__file__).resolve().parents[4] / "resources" / "demo"
@@ -45,7 +44,7 @@ def observations_with(*facts: Observation) -> ObservationsMade:
 def reflected(*facts: Observation) -> str:
     """Return what a reflection keeps of these facts."""
     return write_reflection(
-        full_request(observation_task.reflection_task("", [observations_with(*facts)])).messages[1].text
+        full_request(observation.reflection_task("", [observations_with(*facts)])).messages[1].text
     )
 
 
@@ -96,13 +95,13 @@ def test_the_demo_s_output_can_be_parsed(simulator: SessionSimulator, max_chars:
     """Observations, a reflection of them, a handover in parts: each is accepted, and cites its input."""
     items = simulator.transcript.messages.items
     seqs = {item.seq for item in items}
-    brief = observation_task.observation_task("Note.", transcript_lines(items), ())
-    facts = observation_task.parse_observations(write_summary(full_request(brief).messages[1].text), items)
+    brief = observation.observation_task("Note.", transcript_lines(items), ())
+    facts = observation.parse_observations(write_summary(full_request(brief).messages[1].text), items)
     assert {seq for fact in facts for seq in fact.sources} <= seqs
     twice = full_request(
-        observation_task.reflection_task("Refine.", [observations_with(*facts), observations_with(*facts)])
+        observation.reflection_task("Refine.", [observations_with(*facts), observations_with(*facts)])
     )
-    fewer = observation_task.parse_observations(write_summary(twice.messages[1].text), items)
+    fewer = observation.parse_observations(write_summary(twice.messages[1].text), items)
     assert len(fewer) <= len(facts)
     assert {fact.text for fact in fewer} <= {fact.text for fact in facts}
     full_brief = handover_task("Write.", transcript_lines(items), None, "")
@@ -120,7 +119,7 @@ def test_a_handover_of_observations_keeps_their_facts() -> None:
         Observation(3, 3, "The cause is an offset of 12 bytes.", (6, 9)),
     )
     record = "\n".join(
-        line.text for line in observation_task.reflection_task("", [observations_with(*facts)]).lines
+        line.text for line in observation.reflection_task("", [observations_with(*facts)]).lines
     )
     text = write_handover(f"[Write a handover]\nThe messages to hand over:\n{record}\ne20 user: And now?")
     sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(99)))}
@@ -144,11 +143,11 @@ def test_when_parts_are_merged_the_later_one_wins() -> None:
     assert "Find it" not in text
 
 
-@pytest.mark.parametrize("opening", [observation_task.OBSERVE, observation_task.REFINE, "[Write a handover]"])
+@pytest.mark.parametrize("opening", [observation.OBSERVE, observation.REFINE, "[Write a handover]"])
 async def test_the_demo_model_answers_each_kind(opening: str) -> None:
     """Streamed like all its answers, and deterministic."""
     request = full_request(
-        msgspec.structs.replace(observation_task.observation_task("Note.", (), ()), opening=opening)
+        msgspec.structs.replace(observation.observation_task("Note.", (), ()), opening=opening)
     )
     answers = []
     for _ in range(2):

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
-from helix_desktop.providers.openai_chat.request import DIALECT, request_body
-from helix_desktop.providers.openai_chat.response import ChatAssembler
-from helix_desktop.providers.openai_chat.variants import RequestVariant
+from helix_desktop.providers.openai_chat.dialect import ChatAssembler
+from helix_desktop.providers.openai_chat.request import DIALECT, RequestVariant, request_body
 from tests.support.image_bytes import image_and_bytes
 
 INFO = ModelInfo("here", "m")

@@ -22,7 +22,7 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.providers.answer_end import MalformedCall
-from helix_desktop.providers.openai_chat.response import ChatAssembler
+from helix_desktop.providers.openai_chat.dialect import ChatAssembler
 
 Piece = Mapping[str, Any]
 

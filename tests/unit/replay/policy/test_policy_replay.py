@@ -11,9 +11,7 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import RequestTooLarge
-from helix_desktop.domain.events.choices import PolicyChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried, UserSpoke
-from helix_desktop.domain.events.instructions import OpeningGiven, StandingText
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -24,7 +22,9 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
+from helix_desktop.domain.events.session import PolicyChosen
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.events.workspace import OpeningGiven, StandingText
 from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, find_uses

@@ -7,8 +7,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite import FormChosen, SweepMade, SweepReason
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay.policy.used_identifiers import NameUse, WindowNames
 

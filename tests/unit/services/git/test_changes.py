@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import DigestUnknown, HelixError, InvalidInput, WorkspaceUntrusted
-from helix_desktop.domain.file_history.state import FileChange
+from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.services.git.changes import GitChanges
 from helix_desktop.tools.environment.description import WorkspaceEnvironment
 from helix_desktop.tools.files.jail_posix import PosixJail

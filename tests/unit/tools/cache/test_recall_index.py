@@ -9,26 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.argument_markers import mask_arguments
+from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
-from helix_desktop.context.summaries.index_entry import index_text
-from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
+from helix_desktop.context.summaries.index_entry import IndexLine, index_text, parse_index
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger
 from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
-from helix_desktop.tools.cache.index_recall import RecallLimits
+from helix_desktop.tools.cache.index_recall import RecallArguments, RecallLimits
 from helix_desktop.tools.cache.line_matches import match_lines, plain_pattern, split_alternatives
 from helix_desktop.tools.cache.recall import RecallCachedContent
-from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from tests.support.cache_session import AT, SESSION, SessionRig
 from tests.support.tool_rig import estimate_tokens, make_call

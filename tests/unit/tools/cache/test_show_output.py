@@ -16,7 +16,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, dig
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import Excerpt, ToolResult
-from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.tools.workspace_tools import create_session_tools
 from tests.support.image_bytes import png
 from tests.support.tool_rig import DESCRIPTIONS_DIR, MemoryCache, estimate_tokens, make_call, make_tools

@@ -14,7 +14,7 @@ from helix_desktop.tools.environment.description import (
     describe_environment,
     describe_git,
 )
-from helix_desktop.tools.environment.project import test_commands as commands_of
+from helix_desktop.tools.environment.description import test_commands as commands_of
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.files.name_comparison import normalized_name
-from helix_desktop.tools.files.jail import FileStamp, Jail
+from helix_desktop.domain.files.names import normalized_name
+from helix_desktop.tools.files.jail import FileStamp, Jail, parts_of, startup_files
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.files.jail_windows import WindowsJail
-from helix_desktop.tools.files.paths import parts_of, startup_files
 
 Make = Callable[..., Jail]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from helix_desktop.domain.files.pdf import PdfRefused
-from helix_desktop.tools.files.pdf_text import DEADLINE_S, pdf_text
+from helix_desktop.domain.files.content import PdfRefused
+from helix_desktop.tools.files.attach import DEADLINE_S, pdf_text
 from tests.support.pdf_bytes import bomb_pdf, pdf, protected_pdf
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from helix_desktop.domain import errors
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+from helix_desktop.domain.events.rewrite import SummaryProblem
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.design.shell_data import error_banner, error_level
 

@@ -18,19 +18,19 @@ from helix_desktop.context.summaries.cut_points import choose_cut
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
-from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
+    HandoverTrigger,
     SweepMade,
+    SweepReason,
 )
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
-from helix_desktop.domain.events.session import SessionStarted
+from helix_desktop.domain.events.session import HoldSet, SessionStarted
 from helix_desktop.domain.events.summary import (
     HandoverMade,
 )
+from helix_desktop.domain.events.workspace import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec, Usage
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.ui.chat.row_key import RowKey

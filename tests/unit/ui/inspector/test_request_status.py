@@ -7,7 +7,7 @@ import pytest
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import RewriteStatus, rewrite_status
 from helix_desktop.context.rewrites.sweep import sweep_with_rewrite
-from helix_desktop.context.window.request_cost import RequestCost
+from helix_desktop.context.window.provider_cache import RequestCost
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.inspector.request_status import with_rewrite_status

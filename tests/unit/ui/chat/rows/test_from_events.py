@@ -6,12 +6,11 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
+from helix_desktop.context.window.message_states import covers_around
 from helix_desktop.context.window.window import project, render_message
-from helix_desktop.domain.events.choices import HoldSet, ModeChanged
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
@@ -30,6 +29,7 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
+from helix_desktop.domain.events.session import HoldSet, ModeChanged
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,

@@ -8,7 +8,7 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain import errors
-from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.errors import (
     AuthenticationFailed,
     ContextWindowExceeded,

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from helix_desktop.agent.tool_calls.approvals import DENIED
-from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted

@@ -1,0 +1,297 @@
+"""Run settings: the policy, prompt frame, models and tools that each session of a workspace works with."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from helix_desktop.agent.model_choice import ModelChoice
+from helix_desktop.agent.models.model_wrapper import ImageLoadingModel
+from helix_desktop.agent.models.roles import ConfiguredModels, ModelRoles, RunSettingsSource
+from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_services import SessionServices
+from helix_desktop.agent.trust import TrustGatedModel
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import ModelRole
+from helix_desktop.domain.messages import ModelInfo, ToolSpec
+
+
+class RunSettings:
+    """The settings of a workspace's conversations, or of one subagent; called before each step.
+
+    `policy` returns the current policy; `ratios` maps model labels to the provider's tokens per token of our
+    count, as measured in earlier sessions.
+    """
+
+    def __init__(
+        self,
+        services: SessionServices,
+        policy: Callable[[], ContextPolicy],
+        models: Model | ModelRoles,
+        ratios: Mapping[str, float],
+    ) -> None:
+        self.roles = models if isinstance(models, ModelRoles) else ModelRoles(models)
+        """The models as passed in, without the trust check."""
+        self._services, self._policy, self._ratios = services, policy, ratios
+        self._frame: PromptFrame | None = None
+        self._roles = self.roles
+        self._scaled = ScaledPolicy()
+        self._frame_lock = asyncio.Lock()
+
+    @property
+    def model(self) -> Model:
+        """The main model."""
+        return self.roles.main
+
+    async def set_models(self, models: Model | ModelRoles) -> None:
+        """Use other models from the next step on; must be called once before the first step.
+
+        A single model becomes the main one; the other roles stay.
+        """
+        async with self._frame_lock:
+            await self._set_models(models if isinstance(models, ModelRoles) else self.roles.with_main(models))
+
+    async def refresh_tools(self) -> None:
+        """Send the current tools from the next step on; do nothing if they are unchanged.
+
+        A change voids the provider's prompt cache: the tools come first in the request.
+        """
+        async with self._frame_lock:
+            if self._frame is not None and self._frame.tools != self._services.specs:
+                await self._set_models(self.roles)
+
+    async def _set_models(self, roles: ModelRoles) -> None:
+        system, tools = self._services.prompts["system"], self._services.specs
+        mcp_tools = [spec for spec in tools if spec.is_mcp]
+        counts = await self._services.counter.count(
+            [system, schemas_json(tools), *map(schema_json, mcp_tools)]
+        )
+        self.roles = roles
+        self._frame = PromptFrame(
+            roles.main.info, system, tools, counts[0], counts[1], mcp_tokens=sum(counts[2:])
+        )
+        self._roles = roles.map_models(self._wrap_model)
+
+    def _wrap_model(self, model: Model) -> Model:
+        """Return the model with the trust check, and with the images it may see."""
+        return ImageLoadingModel(TrustGatedModel(model, self._services.is_trusted), self._services.store)
+
+    @property
+    def is_ready(self) -> bool:
+        """True if `set_models` has been called."""
+        return self._frame is not None
+
+    def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
+        """Return policy, frame and models; the same objects until one changes, so measurements stay valid."""
+        assert self._frame is not None  # set before the first conversation opens
+        info = self.roles.main.info
+        if info is not self._frame.info and info != self._frame.info:  # an error showed a smaller window
+            self._frame = msgspec.structs.replace(self._frame, info=info)
+        ratio = self._ratios.get(self._frame.info.label, 1.0)
+        if ratio != self._frame.ratio:
+            self._frame = msgspec.structs.replace(self._frame, ratio=ratio)
+        return self._scaled(self._policy(), self._frame.info.window), self._frame, self._roles
+
+
+class ScaledPolicy:
+    """A policy for a model's window: the same object until policy or window change."""
+
+    def __init__(self) -> None:
+        self._newest: tuple[ContextPolicy, int, ContextPolicy] | None = None
+
+    def __call__(self, policy: ContextPolicy, window_size: int) -> ContextPolicy:
+        """Return the policy scaled to a window of so many tokens."""
+        if self._newest is None or self._newest[0] is not policy or self._newest[1] != window_size:
+            self._newest = (policy, window_size, policy.scaled(window_size))
+        return self._newest[2]
+
+
+class SessionRunSettings:
+    """The settings of one session: its workspace's, until a model or policy is chosen for it alone."""
+
+    def __init__(
+        self, shared: RunSettings, own: RunSettings, session_policy: Callable[[], ContextPolicy | None]
+    ) -> None:
+        """Start with the shared settings; `own` is used once `choose_models` has been called.
+
+        `session_policy` returns the policy that was chosen for the session alone, if one was.
+        """
+        self._shared, self._own, self._uses_own = shared, own, False
+        self._session_policy, self._scaled = session_policy, ScaledPolicy()
+
+    async def choose_models(self, roles: ModelRoles) -> None:
+        """Use these models in this session from the next step on."""
+        await self._own.set_models(roles)
+        self._uses_own = True
+
+    def follow_workspace(self) -> None:
+        """Follow the workspace's models from the next step on."""
+        self._uses_own = False
+
+    async def refresh_tools(self) -> None:
+        """Send changed tools to the session's own model; the workspace refreshes the shared settings."""
+        if self._uses_own:
+            await self._own.refresh_tools()
+
+    @property
+    def roles(self) -> ModelRoles:
+        """The models in use now."""
+        return self._own.roles if self._uses_own else self._shared.roles
+
+    def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
+        """Return policy, frame and models as they are now."""
+        policy, frame, roles = self._own() if self._uses_own else self._shared()
+        session_policy = self._session_policy()
+        if session_policy is not None:
+            policy = self._scaled(session_policy, frame.info.window)
+        return policy, frame, roles
+
+
+def schema_json(tool: ToolSpec) -> str:
+    """Return a tool about as a request holds it, for counting."""
+    return json.dumps(msgspec.to_builtins(tool))
+
+
+def schemas_json(tools: Sequence[ToolSpec]) -> str:
+    """Return the tools about as a request holds them, for counting."""
+    return json.dumps([msgspec.to_builtins(spec) for spec in tools])
+
+
+log = logging.getLogger(__name__)
+
+
+class SessionModels:
+    """The models of one workspace: those of all its sessions, those chosen for one, those of subagents.
+
+    `shared` are the settings of the sessions that follow the workspace. `ratios` maps model labels to the
+    provider's tokens per token of our count, as measured so far, in other workspaces too if these share it.
+    """
+
+    def __init__(
+        self,
+        services: SessionServices,
+        policy: Callable[[], ContextPolicy],
+        models: Model | ModelRoles,
+        configured_models: ConfiguredModels | None = None,
+        ratios: dict[str, float] | None = None,
+    ) -> None:
+        """`policy` returns the workspace's policy. Without `configured_models` no session has a choice."""
+        self._services, self._policy, self._configured_models = services, policy, configured_models
+        self.ratios = {} if ratios is None else ratios
+        self.shared = RunSettings(services, policy, models, self.ratios)
+        self._overrides_choices = False  # True if one model answers in every session
+        self._sessions: dict[str, SessionRunSettings] = {}  # of top-level sessions, by session id
+        self._subagents: dict[str, tuple[RunSettings, ModelRole]] = {}  # that use the model of a role
+        self._chosen_models: dict[str, ModelInfo] = {}  # by label, of models chosen in listed sessions
+
+    async def set_shared(self, models: Model | ModelRoles) -> None:
+        """Use other models from the next step on; a single one answers in every session.
+
+        `apply_choice` then has to be called for every open session.
+        """
+        self._overrides_choices = not isinstance(models, ModelRoles)
+        await self.shared.set_models(models)
+        self._chosen_models.clear()
+
+    async def refresh_tools(self) -> None:
+        """Send changed tools to the models from the next step on; subagents keep those they started with."""
+        await self.shared.refresh_tools()
+        for settings in tuple(self._sessions.values()):
+            await settings.refresh_tools()
+
+    async def require_configured(self, label: str) -> None:
+        """Raise HelixError if a model is not set up."""
+        if label and self._configured_models is not None:
+            await self._configured_models.roles(label)
+
+    async def _chosen_roles(self, label: str) -> ModelRoles | None:
+        """Return the roles under a chosen model; None if none is chosen, or it is no longer set up."""
+        if not label or self._overrides_choices or self._configured_models is None:
+            return None
+        try:
+            return await self._configured_models.roles(label)
+        except HelixError as error:
+            log.warning("the model chosen for a session is not used: %s", error)
+            return None
+
+    async def apply_choice(self, session: Session, is_running: bool) -> None:
+        """Apply the model that a session has chosen; a running subagent keeps the one it has."""
+        roles = await self._chosen_roles(session.transcript.chosen_model)
+        if (settings := self._sessions.get(session.id)) is not None:
+            if roles is None:
+                settings.follow_workspace()
+            else:
+                await settings.choose_models(roles)
+        elif session.id in self._subagents and not is_running:
+            subagent_settings, role = self._subagents[session.id]
+            await subagent_settings.set_models(roles or self.shared.roles.for_subagent(role))
+
+    async def open(self, session_id: str, transcript: Transcript) -> SessionRunSettings:
+        """Return the settings of a top-level session that is opened."""
+        own = RunSettings(self._services, self._policy, self.shared.roles, self.ratios)
+        settings = SessionRunSettings(self.shared, own, lambda: transcript.session_policy)
+        roles = await self._chosen_roles(transcript.chosen_model)
+        if roles is not None:
+            await settings.choose_models(roles)
+        return self._sessions.setdefault(session_id, settings)  # it may have been opened meanwhile
+
+    async def open_subagent(
+        self, session_id: str, transcript: Transcript, services: SessionServices
+    ) -> RunSettings:
+        """Return the settings of a subagent's session that is opened."""
+        role = transcript.model_role
+        roles = await self._chosen_roles(transcript.chosen_model) or self.shared.roles.for_subagent(role)
+        settings = RunSettings(
+            services, lambda: transcript.session_policy or self._policy(), roles, self.ratios
+        )
+        await settings.set_models(roles)
+        self._subagents[session_id] = settings, role
+        return settings
+
+    async def start_subagent(
+        self,
+        session_id: str,
+        services: SessionServices,
+        policy: ContextPolicy | None,
+        roles: ModelRoles,
+        role: ModelRole | None,
+    ) -> RunSettings:
+        """Return the settings of a new subagent; without a `role` its main model is the one of `roles`."""
+        if role is not None:
+            roles = roles.for_subagent(role)
+        settings = RunSettings(services, lambda: policy or self._policy(), roles, self.ratios)
+        await settings.set_models(roles)
+        if role is not None:
+            self._subagents[session_id] = settings, role
+        return settings
+
+    def close(self, session_id: str) -> None:
+        """Drop the settings of a session that is closed."""
+        self._sessions.pop(session_id, None)
+        self._subagents.pop(session_id, None)
+
+    def choice_of(self, session: Session, settings: RunSettingsSource) -> ModelChoice:
+        """Return the choice of the model that goes on with a session."""
+        configured = self._configured_models
+        if configured is None:
+            return ModelChoice(session, settings)
+        return ModelChoice(session, settings, configured.is_configured, lambda: self._overrides_choices)
+
+    def known_model(self, label: str) -> ModelInfo | None:
+        """Return the model used where `label` is chosen, once resolved; empty: the workspace's."""
+        return self._chosen_models.get(label) if label else self.shared.roles.main.info
+
+    async def resolve_model(self, label: str) -> ModelInfo:
+        """Return the model used where `label` is chosen; empty: the workspace's."""
+        info = (await self._chosen_roles(label) or self.shared.roles).main.info
+        if label:
+            self._chosen_models[label] = info
+        return info

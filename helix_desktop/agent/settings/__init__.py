@@ -1,1 +1,0 @@
-"""Settings: which models, policy and tools each session works with."""

@@ -1,1 +1,0 @@
-"""Subagents: the tool that delegates, their conversations, and how they are watched."""

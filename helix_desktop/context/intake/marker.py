@@ -1,0 +1,95 @@
+"""Markers: what replaces a cached output, or large arguments of a tool call, whose JSON stays valid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from helix_desktop.context.intake.descriptions import describe_text
+from helix_desktop.domain.digest import HEX_DIGITS, bare_marker, digest_of
+from helix_desktop.domain.events.conversation import MaskedCall
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.redaction.redaction import cached_argument
+from helix_desktop.domain.text_format import ellipsize, format_bytes
+from helix_desktop.domain.unicode_safety import without_direction_signs
+
+MIN_CHARS = 500  # a shorter value cannot save what a marker must save
+_TARGET_CAP = 60  # characters, in older logs
+WHOLE_TARGET = 160  # characters: a path stands whole
+WHOLE_KEY = "cached_arguments"  # the one key of arguments that are no JSON object
+
+
+def marker(
+    digest: str, tool: str, target: str, size: int, line: str, about: str = "", digits: int = HEX_DIGITS
+) -> str:
+    """Return the marker with its one-line description, which replaces a cached output in the window.
+
+    `about` says what the output holds; without it, as in older logs, `line` is quoted, its first one.
+    """
+    if about:
+        where, what = ellipsize(target, WHOLE_TARGET), f", {about}"
+    else:
+        where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
+        what = f', "{line}"' if line else ""
+    call = " ".join(part for part in (tool, where) if part)
+    text = f"{bare_marker(digest, digits)} {call}, {format_bytes(size)}{what}"
+    return " ".join(without_direction_signs(text).split())
+
+
+class MaskableCall(msgspec.Struct, frozen=True):
+    """A call that can be masked, and the texts its markers replace, in the order of its digests."""
+
+    call: MaskedCall
+    texts: tuple[str, ...]
+
+
+def mask_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> MaskableCall | None:
+    """Return the call with large argument values as markers of so many digits; None if it has none.
+
+    Strings are cached as they are, other values as the JSON the model wrote; small ones stay verbatim.
+    Arguments that are no JSON object, or have much outside their values, are cached whole.
+    """
+    if len(call.arguments) <= MIN_CHARS:
+        return None
+    values = _values(call.arguments)
+    if values is None:
+        return _mask_whole(call, digits)
+    masked_values: dict[str, Any] = {}
+    cached_texts: list[str] = []
+    for key, value in values.items():
+        text = cached_argument(value)
+        masked_values[key] = value
+        if len(text) > MIN_CHARS:
+            masked_values[key] = _argument_marker(text, digits)
+            cached_texts.append(text)
+    return _maskable_call(call, masked_values, cached_texts) if cached_texts else None
+
+
+def _mask_whole(call: ToolCall, digits: int) -> MaskableCall:
+    return _maskable_call(call, {WHOLE_KEY: _argument_marker(call.arguments, digits)}, [call.arguments])
+
+
+def _argument_marker(text: str, digits: int = HEX_DIGITS) -> str:
+    """Return the marker that replaces an argument's value, with what that holds."""
+    data = text.encode("utf-8", "surrogatepass")
+    about = describe_text(text)
+    return f"{bare_marker(digest_of(data), digits)} {format_bytes(len(data))}{', ' if about else ''}{about}"
+
+
+def _maskable_call(call: ToolCall, masked_values: dict[str, Any], cached_texts: list[str]) -> MaskableCall:
+    data = [text.encode("utf-8", "surrogatepass") for text in cached_texts]
+    digests, sizes = tuple(digest_of(encoded) for encoded in data), tuple(len(encoded) for encoded in data)
+    arguments = msgspec.json.encode(masked_values).decode()
+    return MaskableCall(MaskedCall(call.id, arguments, digests, sizes), tuple(cached_texts))
+
+
+def _values(text: str) -> dict[str, msgspec.Raw] | None:
+    """Return the values of a JSON object as written; None if more than these would be lost."""
+    try:
+        values = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        msgspec.json.decode(text)  # what is kept verbatim must be JSON that servers can read
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+    outside_bytes = len(text.encode()) - sum(len(bytes(value)) for value in values.values())
+    return values if outside_bytes <= MIN_CHARS else None  # else a key came twice, or is itself large

@@ -1,0 +1,128 @@
+"""Notes that tell the model what changed of files it knows, and its permission mode; each is sent once.
+
+The mode is never told by another system prompt: the provider would read the whole request again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.domain.choices import PermissionMode
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.files.content import ChangedFile
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+
+_MAX_NAMED = 20
+_READ_AGAIN = "Read a file again before you rely on it."
+
+
+class FileUpdate(msgspec.Struct, frozen=True):
+    """What changed of a file: a diff from the version that the model knows, or a sentence if that is long.
+
+    Empty: the previous version is not known.
+    """
+
+    path: str
+    text: str = ""
+
+
+def files_note(files: Sequence[ChangedFile], updates: Sequence[FileUpdate] = ()) -> str:
+    """Return the note on files that changed since they were read or written; empty without any."""
+    changed = _names([file for file in files if not file.is_gone])
+    gone = _names([file for file in files if file.is_gone])
+    parts = [*([f"changed: {changed}"] if changed else []), *([f"gone: {gone}"] if gone else [])]
+    if not parts:
+        return ""
+    head = f"Files on disk since you last saw them: {'; '.join(parts)}. What stands above of them is old."
+    texts = _texts(updates)
+    return f"[{head} What changed:\n{texts}\n]" if texts else f"[{head}]"
+
+
+def reverts_note(reverted: Sequence[str], redone: Sequence[str], rewound: Sequence[str] = ()) -> str:
+    """Return the note on files whose changes the user took back, or put back; empty without any.
+
+    A rewind may do both: it sets files back to a message, whatever changed them since.
+    """
+    parts = [
+        f"took back what was changed in {_listed(reverted)}" if reverted else "",
+        f"put back what was changed in {_listed(redone)}" if redone else "",
+        f"set {_listed(rewound)} back to an earlier state" if rewound else "",
+    ]
+    text = ", and ".join(filter(None, parts))
+    return f"[The user {text}. {_READ_AGAIN}]" if text else ""
+
+
+def revert_lines(note: str) -> list[str]:
+    """Return what the note of a user's message says of reverts."""
+    return [line for line in note.splitlines() if line.endswith(_READ_AGAIN + "]")]
+
+
+def refused_edit(files: Sequence[ChangedFile], updates: Sequence[FileUpdate]) -> str:
+    """Return the answer to an edit of files that changed since the model saw them."""
+    names = _names(files)
+    texts = _texts(updates)
+    parts = [
+        f"Nothing was written: {names} changed on disk since you last saw it. You did not do that.",
+        f"What changed:\n{texts}" if texts else "",
+        "Look at what is there now, keep what was changed, and make your edit again.",
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _texts(updates: Sequence[FileUpdate]) -> str:
+    return "\n".join(file.text for file in updates if file.text)
+
+
+def _names(files: Sequence[ChangedFile]) -> str:
+    return _listed([file.path for file in files])
+
+
+def _listed(paths: Sequence[str]) -> str:
+    names = ", ".join(map(escape_hidden_name, paths[:_MAX_NAMED]))
+    return f"{names} and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else names
+
+
+UNKNOWN_MODE = ""
+"""The announced mode when the note that announced it left the window."""
+_NOTES: Mapping[PermissionMode, str] = {
+    "plan": (
+        "[Mode: plan] Only read and search from now on: every call that would change something or run a "
+        "command is refused. Find out what there is to know, then answer with a plan of what you would "
+        "change and how you would check it."
+    ),
+    "auto": (
+        "[Mode: auto] From now on edits of files in the workspace, and commands in the sandbox, run without "
+        "the user being asked, unless they destroy what can't be undone. Whatever else needs approval still "
+        "waits for it."
+    ),
+    "ask": "[Mode: ask] Changes and commands are possible from now on; the user is asked about each.",
+}
+REFUSED_IN_PLAN = (
+    "Refused: the session is in mode plan, in which nothing is changed and no command is run. Do not try it "
+    "in another way. Say what you would do here as a part of your plan, and go on reading if you need to."
+)
+
+
+def mode_note(announced_mode: PermissionMode | str, mode: PermissionMode) -> str:
+    """Return the note on the mode for the next message; empty if the model knows this mode."""
+    return "" if announced_mode == mode else _NOTES[mode]
+
+
+def newest_mode_note(items: Sequence[LogItem]) -> str:
+    """Return the newest note on a mode with one of these messages; empty if there is none.
+
+    What replaces the messages in the window repeats it: it is in force until another one says otherwise.
+    """
+    for item in reversed(items):
+        event = item.event
+        if isinstance(event, UserSpoke) and announces_mode(event.note, event.mode):
+            return event.note.partition("\n")[0]
+    return ""
+
+
+def announces_mode(note: str, mode: PermissionMode) -> bool:
+    """Return True if the note before a message tells the model this mode."""
+    return note.startswith(f"[Mode: {mode}]")
