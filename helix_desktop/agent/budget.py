@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
 from typing import NoReturn
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.agent.models.model_wrapper import ModelWrapper
 from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource

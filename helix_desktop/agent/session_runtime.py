@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -24,8 +23,7 @@ from helix_desktop.system.clock import ClockMs, WaitSeconds
 from helix_desktop.system.task_scope import TaskScope
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRuntime:
+class SessionRuntime(msgspec.Struct, frozen=True):
     """One session with its settings, token counter, clock, tasks and prompts.
 
     `prompts` holds the prompts by name, `prompt_versions` the version of each that events record. `extracts`

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, get_args
 
 import msgspec
@@ -254,8 +253,7 @@ class SubagentResult(msgspec.Struct, frozen=True):
         return " ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentFactory:
+class SubagentFactory(msgspec.Struct, frozen=True):
     """Creates and releases the conversations of one session's subagents.
 
     `create` returns one without a log; default: the workspace's policy and the model of the role. `release`

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -60,8 +59,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Start")
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """How the window was started; `marker_path` marks the data directory as in use while it is open.
 
     `target`: see app.launch_targets; `early_events` holds the files that the system asked to open so far.

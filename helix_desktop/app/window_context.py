@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from helix_desktop.app.window_frame import WindowFrame
 from helix_desktop.app.window_state import WindowStateFile
@@ -18,8 +18,7 @@ from helix_desktop.ui.shell.main_window import MainWindow
 text = TextContext("Start")
 
 
-@dataclass(frozen=True, slots=True)
-class WindowContext:
+class WindowContext(msgspec.Struct, frozen=True):
     """The window and what belongs to it; `scope` owns the tasks that its actions start."""
 
     frame: WindowFrame

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
@@ -23,8 +22,7 @@ from helix_desktop.words.translation import current_language
 _CASCADE_PX = 32  # so far each new window stands below and beside the one before
 
 
-@dataclass(frozen=True, slots=True)
-class WindowFrame:
+class WindowFrame(msgspec.Struct, frozen=True):
     """The window without its screens, its appearance, and the file that stores its sizes."""
 
     window: MainWindow

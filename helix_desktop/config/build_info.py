@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from helix_desktop import __version__
 from helix_desktop.config.paths import resources_dir
@@ -19,8 +20,7 @@ _DATE_CHARS = 10  # characters of a date before its hour
 _BUILD_FIELDS = ("version", "commit", "date", "target", "python", "releases")
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
+class Build(msgspec.Struct, frozen=True):
     """Version and origin; unknown fields are empty. `releases` is where to look for a newer one."""
 
     version: str = __version__

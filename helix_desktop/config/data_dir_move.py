@@ -12,8 +12,9 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from helix_desktop.config.paths import POINTER_FILE, remove_pointers, write_pointer
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
@@ -32,8 +33,7 @@ _SPARE_BYTES = 32 * 1024 * 1024  # bytes that stay free at the target
 _CHUNK_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True)
-class DataDirMove:
+class DataDirMove(msgspec.Struct, frozen=True):
     """A planned move: the files to copy, their size in bytes, and the places that point to the old folder."""
 
     source: Path
@@ -41,7 +41,7 @@ class DataDirMove:
     files: tuple[Path, ...]
     size: int
     earlier_places: tuple[Path, ...] = ()
-    digests: dict[Path, bytes] = field(default_factory=dict)
+    digests: dict[Path, bytes] = msgspec.field(default_factory=dict)
 
     def copy(self, on_progress: OnProgress) -> None:
         """Fill the new folder, and verify it. Raises DataDirUnavailable; then the old one stays in use."""

@@ -8,11 +8,12 @@ import platform
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, PackageMetadata
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from helix_desktop import __version__
 from helix_desktop.config.paths import resources_dir
@@ -41,8 +42,7 @@ _IGNORED_LICENSES = frozenset(
 """Licenses of documents and scripts that are not shipped, or alternatives to a bundled license."""
 
 
-@dataclass(frozen=True, slots=True)
-class LicensedComponent:
+class LicensedComponent(msgspec.Struct, frozen=True):
     """A shipped component: its license by name, and in full as pairs of file name and text."""
 
     name: str

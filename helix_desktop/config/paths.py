@@ -12,10 +12,11 @@ import stat
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from helix_desktop.domain.errors import DataDirUnavailable
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason
@@ -113,8 +114,7 @@ def _find_resources(*roots: Path) -> Path:
     raise FileNotFoundError(f"no resources folder in {tried}; install Helix Desktop again")
 
 
-@dataclass(frozen=True, slots=True)
-class DataDir:
+class DataDir(msgspec.Struct, frozen=True):
     """The one folder that Helix Desktop writes its own data into.
 
     Of a copy to read from, because the folder itself can't be written, `refusal` says why.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.ports.store import Store
@@ -21,8 +22,7 @@ tr = Translator("Demo")
 MIN_CALLS, MIN_FOLDS = 80, 2
 
 
-@dataclass(frozen=True, slots=True)
-class DemoCheck:
+class DemoCheck(msgspec.Struct, frozen=True):
     """The result of one check."""
 
     name: str

@@ -8,7 +8,6 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,7 @@ _WIDTH = 14  # characters of the column of names
 Check = Callable[[], Awaitable[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(msgspec.Struct, frozen=True):
     """The result of one check."""
 
     name: str
@@ -71,7 +69,7 @@ def self_check(args: argparse.Namespace) -> int:
 def _report(results: list[CheckResult]) -> dict[str, Any]:
     return {
         "ok": all(result.ok for result in results),
-        "build": asdict(_build_or_empty()),
+        "build": msgspec.to_builtins(_build_or_empty()),
         "checks": msgspec.to_builtins(results, enc_hook=plain_text),
     }
 

@@ -12,7 +12,8 @@ import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
@@ -66,8 +67,7 @@ _CONTINUES, _CONTINUATION = 0xC0, 0x80  # UTF-8: the mask and the value of a byt
 _Rank = tuple[int, int, int]
 
 
-@dataclass(frozen=True)
-class MatchingLine:
+class MatchingLine(msgspec.Struct, frozen=True):
     """A line, from 1, and an excerpt round its first word; `char` is where that begins if far, else 0."""
 
     line: int
@@ -75,8 +75,7 @@ class MatchingLine:
     excerpt: str
 
 
-@dataclass(frozen=True)
-class MatchSummary:
+class MatchSummary(msgspec.Struct, frozen=True):
     """How many lines of a content hold a word, and the best of them in their order.
 
     Best are those with all words; where there are none, those with the rarest.
@@ -86,8 +85,7 @@ class MatchSummary:
     best: tuple[MatchingLine, ...]
 
 
-@dataclass(frozen=True)
-class TextChunk:
+class TextChunk(msgspec.Struct, frozen=True):
     """Some of a content's text: the line it begins in, from 1, and the characters of that line before it."""
 
     line: int
@@ -95,8 +93,7 @@ class TextChunk:
     text: str
 
 
-@dataclass(frozen=True)
-class _Match:
+class _Match(msgspec.Struct, frozen=True):
     """A line, or a piece of it from `char` on, and its folded form.
 
     `rank` counts the terms in it, those of them that are whole words, and those spelled as in the query.
@@ -299,8 +296,7 @@ def _excerpt(line: str, index: int) -> tuple[int, str]:
     return start, f"{before}{visible.strip()}{after}"
 
 
-@dataclass(frozen=True, slots=True)
-class MatchingLines:
+class MatchingLines(msgspec.Struct, frozen=True):
     """How many lines match, whether all were counted, and their numbered text with the lines around them."""
 
     count: int

@@ -10,9 +10,10 @@ import sys
 import urllib.request
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
+
+import msgspec
 
 from helix_desktop import __version__
 from helix_desktop.domain.body_decoding import ACCEPT_ENCODING, BodyDecoder, BodyUndecodable
@@ -49,8 +50,7 @@ class HttpError(Exception):
         self.kind, self.detail, self.why, self.fix = kind, detail, why, fix
 
 
-@dataclass(frozen=True)
-class Timeouts:
+class Timeouts(msgspec.Struct, frozen=True):
     """Seconds without any progress after which a call counts as failed.
 
     `read_s` is the longest silence, also before the first byte: a local model reads a prompt for minutes.
@@ -326,8 +326,7 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True)
-class WebPage:
+class WebPage(msgspec.Struct, frozen=True):
     """The response of a server; header names are lower-case."""
 
     status: int

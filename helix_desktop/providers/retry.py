@@ -8,8 +8,9 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+
+import msgspec
 
 from helix_desktop.domain.errors import ModelError
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
@@ -51,8 +52,7 @@ async def wait_or_skip(wait_s: float, skip: asyncio.Event) -> None:
             await skip.wait()
 
 
-@dataclass(frozen=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """The pace and duration of retries; times in seconds.
 
     `pause`, `clock` (any start), `wall_clock` (since 1970) and `jitter` (0 to 1) can be replaced in tests.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -59,8 +58,7 @@ class EventTooLarge(ValueError):
     """A server sent more bytes in one event than any answer needs."""
 
 
-@dataclass(frozen=True)
-class SseEvent:
+class SseEvent(msgspec.Struct, frozen=True):
     """One event; `name` is what its `event:` field says, `is_whole` that it is JSON in place of a stream."""
 
     data: str

@@ -6,12 +6,12 @@ import asyncio
 from base64 import b64decode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.errors import ContextWindowExceeded, InvalidModelResponse, ModelError
 from helix_desktop.domain.messages import (

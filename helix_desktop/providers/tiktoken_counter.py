@@ -9,11 +9,12 @@ import threading
 from binascii import a2b_base64
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
@@ -33,13 +34,12 @@ _SHORT_CHARS = 64
 """Characters of a text that is counted as fast as it would be found."""
 
 
-@dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(msgspec.Struct, frozen=True):
     """How a vocabulary splits text, and its file's SHA-256. Source: tiktoken's openai_public.py."""
 
     sha256: str
     pattern: str
-    special: Mapping[str, int] = field(default_factory=dict)
+    special: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 VOCABULARIES: Mapping[str, Vocabulary] = {

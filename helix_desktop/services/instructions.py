@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from helix_desktop.domain.events.workspace import StandingKind, StandingText
 from helix_desktop.tools.environment.description import WorkspaceEnvironment, describe_environment
@@ -23,8 +24,7 @@ _MIN_SHARE = 4  # bytes of a file are at most a quarter of the tokens of the win
 Key = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class RunInstructions:
+class RunInstructions(msgspec.Struct, frozen=True):
     """What the command line says of instructions: more of them, or none at all."""
 
     enabled: bool = True

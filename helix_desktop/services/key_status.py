@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from helix_desktop.config.secrets import ApiKey, KeySource
 from helix_desktop.words.translation import Translator
@@ -10,8 +10,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Models")
 
 
-@dataclass(frozen=True, slots=True)
-class KeyStatus:
+class KeyStatus(msgspec.Struct, frozen=True):
     """Where a key comes from; `text` says it, `new_key_text` where a new one would be kept."""
 
     source: KeySource

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.slash_command import (
@@ -29,8 +30,7 @@ from helix_desktop.workspaces.registry import WorkspaceRegistry
 text = TextContext("Prompt files")
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenFile:
+class HiddenFile(msgspec.Struct, frozen=True):
     """A prompt file whose command is another one's: `by` is that file's path, empty for a built-in one.
 
     A built-in one always wins: a workspace could else change what `/undo` does.
@@ -40,8 +40,7 @@ class HiddenFile:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptCatalog:
+class PromptCatalog(msgspec.Struct, frozen=True):
     """The prompt files that there are: those whose command can be typed, by its key, and the others."""
 
     files: dict[str, PromptFile]
@@ -60,8 +59,7 @@ class PromptCatalog:
         return [*(command.name for command in SLASH_COMMANDS), *(file.name for file in self.files.values())]
 
 
-@dataclass(frozen=True, slots=True)
-class ExpandedPrompt:
+class ExpandedPrompt(msgspec.Struct, frozen=True):
     """A typed command as the message that is sent, the file it is made from, and what is recorded of that."""
 
     text: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext
@@ -24,8 +25,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 VersionKey = tuple[tuple[int, int, int], int, tuple[tuple[int, int, str], ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(msgspec.Struct, frozen=True):
     """A release: its version, the page that offers it, and the day it came out; both empty when not said."""
 
     version: str

@@ -13,7 +13,6 @@ import logging
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -340,8 +339,7 @@ class RepairLadder:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFiles:
+class OpenFiles(msgspec.Struct, frozen=True):
     """A store's open files, and the repair report if the user has not seen it yet."""
 
     store_files: StoreFiles

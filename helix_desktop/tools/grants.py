@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True)
-class ToolGrants:
+class ToolGrants(msgspec.Struct, frozen=True):
     """What tools may do: `sandbox`: commands run in a sandbox if the system has one; `network`: with network.
 
     `fetch`: there is a tool that fetches web pages; each host needs approval.

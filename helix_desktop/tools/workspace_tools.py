@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.store.content_reader import ContentReader
@@ -36,8 +37,7 @@ from helix_desktop.tools.web.fetch_url import Fetcher, FetchUrl, Resolve
 _CACHE_TOOLS: tuple[type[Tool[Any]], ...] = (RecallCachedContent, SearchCachedContent, ListCachedContent)
 
 
-@dataclass(frozen=True)
-class ToolSetup:
+class ToolSetup(msgspec.Struct, frozen=True):
     """What a workspace's tools are made with; `descriptions` holds one Markdown file per tool.
 
     `protected` paths are neither read nor written (the program's own data). `environ` (the process's own by
@@ -49,7 +49,7 @@ class ToolSetup:
     count_tokens: CountTokens
     protected: tuple[Path, ...] = ()
     environ: Mapping[str, str] | None = None
-    sandbox_provider: SandboxProvider = field(default_factory=no_sandbox_provider)
+    sandbox_provider: SandboxProvider = msgspec.field(default_factory=no_sandbox_provider)
     current_grants: CurrentGrants = ToolGrants
     web: tuple[Fetcher, Resolve] | None = None
     guard: AutoRunGuard | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Purpose, Spending
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
@@ -18,8 +19,7 @@ _MAX_AMOUNT = 1_000_000_000_000
 _SCALED_DIGITS = 3  # 8.2m is 8199999.999999999 without rounding
 
 
-@dataclass(frozen=True, slots=True)
-class CostState:
+class CostState(msgspec.Struct, frozen=True):
     """A session's cost and budget; `is_default` says that the budget is the workspace policy's.
 
     `inherited` is what was spent before the session branched, `is_demo` whether the demo model answers.

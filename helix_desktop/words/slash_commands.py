@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from helix_desktop.domain.slash_command import command_key
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -10,8 +10,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 text = TextContext("Slash commands")
 
 
-@dataclass(frozen=True, slots=True)
-class SlashCommand:
+class SlashCommand(msgspec.Struct, frozen=True):
     """A built-in command: the window's `action` that it is, what it does, and what may stand behind its name.
 
     `arguments` is empty where nothing may. `also` are other names that users of other agents type.

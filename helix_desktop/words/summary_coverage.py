@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.domain.events.summary import Bullet, SummaryCoverage
 from helix_desktop.domain.text_format import ellipsize, plain_line
@@ -16,8 +17,7 @@ _LINE_CHARS = 160  # characters of the facts of a kind that are listed; the firs
 _NAME_CHARS = 70  # characters of a fact, which may be a sentence
 
 
-@dataclass(frozen=True, slots=True)
-class MissingText:
+class MissingText(msgspec.Struct, frozen=True):
     """What a summary does not name: in `lines`, a kind of fact and those facts; `heading` is above them."""
 
     heading: str = ""

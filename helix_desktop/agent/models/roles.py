@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.context.policy import ContextPolicy
@@ -18,8 +18,7 @@ from helix_desktop.system.clock import ClockMs
 _REMEMBERED_MS = 24 * 60 * 60 * 1_000
 
 
-@dataclass(frozen=True)
-class ModelRoles:
+class ModelRoles(msgspec.Struct, frozen=True):
     """The models of a workspace; a role that is not set falls back to the main model.
 
     `fast` extracts from large outputs, `summary` writes handovers and observations, `long` has the largest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
@@ -75,8 +74,7 @@ class HandoverDraft(msgspec.Struct, frozen=True):
         return self.event.fallback
 
 
-@dataclass(frozen=True, slots=True)
-class RestoredDraft:
+class RestoredDraft(msgspec.Struct, frozen=True):
     """A saved draft to go on with, with the `text` as the user changed it; its cost is recorded."""
 
     draft: HandoverDraft
@@ -91,8 +89,7 @@ class CountedPart(NamedTuple):
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionDraft:
+class RevisionDraft(msgspec.Struct, frozen=True):
     """A recorded handover that the user edits: what it says now and said at first.
 
     Its sentences may cite `valid_seqs`; `facts` are those of the messages that it covers.

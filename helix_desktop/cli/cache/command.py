@@ -9,9 +9,10 @@ import json
 import re
 import sys
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
@@ -310,8 +311,7 @@ _ENTRY_RANGE = re.compile(r"(?:[0-9a-f]{8,64}[\s,:]+)?e(\d{1,6})(?:\s*[-–]\s*e
 _MAX_HITS = 50  # the most that the tool takes
 
 
-@dataclass(frozen=True)
-class StoredSession:
+class StoredSession(msgspec.Struct, frozen=True):
     """A session as a tool of its agent sees it, read from the store."""
 
     id: str

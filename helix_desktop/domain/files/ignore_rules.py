@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
+
+import msgspec
 
 from helix_desktop.domain.files.names import normalized_name
 
@@ -18,8 +19,7 @@ _FEW = 64  # rules that are tried together, as one pattern
 _SPECIAL = re.compile(r"[*?\[\\]")
 
 
-@dataclass(frozen=True)
-class _Rule:
+class _Rule(msgspec.Struct, frozen=True):
     """One line; one that fits names by their whole or by their end has that in `name` or `ending`."""
 
     glob: str

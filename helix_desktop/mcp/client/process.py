@@ -12,8 +12,9 @@ from asyncio.subprocess import Process, SubprocessStreamProtocol
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.redaction.report_text import MIN_SECRET_LENGTH
@@ -114,8 +115,7 @@ class ServerStartError(HelixError):
     """A server's program could not be started."""
 
 
-@dataclass(frozen=True)
-class ProgramSpec:
+class ProgramSpec(msgspec.Struct, frozen=True):
     """What to start, and where; `environment` is all that it gets."""
 
     argv: tuple[str, ...]

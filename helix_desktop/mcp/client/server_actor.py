@@ -8,7 +8,6 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -93,8 +92,7 @@ class ConsentEnded(HelixError):
         )
 
 
-@dataclass(frozen=True)
-class ServerContext:
+class ServerContext(msgspec.Struct, frozen=True):
     """The context of one workspace's servers: its folder, inherited environment, and source of secrets.
 
     `check_consent` is awaited right before a program starts: it returns more variables for it, or raises

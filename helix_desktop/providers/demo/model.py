@@ -10,10 +10,10 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.context.intake.output_form_choice import EXTRACT_OPENING, FORMS_OPENING
 from helix_desktop.context.window.window import SIDE_QUESTION_OPENING, question_in
@@ -71,8 +71,7 @@ _CUT_OFF = (
 _NO_PYTHON = re.compile(r"^exit code (127|9009)\b")
 
 
-@dataclass(frozen=True)
-class ToolOutput:
+class ToolOutput(msgspec.Struct, frozen=True):
     """The output of a tool as the request contains it, and the call it answers."""
 
     tool: str
@@ -330,8 +329,7 @@ Calls = tuple[tuple[str, dict[str, object]], ...]
 """Tool calls by name and arguments."""
 
 
-@dataclass(frozen=True)
-class DemoReply:
+class DemoReply(msgspec.Struct, frozen=True):
     """The text of an answer, and its tool calls."""
 
     text: str
@@ -452,8 +450,7 @@ def _done_before(outputs: Sequence[ToolOutput], script: Script) -> str:
     return _DONE_BEFORE.format(path=[*_failed_edits(outputs), *edits][0])
 
 
-@dataclass(frozen=True)
-class _RecallPlan:
+class _RecallPlan(msgspec.Struct, frozen=True):
     """How an output is recalled: the text about it, the calls if needed, and whether they read an index."""
 
     text: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,8 +78,7 @@ _PLACE = re.compile(r"(?:Request|Place in the script: task) (\d+)(?:: all|:|, st
 """A request and its steps that are done; the longer opening stands in handovers of earlier versions."""
 
 
-@dataclass(frozen=True)
-class ScriptPosition:
+class ScriptPosition(msgspec.Struct, frozen=True):
     """A task of a script (from 0), and the number of its steps that are done."""
 
     script: Script

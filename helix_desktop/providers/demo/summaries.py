@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.context.summaries.conclusions import main_statement, only_announces
 from helix_desktop.domain.events.summary import SECTIONS
@@ -26,8 +27,7 @@ _HEADING = re.compile(r"^## (.+)$")
 _BULLET = re.compile(r"^- (.+?) \[(e\d+(?:, e\d+)*)\]$")
 
 
-@dataclass(frozen=True)
-class HistoryLine:
+class HistoryLine(msgspec.Struct, frozen=True):
     """A message of the history: its sequence number, role, and text."""
 
     seq: int
@@ -35,8 +35,7 @@ class HistoryLine:
     text: str
 
 
-@dataclass(frozen=True)
-class SummaryPoint:
+class SummaryPoint(msgspec.Struct, frozen=True):
     """A bullet: a sentence and the sequence numbers of its sources."""
 
     text: str

@@ -7,10 +7,11 @@ import json
 import os
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from helix_desktop.config.languages import LANGUAGE_VARIABLE, unknown_language
 from helix_desktop.config.paths import LOG_FILE, STACKS_FILE, resources_dir
@@ -36,8 +37,7 @@ _MAX_READ = 2_000_000  # bytes of the end of a log file; a file of the log is ro
 _SELF_CHECK_TIMEOUT_S = 180.0  # three children of up to 60 s each
 
 
-@dataclass(frozen=True, slots=True)
-class DiagnosticsFile:
+class DiagnosticsFile(msgspec.Struct, frozen=True):
     """A file of the bundle: its name, and its text, redacted already."""
 
     name: str

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -146,8 +145,7 @@ class CleanState(msgspec.Struct, frozen=True):
     current: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreFiles:
+class StoreFiles(msgspec.Struct, frozen=True):
     """The paths in a store's folder."""
 
     folder: Path

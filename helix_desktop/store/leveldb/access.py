@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+import msgspec
 
 from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.commit import WriteBatch
@@ -34,8 +35,7 @@ class WriteRows(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class StoreAccess:
+class StoreAccess(msgspec.Struct, frozen=True):
     """One open store, as its parts read and write it."""
 
     run_query: RunQuery
@@ -49,8 +49,7 @@ StageRows = Callable[[WriteBatch, ContentStore], None]
 """Put rows into a batch, or raise and leave nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreSnapshot:
+class StoreSnapshot(msgspec.Struct, frozen=True):
     """A snapshot and its readers; a task that works on it must end soon once `stop_event` is set."""
 
     view: ReadView

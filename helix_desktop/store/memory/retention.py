@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
 
 import msgspec
 
@@ -33,17 +32,16 @@ from helix_desktop.store.core.commit import Tombstone
 from helix_desktop.system.clock import ClockMs
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryData:
+class MemoryData(msgspec.Struct, frozen=True):
     """The data of an in-memory store, shared by its parts."""
 
-    contents: dict[str, bytes] = field(default_factory=dict)
-    entries: dict[str, CacheEntry] = field(default_factory=dict)
-    logs: dict[str, list[RecordedEvent]] = field(default_factory=dict)
-    summaries: dict[str, SessionSummary] = field(default_factory=dict)
-    drafts: dict[str, Draft] = field(default_factory=dict)
-    tombstones: dict[str, Tombstone] = field(default_factory=dict)
-    branches: dict[str, BranchPoint] = field(default_factory=dict)
+    contents: dict[str, bytes] = msgspec.field(default_factory=dict)
+    entries: dict[str, CacheEntry] = msgspec.field(default_factory=dict)
+    logs: dict[str, list[RecordedEvent]] = msgspec.field(default_factory=dict)
+    summaries: dict[str, SessionSummary] = msgspec.field(default_factory=dict)
+    drafts: dict[str, Draft] = msgspec.field(default_factory=dict)
+    tombstones: dict[str, Tombstone] = msgspec.field(default_factory=dict)
+    branches: dict[str, BranchPoint] = msgspec.field(default_factory=dict)
 
     def last_seq(self, session_id: str) -> int:
         """Return the seq of a session's last event; 0 if it has none."""
@@ -72,7 +70,7 @@ class MemoryData:
 
     def copied(self) -> MemoryData:
         """Return a copy to try a change on."""
-        return MemoryData(*(dict(getattr(self, part.name)) for part in fields(self)))
+        return MemoryData(*(dict(getattr(self, name)) for name in self.__struct_fields__))
 
     def shared_end(self, session_id: str) -> int:
         """Return the last event of a session that branches begin with; 0: none."""

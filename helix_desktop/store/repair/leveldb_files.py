@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
+import msgspec
+
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.files import open_regular, read_regular
 
@@ -153,16 +155,14 @@ _DELETE, _PUT = range(2)
 _BATCH_HEADER_BYTES = 12  # bytes of a batch before its rows
 
 
-@dataclass(frozen=True, slots=True)
-class LogRecord:
+class LogRecord(msgspec.Struct, frozen=True):
     """A record's bytes; `is_intact`: all its checksums match and no part is missing."""
 
     payload: bytes
     is_intact: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Fragment:
+class _Fragment(msgspec.Struct, frozen=True):
     kind: int
     payload: bytes
     is_intact: bool

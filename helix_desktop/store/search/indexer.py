@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -286,8 +285,7 @@ class _Wakeup:
     """Signal that changes have begun to collect."""
 
 
-@dataclass(frozen=True, slots=True)
-class _IndexQuery:
+class _IndexQuery(msgspec.Struct, frozen=True):
     """A query and the future of its result; without a query: done when everything is indexed."""
 
     question: Callable[[SearchIndex], Any] | None
@@ -295,8 +293,7 @@ class _IndexQuery:
     is_part_of_search: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _SyncQuery:
+class _SyncQuery(msgspec.Struct, frozen=True):
     """The future of a caller that waits until all records agree with the store's."""
 
     done: Future[None]

@@ -6,7 +6,10 @@ import asyncio
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.index_entry import HEAD, IndexLine, index_text, parse_index
@@ -35,8 +38,7 @@ from helix_desktop.tools.process.ripgrep import Ripgrep
 _RECALLED_ENTRIES = re.compile(rf"{RECALL_TOOL} e(\d+)\b")
 
 
-@dataclass(frozen=True)
-class CoveredEntry:
+class CoveredEntry(msgspec.Struct, frozen=True):
     """One content, message or call that is covered, and the session it is of; empty: not known.
 
     `is_conclusion` is True for a message of the agent without calls: what it came to in a turn.
@@ -57,8 +59,7 @@ class CoveredEntry:
         return self.line.digest
 
 
-@dataclass(frozen=True)
-class CoveredEntries:
+class CoveredEntries(msgspec.Struct, frozen=True):
     """What an index covers, newest first; `unreadable` counts the earlier indexes that were not read."""
 
     entries: tuple[CoveredEntry, ...]
@@ -205,8 +206,7 @@ ALL_LINES, LINES_OF_ONE = 60, 400
 """Matching lines of a search that can all stand in an answer, wherever they are, and of a single event."""
 
 
-@dataclass(frozen=True)
-class HitLine:
+class HitLine(msgspec.Struct, frozen=True):
     """A matching line: its number, its text for an answer, its bytes, and the lines before and after it.
 
     `rank` is its place among the best of its content, from 0. `changed` is, of a call that changes a file,
@@ -246,8 +246,7 @@ _LINE_EDGE = re.compile(rb'(?<!\\)(?:\\n|")')
 """What a line of a text in the arguments of a call stands between."""
 
 
-@dataclass(frozen=True)
-class EntryHit:
+class EntryHit(msgspec.Struct, frozen=True):
     """A covered entry that matches: its best spots, and the numbers of all lines that match, up to a limit.
 
     Without spots only its description matches. `has_words` is True if one of the spots has the pattern as

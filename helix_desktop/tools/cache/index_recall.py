@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.choices import MAX_RECALL_CONTEXT, MAX_RECALL_TOKENS, MIN_RECALL_TOKENS
 from helix_desktop.domain.digest import SHORT_DIGITS
@@ -72,8 +72,7 @@ _FEW_LINES, _FEW_WEAK = 3, 12  # of a pattern in an index: then it may be meant 
 _MAX_SEQS = 6  # events that the description of an answer names
 
 
-@dataclass(frozen=True)
-class RecallLimits:
+class RecallLimits(msgspec.Struct, frozen=True):
     """The limits of one call: seconds of a search, tokens of its answer, of a table, and of entries."""
 
     max_seconds: float = 2.0
@@ -82,8 +81,7 @@ class RecallLimits:
     entry_tokens: int = 3_000  # below what an output may have before its form is asked for
 
 
-@dataclass(frozen=True)
-class RecalledText:
+class RecalledText(msgspec.Struct, frozen=True):
     """What is recalled: its text, in a few words which part of the content it is, and the lines `of` it.
 
     A search is final if something was found, or not all could be searched; `count` lines were found. They are

@@ -15,8 +15,10 @@ import asyncio
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.unicode_safety import is_hidden
 from helix_desktop.tools.process.ripgrep import Ripgrep
@@ -56,8 +58,7 @@ SMALL_BYTES, _MAX_SMALL_LINES = 1_200, 40
 _TINY_LINES, TINY_BYTES = 10, 400  # the bytes are about 100 tokens
 
 
-@dataclass(frozen=True)
-class ContextLines:
+class ContextLines(msgspec.Struct, frozen=True):
     """The lines `before` and `after` each matching one; with `has_all` all lines of a small content."""
 
     before: int
@@ -128,8 +129,7 @@ _FREE_SPACING = re.compile(r"\(\?[a-zA-Z]*x")
 _SIGNS = re.compile(r"\\[pP]\{[^}]*\}|\\.|\(\?P<")  # of a regular expression, whose case says nothing
 
 
-@dataclass(frozen=True)
-class LineMatch:
+class LineMatch(msgspec.Struct, frozen=True):
     """A matching line: its number from 1, its begin and end in the text, and where the match begins.
 
     `alternatives` are those of the pattern that it has, if the pattern is made of several.
@@ -142,8 +142,7 @@ class LineMatch:
     alternatives: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class PlainPattern:
+class PlainPattern(msgspec.Struct, frozen=True):
     """A pattern of plain characters and dots; `literal` is the longest part of it without a dot.
 
     `whole_words` matches it where it is no part of a longer word; with `is_any_case` all of it is lower case.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
@@ -38,8 +39,7 @@ class CallingSession(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where a content arose, as far as it is known.
 
     `seq` and `turn` are of the calling session, 0 elsewhere. `session_name`: `this session`, or another
@@ -211,8 +211,7 @@ _ENTRIES = re.compile(r"(?:([0-9a-f]{8,64})[\s,:]+)?e(\d{1,6})(?:\s*[-–]\s*e?(
 _MAX_NEAR, _NEAR_PREFIX = 5, 4
 
 
-@dataclass(frozen=True)
-class EntryRange:
+class EntryRange(msgspec.Struct, frozen=True):
     """The entries `first` to `last`: of the calling session, or of those that an index covers."""
 
     first: int

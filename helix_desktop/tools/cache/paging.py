@@ -6,7 +6,9 @@ import asyncio
 import codecs
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.tools import CountTokens
 
@@ -63,8 +65,7 @@ def release_lines(lines: list[str]) -> None:
         del lines[-_RELEASE_LINES:]
 
 
-@dataclass(frozen=True)
-class TextPage:
+class TextPage(msgspec.Struct, frozen=True):
     """A page: its text, its lines, its number of how many, and where the next begins (line 0: no next)."""
 
     text: str

@@ -13,9 +13,10 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 from msgspec import structs
+from msgspec.structs import replace
 
 from helix_desktop.context.intake.descriptions import CAP as ABOUT_CAP
 from helix_desktop.context.intake.descriptions import describe_output
@@ -59,16 +60,14 @@ _ENCODED = 10_000  # lines
 _ROW = re.compile(rb"(\d+)(?::(\d+):|-)|--\Z")
 
 
-@dataclass(frozen=True)
-class MatchedLine:
+class MatchedLine(msgspec.Struct, frozen=True):
     """A line as it is shown, with its number from 1 (0: a gap between lines)."""
 
     number: int
     text: str
 
 
-@dataclass(frozen=True)
-class LineMatches:
+class LineMatches(msgspec.Struct, frozen=True):
     """The number of matching lines, whether all were counted, the first rows with their context."""
 
     count: int
@@ -322,8 +321,7 @@ def _described(answer: RecalledText, tool: str) -> str:
     return ellipsize(", ".join(filter(None, (answer.part, description))), ABOUT_CAP)
 
 
-@dataclass(frozen=True)
-class _Lines:
+class _Lines(msgspec.Struct, frozen=True):
     """The lines of a content: of `data`, or from line `first` on those of the file `part_of` in it."""
 
     lines: list[str]

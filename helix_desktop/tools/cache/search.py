@@ -10,7 +10,6 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -56,8 +55,7 @@ class SearchCacheArguments(Arguments, frozen=True):
     cursor: str = ""
 
 
-@dataclass(frozen=True)
-class SearchLimits:
+class SearchLimits(msgspec.Struct, frozen=True):
     """The limits of one call: bytes read, seconds, tokens of hits. At least one entry is always read."""
 
     max_bytes: int = 128 * 1024 * 1024

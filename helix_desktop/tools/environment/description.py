@@ -9,11 +9,12 @@ import platform
 import re
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+import msgspec
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.git import GitStatus
@@ -117,8 +118,7 @@ _MANAGERS = (
 )
 
 
-@dataclass(frozen=True)
-class WorkspaceEnvironment:
+class WorkspaceEnvironment(msgspec.Struct, frozen=True):
     """What the commands of a workspace run with; `variables` are those of its processes."""
 
     root: Path

@@ -8,13 +8,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import chain, dropwhile, repeat
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import ToolError
@@ -69,8 +69,7 @@ _text = TextContext("Tools")
 MAX_BYTES = 16 * 1024 * 1024  # of a file that is changed as a whole
 
 
-@dataclass(frozen=True)
-class FileWrite:
+class FileWrite(msgspec.Struct, frozen=True):
     """A file before and after a change, with the stamp that shows that it is unchanged since."""
 
     path: str

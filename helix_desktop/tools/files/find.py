@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.names import is_secret_path

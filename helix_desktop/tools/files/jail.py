@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from io import BufferedReader
 from pathlib import Path, PureWindowsPath
 from typing import Literal, Protocol
+
+import msgspec
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.names import normalized_name
@@ -101,8 +102,7 @@ def _refuse_windows(path: str, parts: Iterable[str]) -> None:
 EntryKind = Literal["file", "folder", "link", "other"]
 
 
-@dataclass(frozen=True)
-class FileStamp:
+class FileStamp(msgspec.Struct, frozen=True):
     """A fingerprint to detect changes of a file: identity, size in bytes, mtime in nanoseconds."""
 
     device: int
@@ -116,8 +116,7 @@ class FileStamp:
         return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
-@dataclass(frozen=True)
-class OpenFile:
+class OpenFile(msgspec.Struct, frozen=True):
     """An open regular file, the path it really has in the workspace, and its stamp."""
 
     path: str
@@ -125,8 +124,7 @@ class OpenFile:
     stamp: FileStamp
 
 
-@dataclass(frozen=True)
-class DirEntry:
+class DirEntry(msgspec.Struct, frozen=True):
     """An entry of a folder; `size` in bytes for files, `link_target` for links."""
 
     name: str
@@ -135,8 +133,7 @@ class DirEntry:
     link_target: str = ""
 
 
-@dataclass(frozen=True)
-class SearchRoot:
+class SearchRoot(msgspec.Struct, frozen=True):
     """A folder to start a search in: its path in the workspace, and a folder that cannot be swapped.
 
     `file_name` is the file in it when a file was requested, else empty.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.slash_command import (
@@ -36,8 +38,7 @@ _MAX_DEPTH = 6  # folders within folders
 _MAX_ENTRIES = 5_000  # of all folders, that are looked at
 
 
-@dataclass(frozen=True, slots=True)
-class UnusableFile:
+class UnusableFile(msgspec.Struct, frozen=True):
     """A file among the prompt files that cannot be used, and why."""
 
     path: str

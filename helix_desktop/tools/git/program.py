@@ -11,9 +11,11 @@ import asyncio
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.git import GitProblem
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -31,8 +33,7 @@ _COMMIT = re.compile("[0-9a-f]{40,64}")
 _GIT = ".git"
 
 
-@dataclass(frozen=True)
-class Checkout:
+class Checkout(msgspec.Struct, frozen=True):
     """A checkout: its topmost folder and its git folder; a linked worktree shares `common_folder`."""
 
     top: Path
@@ -128,8 +129,7 @@ _FILTER_OFF = ("clean=", "smudge=", "process=", "required=false")
 _NO_MATCH = 1  # exit code of `git config` where no name matches
 
 
-@dataclass(frozen=True)
-class GitOutput:
+class GitOutput(msgspec.Struct, frozen=True):
     """What a command wrote; `problem` says why it did not."""
 
     output: bytes = b""

@@ -18,9 +18,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
+
+import msgspec
 
 from helix_desktop.domain.tools import STOPPED, TURN_ENDED, OutputCallback, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -198,8 +199,7 @@ ProcessEnding = Literal["ended", "late", "stopped", "cut off"]
 """How a run ended: by itself, at its time limit, because the user stopped it, or with its turn."""
 
 
-@dataclass(frozen=True)
-class ProcessSpec:
+class ProcessSpec(msgspec.Struct, frozen=True):
     """A program to run; a `str` command goes to the system's shell on Windows only.
 
     `is_guarded`: on POSIX systems nothing of its group outlives it, nor this process, even a killed one;
@@ -216,8 +216,7 @@ class ProcessSpec:
     confine: Callable[[], None] | None = None
 
 
-@dataclass(frozen=True)
-class ProcessResult:
+class ProcessResult(msgspec.Struct, frozen=True):
     """How a program ended; `exit_code` is None when it was ended early.
 
     `orphan_names` are the processes it left in the background (ended too), as far as they could be found;

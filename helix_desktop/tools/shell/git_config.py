@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.domain.permissions.auto_run import runs_program
 
@@ -22,8 +23,7 @@ class InvalidConfig(ValueError):
     """A configuration that git would refuse."""
 
 
-@dataclass(frozen=True)
-class GitSetting:
+class GitSetting(msgspec.Struct, frozen=True):
     """A setting: its section and key in lower case, the subsection as it is, and its bytes `start` to `end`.
 
     A `value` of None stands for a switch without one.

@@ -11,9 +11,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+
+import msgspec
 
 from helix_desktop.domain.files.names import is_secret_file, is_secret_folder
 from helix_desktop.domain.permissions.home_folder import (
@@ -288,8 +289,7 @@ _SECRET = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class ShownPath:
+class ShownPath(msgspec.Struct, frozen=True):
     """A path that commands see in a covered folder: what `source` is, which is no link.
 
     Of a filtered file they see the lines that hold no key.
@@ -300,8 +300,7 @@ class ShownPath:
     is_filtered: bool = False
 
 
-@dataclass(frozen=True)
-class HomeView:
+class HomeView(msgspec.Struct, frozen=True):
     """The folders of which commands see nothing but `shown`; `secrets` lie in what is shown."""
 
     covered: tuple[Path, ...] = ()

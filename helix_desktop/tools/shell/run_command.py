@@ -9,7 +9,6 @@ import shlex
 import signal
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -133,8 +132,7 @@ class RunCommandArguments(Arguments, frozen=True):
     network: bool = False
 
 
-@dataclass(frozen=True)
-class CommandContext:
+class CommandContext(msgspec.Struct, frozen=True):
     """The context of commands: the folder, environment, sandbox, grants, scratch folder and guard."""
 
     root: Path

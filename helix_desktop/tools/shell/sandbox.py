@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.tools.process.runner import ProcessSpec
@@ -29,8 +31,7 @@ _REMOVED_VARIABLES = frozenset((
 _TEMP_VARIABLES = ("TMPDIR", "TMP", "TEMP")
 
 
-@dataclass(frozen=True)
-class SandboxScope:
+class SandboxScope(msgspec.Struct, frozen=True):
     """What a command may touch: `root` and `scratch` to write, all else to read.
 
     Of all else, `hidden` paths cannot be seen, unless they are `read_only`: those can be read, not written.
@@ -45,7 +46,7 @@ class SandboxScope:
     read_only: tuple[Path, ...] = ()
     home: Path = Path("/nonexistent")
     is_read_only: bool = False
-    view: HomeView = field(default_factory=HomeView)
+    view: HomeView = msgspec.field(default_factory=HomeView)
     private: Path | None = None
 
     @property

@@ -18,9 +18,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.tools.process.runner import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
@@ -73,8 +75,7 @@ tail -n +2 /proc/net/route | grep -q . ||
 """
 
 
-@dataclass(frozen=True)
-class NetworkProgram:
+class NetworkProgram(msgspec.Struct, frozen=True):
     """A program that connects a sandbox's network; `resolver` is where it finds host names for commands."""
 
     path: str
@@ -147,8 +148,7 @@ _VALUE = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|\\.|[^"\\#;])*""")  # up to a comme
 _QUOTE_OR_ESCAPE = re.compile(r'"|\\(.)')
 
 
-@dataclass(frozen=True)
-class GitPaths:
+class GitPaths(msgspec.Struct, frozen=True):
     """The git folders of a workspace, and what git follows beside them or in them; every path exists."""
 
     folders: tuple[Path, ...]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from helix_desktop.tools.process.runner import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text

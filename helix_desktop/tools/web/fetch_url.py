@@ -6,9 +6,10 @@ import asyncio
 import ipaddress
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import SplitResult, urljoin, urlsplit
+
+import msgspec
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import suggest_fetch_rules
@@ -30,8 +31,7 @@ _NOT_PUBLIC = tuple(
 _FIX = "Give a whole address such as https://example.org/page."
 
 
-@dataclass(frozen=True)
-class CheckedUrl:
+class CheckedUrl(msgspec.Struct, frozen=True):
     """A valid URL; `host` is in ASCII and lower case, so that look-alikes are visible."""
 
     url: str
@@ -119,8 +119,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Return the numeric addresses of a host, for a port. Raises OSError."""
 
 
-@dataclass(frozen=True)
-class HttpReply:
+class HttpReply(msgspec.Struct, frozen=True):
     """A server's reply; header names are lower-case, the body is cut at the requested size."""
 
     status: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -35,8 +36,7 @@ ColumnKey: TypeAlias = Literal[
 CellStyle: TypeAlias = Literal["pill", "text", "muted", "number", "path", "digest", "mono-muted"]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column; widths in pixels at 100 %. The highest `rank` gives way first, rank 0 never."""
 
     key: ColumnKey

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -31,8 +30,7 @@ OptionSlot: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class FilterOption:
+class FilterOption(msgspec.Struct, frozen=True):
     """One condition: its slot, which holds one at a time, its key, its name, what it asks of the store."""
 
     slot: OptionSlot

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, get_args
+
+import msgspec
 
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
@@ -33,8 +34,7 @@ MAX_LISTED = 1_000  # hits of a search: who needs more has to say more
 DIGEST_BYTES = 32  # of a SHA-256
 
 
-@dataclass(frozen=True, slots=True)
-class CacheRow:
+class CacheRow(msgspec.Struct, frozen=True):
     """One stored content; sizes in bytes, times in milliseconds since 1970, `saved` in tokens."""
 
     digest: str  # 64 hex digits
@@ -56,16 +56,14 @@ class CacheRow:
     is_hit_inside: bool = False  # they stand in the content, not in its name alone
 
 
-@dataclass(frozen=True, slots=True)
-class CacheSort:
+class CacheSort(msgspec.Struct, frozen=True):
     """The order of the table; equal rows stand newest first when descending."""
 
     column: CacheColumn = "created"
     is_descending: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class CacheFilter:
+class CacheFilter(msgspec.Struct, frozen=True):
     """Which entries to list: `text` is a hash prefix, or words of the content or of what is said of it."""
 
     text: str = ""
@@ -85,8 +83,7 @@ class CacheFilter:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class HandoverLink:
+class HandoverLink(msgspec.Struct, frozen=True):
     """A handover or checkpoint that holds the words of a search: where it is, and the line that does."""
 
     session_id: str
@@ -96,8 +93,7 @@ class HandoverLink:
     is_checkpoint: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CacheSearchResults:
+class CacheSearchResults(msgspec.Struct, frozen=True):
     """All digests that a search has found so far, in order; the cursor to go on from, empty when done.
 
     `unindexed` counts the entries whose text is not indexed yet: the search has to read each of them.
@@ -109,8 +105,7 @@ class CacheSearchResults:
     unindexed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CacheTotals:
+class CacheTotals(msgspec.Struct, frozen=True):
     """What the workspace's cache holds; bytes before and after compression."""
 
     entries: int = 0
@@ -118,16 +113,14 @@ class CacheTotals:
     stored_size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CacheProgress:
+class CacheProgress(msgspec.Struct, frozen=True):
     """The progress of verifying or indexing: how many of `total` entries are done."""
 
     done: int
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewState:
+class PreviewState(msgspec.Struct, frozen=True):
     """What the preview shows: the row and its bytes, or why there are none.
 
     `previous` is the entry of the same tool and target stored before it (None: none, or not looked for yet).

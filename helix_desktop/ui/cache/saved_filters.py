@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+import msgspec
 from msgspec.structs import replace
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
@@ -29,8 +29,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Cache")
 
 
-@dataclass(frozen=True, slots=True)
-class SavedFilterActions:
+class SavedFilterActions(msgspec.Struct, frozen=True):
     """What the menu does: choose a filter, save the current one, rename one or delete one by its name."""
 
     choose: Callable[[SavedFilter], None]

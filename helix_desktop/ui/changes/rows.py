@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 
+import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.domain.errors import HelixError
@@ -55,8 +54,7 @@ class LineCounts(NamedTuple):
         return cls(diff.added, diff.removed, diff.kind in BINARY_KINDS)
 
 
-@dataclass(frozen=True, slots=True)
-class FileRow:
+class FileRow(msgspec.Struct, frozen=True):
     """One file as some captures (oldest first) changed it together."""
 
     key: str
@@ -110,8 +108,7 @@ class FileRow:
         return (self.path, self.moved_from) if self.moved_from and not self.is_one_capture else (self.path,)
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeGroup:
+class ChangeGroup(msgspec.Struct, frozen=True):
     """A turn or a revert with its files, or (`head`) a file with its captures, oldest first."""
 
     key: str
@@ -186,7 +183,7 @@ def net_rows(rows: Iterable[FileRow]) -> tuple[FileRow, ...]:
     for row in rows:
         first = files.get(row.path, row)
         kind = row.kind if first is row else _row_kind("changed", first.before, row.after)
-        files[row.path] = dataclasses.replace(row, before=first.before, kind=kind)
+        files[row.path] = msgspec.structs.replace(row, before=first.before, kind=kind)
     return tuple(row for row in files.values() if row.kind != "same")
 
 
@@ -228,8 +225,7 @@ def session_selection(changes: SessionChanges) -> RevertSelection:
     return RevertSelection(agent_capture_ids(changes.captures), scope="session")
 
 
-@dataclass(frozen=True, slots=True)
-class GroupedChanges:
+class GroupedChanges(msgspec.Struct, frozen=True):
     """Changes as they are listed, by turn and by file; `differing` are the files not as at first."""
 
     changes: SessionChanges
@@ -238,8 +234,7 @@ class GroupedChanges:
     differing: tuple[FileRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ChangesState:
+class ChangesState(msgspec.Struct, frozen=True):
     """All that the page shows: changes (None: no session), what is covered, and where they are from.
 
     `has_git`: the workspace is in a git checkout, so that what differs from its last commit can be listed.
@@ -267,8 +262,7 @@ class ChangesState:
         return len(captures) if all(capture.is_removed for capture in captures) else 0
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeFilter:
+class ChangeFilter(msgspec.Struct, frozen=True):
     """Which changes to list: words of the path, and who made them (none named: all)."""
 
     text: str = ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.events.rewrite import Form
@@ -18,39 +19,33 @@ RowSection: TypeAlias = Literal[
 ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never", "demo"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToggleSection:
+class ToggleSection(msgspec.Struct, frozen=True):
     """Open or close a part of the row."""
 
     section: RowSection
 
 
-@dataclass(frozen=True, slots=True)
-class OpenMenu:
+class OpenMenu(msgspec.Struct, frozen=True):
     """Open the menu of a card."""
 
 
-@dataclass(frozen=True, slots=True)
-class CopyCode:
+class CopyCode(msgspec.Struct, frozen=True):
     """Copy the code of a text of the row, by the number of the text."""
 
     text_number: int
 
 
-@dataclass(frozen=True, slots=True)
-class ScrollText:
+class ScrollText(msgspec.Struct, frozen=True):
     """Scroll a table or a formula sideways, by the number of its text."""
 
     text_number: int
 
 
-@dataclass(frozen=True, slots=True)
-class CopyAnswer:
+class CopyAnswer(msgspec.Struct, frozen=True):
     """Copy the last answer above the row, as Markdown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decide:
+class Decide(msgspec.Struct, frozen=True):
     """Answer whether a call may run; `offer` is the rule that a lasting answer saves."""
 
     call_id: str
@@ -58,30 +53,26 @@ class Decide:
     offer: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AllowAllOnce:
+class AllowAllOnce(msgspec.Struct, frozen=True):
     """Let each of these calls run once."""
 
     call_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerQuestion:
+class AnswerQuestion(msgspec.Struct, frozen=True):
     """Answer the question of a call, or skip it."""
 
     call_id: str
     reply: QuestionReply
 
 
-@dataclass(frozen=True, slots=True)
-class FocusField:
+class FocusField(msgspec.Struct, frozen=True):
     """Give the keyboard to a widget in the row, by its object name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOriginal:
+class ReadOriginal(msgspec.Struct, frozen=True):
     """Show in a card what the cache holds of its output: its first and last lines, or all of it."""
 
     key: RowKey
@@ -89,8 +80,7 @@ class ReadOriginal:
     in_full: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReadExcerpt:
+class ReadExcerpt(msgspec.Struct, frozen=True):
     """Show in a card what the cache holds of an excerpt: its first lines, or all of it."""
 
     key: RowKey
@@ -98,24 +88,21 @@ class ReadExcerpt:
     in_full: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReadThumbnail:
+class ReadThumbnail(msgspec.Struct, frozen=True):
     """Show in a message what an attached image looks like, by its digest."""
 
     key: RowKey
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReadChanges:
+class ReadChanges(msgspec.Struct, frozen=True):
     """Show in a card what its call changed, by the id of the capture."""
 
     key: RowKey
     capture_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class PutAutoRun:
+class PutAutoRun(msgspec.Struct, frozen=True):
     """Restore what was taken back of a call (`restore`), or take it back: by ids, or paths of a capture."""
 
     change_ids: tuple[str, ...]
@@ -124,37 +111,32 @@ class PutAutoRun:
     paths: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenChanges:
+class OpenChanges(msgspec.Struct, frozen=True):
     """Show a capture on the Changes page, or what it did to one path."""
 
     capture_id: str
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(msgspec.Struct, frozen=True):
     """Keep an output in the window, by its event."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class CacheNow:
+class CacheNow(msgspec.Struct, frozen=True):
     """Replace an output in the window by a marker, by its event."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unpin:
+class Unpin(msgspec.Struct, frozen=True):
     """Take the pin off an output, by its event."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChooseForm:
+class ChooseForm(msgspec.Struct, frozen=True):
     """Show the agent an output in another form; `instructions` are those of its last extract."""
 
     seq: int
@@ -162,149 +144,128 @@ class ChooseForm:
     instructions: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(msgspec.Struct, frozen=True):
     """Let a content go along with the next message."""
 
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCacheEntry:
+class OpenCacheEntry(msgspec.Struct, frozen=True):
     """Show a content in the cache browser."""
 
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class StopCall:
+class StopCall(msgspec.Struct, frozen=True):
     """End a running call alone."""
 
     call_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class OpenSubagent:
+class OpenSubagent(msgspec.Struct, frozen=True):
     """Show the session of a subagent."""
 
     session_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShowInChat:
+class ShowInChat(msgspec.Struct, frozen=True):
     """Show the row of an event."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class ShowInTimeline:
+class ShowInTimeline(msgspec.Struct, frozen=True):
     """Show the card of a rewrite in the timeline."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class ShowRewriteOf:
+class ShowRewriteOf(msgspec.Struct, frozen=True):
     """Show in the timeline what became of an output, by its event."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Undo:
+class Undo(msgspec.Struct, frozen=True):
     """Undo a rewrite of the window."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Redo:
+class Redo(msgspec.Struct, frozen=True):
     """Let an undone rewrite hold again."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class CompareHandover:
+class CompareHandover(msgspec.Struct, frozen=True):
     """Show what a recorded handover, by its event, says otherwise than the one before it."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class EditHandover:
+class EditHandover(msgspec.Struct, frozen=True):
     """Edit the sections of a recorded handover, by its event."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class CompactUpTo:
+class CompactUpTo(msgspec.Struct, frozen=True):
     """Open the dialog to compact with the range that ends at an event, or as near before it as can be."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class RetrySummary:
+class RetrySummary(msgspec.Struct, frozen=True):
     """Write a summary again that failed."""
 
     kind: Literal["handover", "observations"]
 
 
-@dataclass(frozen=True, slots=True)
-class EditMessage:
+class EditMessage(msgspec.Struct, frozen=True):
     """Send a message of the user again with other words, by its event: in a branch that begins before it."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class RetryAnswer:
+class RetryAnswer(msgspec.Struct, frozen=True):
     """Have a turn answered again, by an event of it: in a branch that begins after the user's message."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class BranchSession:
+class BranchSession(msgspec.Struct, frozen=True):
     """Go on from an event in a branch."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class RewindTo:
+class RewindTo(msgspec.Struct, frozen=True):
     """Go back to before a message of the user, by its event: files, conversation or both."""
 
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class OpenVersion:
+class OpenVersion(msgspec.Struct, frozen=True):
     """Show the session in which a message or an answer has another version, or that this one continues."""
 
     session_id: str
     is_source: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ControlTurn:
+class ControlTurn(msgspec.Struct, frozen=True):
     """Continue, retry or stop a turn, or make an announced retry now."""
 
     how: Literal["continue", "retry", "stop", "try_now"]
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyRemedy:
+class ApplyRemedy(msgspec.Struct, frozen=True):
     """Do what helps against an error."""
 
     remedy: Remedy
 
 
-@dataclass(frozen=True, slots=True)
-class ShowGuide:
+class ShowGuide(msgspec.Struct, frozen=True):
     """Explain a concept: open the guide at a topic."""
 
     topic: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QDialog, QFileDialog, QLineEdit, QWidget
@@ -33,8 +33,7 @@ _LAST_FOLDER = "last_folder"
 """Property of a window: the folder of the file that was chosen last, as a string."""
 
 
-@dataclass(frozen=True, slots=True)
-class DialogChoice:
+class DialogChoice(msgspec.Struct, frozen=True):
     """One answer to a question; `danger` paints it as one that takes something away."""
 
     id: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from helix_desktop.domain.errors import (
     AgentWorking,
@@ -33,8 +34,7 @@ BannerLevel = Literal["error", "warning", "info"]
 GaugeDetail = Literal["percent", "share", "tokens", "to_compaction"]
 
 
-@dataclass(frozen=True, slots=True)
-class GaugeState:
+class GaugeState(msgspec.Struct, frozen=True):
     """Use of the context window, in tokens; the same number that triggers a compaction."""
 
     used: int
@@ -57,8 +57,7 @@ class GaugeState:
         return max(0, int(self.window * self.threshold) - self.used)
 
 
-@dataclass(frozen=True, slots=True)
-class TopBarState:
+class TopBarState(msgspec.Struct, frozen=True):
     """The session that is open: title, and what the status line says.
 
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`
@@ -76,8 +75,7 @@ class TopBarState:
     budget_spent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class JobRow:
+class JobRow(msgspec.Struct, frozen=True):
     """One running job: verb and count as text, progress 0..1 or None when unknown.
 
     `on_cancel` says what is kept, or that nothing changes, when it is canceled. Of a model's work or a call,
@@ -95,16 +93,14 @@ class JobRow:
     cancel_action: Literal["cancel", "stop"] = "cancel"
 
 
-@dataclass(frozen=True, slots=True)
-class BannerAction:
+class BannerAction(msgspec.Struct, frozen=True):
     """A button of a banner."""
 
     id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Banner:
+class Banner(msgspec.Struct, frozen=True):
     """A message on top of the center: what happened, why, and what can be done.
 
     It is shown with the workspace and the session it is about, by id; empty: with all of them.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover_revision import (
@@ -25,16 +26,14 @@ NOTHING = 0
 """Stands for no handover where others stand as their events."""
 
 
-@dataclass(frozen=True, slots=True)
-class HandoverChoice:
+class HandoverChoice(msgspec.Struct, frozen=True):
     """A handover to compare: its event, PREVIEW or NOTHING, and its name."""
 
     seq: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedPair:
+class ComparedPair(msgspec.Struct, frozen=True):
     """What differs between two handovers; `reason` says why dropped items cannot be put back, or nothing."""
 
     sections: tuple[ComparedSection, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from helix_desktop.agent.window.handover_draft import CountedPart, HandoverDraft
 from helix_desktop.context.log.transcript import Transcript
@@ -27,8 +28,7 @@ _LITTLE = 0.10  # of the context that a handover frees: below, the user is warne
 _MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
 
 
-@dataclass(frozen=True, slots=True)
-class HandoverRange:
+class HandoverRange(msgspec.Struct, frozen=True):
     """How far a handover could reach: the last event it covers, and that as text that ends with `counts`."""
 
     upto: int
@@ -36,16 +36,14 @@ class HandoverRange:
     counts: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SentDraft:
+class SentDraft(msgspec.Struct, frozen=True):
     """What the model gets of a draft: the whole text, and the tokens of its parts in words."""
 
     text: str = ""
     sizes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DraftRow:
+class DraftRow(msgspec.Struct, frozen=True):
     """A draft: its six sections as Markdown, and what comes with them; tokens are of the window.
 
     `messages` says how many messages and tool calls it covers, `missing` which of the user's instructions and
@@ -69,8 +67,7 @@ class DraftRow:
     sweep_note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CompactPurpose:
+class CompactPurpose(msgspec.Struct, frozen=True):
     """What the dialog is for: its title, what becomes of the handover, a hint, and the last button."""
 
     title: str

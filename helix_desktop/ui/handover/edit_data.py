@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from helix_desktop.agent.window.handover_draft import RevisionDraft
 from helix_desktop.context.log.transcript import Transcript
@@ -19,8 +20,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Edit handover")
 
 
-@dataclass(frozen=True, slots=True)
-class EditRefusal:
+class EditRefusal(msgspec.Struct, frozen=True):
     """Why a handover cannot be edited now, and what can be done: redo it, or edit `seq` instead."""
 
     reason: str
@@ -29,8 +29,7 @@ class EditRefusal:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class EditedField:
+class EditedField(msgspec.Struct, frozen=True):
     """One section: its title, its sentences as lines, and those of the handover as it was first recorded."""
 
     title: str
@@ -38,8 +37,7 @@ class EditedField:
     original: str
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionCheck:
+class RevisionCheck(msgspec.Struct, frozen=True):
     """What the edited sections take and name, as text."""
 
     tokens: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.words.call_targets import target_title
@@ -32,8 +33,7 @@ RowChange: TypeAlias = Literal["", "new", "form", "size", "gone"]
 SegmentKind: TypeAlias = RowKind | Literal["reserve", "free"]
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True):
     """A part of the window, in tokens."""
 
     kind: SegmentKind
@@ -41,8 +41,7 @@ class Segment:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class WindowRow:
+class WindowRow(msgspec.Struct, frozen=True):
     """One thing that the next request contains; `seq` is its event (0: none), `why` says why it is there.
 
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
@@ -184,24 +183,21 @@ def _explain_state(state: WindowItemState | None) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(msgspec.Struct, frozen=True):
     """Where something falls due, as a part of 1 of the window."""
 
     kind: Literal["observe", "place", "handover", "panic"]
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Saving:
+class Saving(msgspec.Struct, frozen=True):
     """Tokens that one rewrite saved, by the kind of rows that it made; `excluded` made none."""
 
     kind: RowKind | Literal["excluded"]
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class CacheStats:
+class CacheStats(msgspec.Struct, frozen=True):
     """The cache in numbers; sizes in bytes.
 
     `saved` are the tokens that the next request would hold without any rewrite, less those it holds;
@@ -216,8 +212,7 @@ class CacheStats:
     savings: tuple[Saving, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderCacheRow:
+class ProviderCacheRow(msgspec.Struct, frozen=True):
     """One request, by the event of its answer: its time and tokens in words, and why it missed the cache."""
 
     seq: int
@@ -225,8 +220,7 @@ class ProviderCacheRow:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderCacheState:
+class ProviderCacheState(msgspec.Struct, frozen=True):
     """The session's bill as providers reported it, in words (empty: unknown), and its newest requests.
 
     `lifetime` says for how long the provider was asked to store what requests begin with; empty: its usual.
@@ -244,8 +238,7 @@ class ProviderCacheState:
     has_hits: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WindowChangesState:
+class WindowChangesState(msgspec.Struct, frozen=True):
     """What changed since the first request of a turn, in words, and the rows of what left."""
 
     summary: str
@@ -253,8 +246,7 @@ class WindowChangesState:
     gone: tuple[WindowRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StatusPart:
+class StatusPart(msgspec.Struct, frozen=True):
     """What waits for one kind of rewrite: its figures as name and value, and a sentence below them."""
 
     title: str
@@ -262,8 +254,7 @@ class StatusPart:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class InspectorState:
+class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
     `compaction_text` says when the conversation is compacted, or why it isn't.

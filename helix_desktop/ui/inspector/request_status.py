@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import floor
+
+from msgspec.structs import replace
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, RewriteStatus

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QFrame, QWidget
@@ -25,8 +25,7 @@ _WIDTH_PX, _GAP_PX, _EDGE_PX = 320, 8, 8
 _FOLLOW_MS = 60  # after a change of the window, until its parts are laid out
 
 
-@dataclass(frozen=True)
-class TourStop:
+class TourStop(msgspec.Struct, frozen=True):
     """What a callout says, and of what: `show` brings it into sight, `place` is where it is on the screen.
 
     `place` returns an empty rectangle where there is nothing to point at; the tour leaves that stop out.

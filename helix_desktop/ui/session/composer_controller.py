@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
@@ -109,8 +109,7 @@ def _estimate_text(tokens: int, free: int) -> str:
     return tr("Message: ≈ {tokens}", tokens=format_token_count(tokens))
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(msgspec.Struct, frozen=True):
     """A message that could not be sent: the banner that says so, and the window that it is too large for."""
 
     banner_id: str

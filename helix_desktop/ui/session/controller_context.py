@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import WorkspaceMissing
@@ -20,8 +20,7 @@ from helix_desktop.ui.timeline.view import Timeline
 text = TextContext("Session")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionViews:
+class SessionViews(msgspec.Struct, frozen=True):
     """The widgets that show a conversation."""
 
     chat: ChatPage

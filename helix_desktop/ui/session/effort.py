@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
@@ -27,8 +27,7 @@ text = TextContext("Session")
 _DEFAULT: Effort = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class EffortState:
+class EffortState(msgspec.Struct, frozen=True):
     """What is set for a session, its workspace and its model, and what follows.
 
     `levels` are those that the model takes, none if it cannot think; `sent` is the one of the next request.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -28,8 +28,7 @@ _MAX_CONTENTS = 100
 """Contents that one recall looks through: more chips than that say nothing, and cost a window."""
 
 
-@dataclass(frozen=True, slots=True)
-class _RecallResult:
+class _RecallResult(msgspec.Struct, frozen=True):
     """What a part is of several contents: how many lines match, and whether all were counted.
 
     `total` is how many lines there are of which some were asked for by number.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
+
+import msgspec
 
 from helix_desktop.config.secrets import KeySource, SecretHeaders
 from helix_desktop.config.settings import ModelEntry
@@ -27,8 +28,7 @@ TestState = Literal["running", "ok", "failed"]
 PolicyValue = str | int | float | bool
 
 
-@dataclass(frozen=True, slots=True)
-class IncompleteExtras:
+class IncompleteExtras(msgspec.Struct, frozen=True):
     """Extra headers and body fields as they are typed, while they can't be sent."""
 
     headers: tuple[tuple[str, str, bool], ...]
@@ -36,8 +36,7 @@ class IncompleteExtras:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderForm:
+class ProviderForm(msgspec.Struct, frozen=True):
     """One provider as filled in; `key` is only what was typed now: a kept key is never shown again.
 
     So is `secret_headers`. With `removes_key` the saved key is deleted. `default_model` is the model that
@@ -55,14 +54,13 @@ class ProviderForm:
     key: str = ""
     demo: bool = False
     extras: RequestExtras = NO_EXTRAS
-    secret_headers: SecretHeaders = field(default_factory=dict)
+    secret_headers: SecretHeaders = msgspec.field(default_factory=dict)
     removes_key: bool = False
-    incomplete_extras: Mapping[str, IncompleteExtras] = field(default_factory=dict)
-    invalid_figures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    incomplete_extras: Mapping[str, IncompleteExtras] = msgspec.field(default_factory=dict)
+    invalid_figures: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderStatus:
+class ProviderStatus(msgspec.Struct, frozen=True):
     """What is known about a provider: whether it is in use, and where its key is kept.
 
     `saved_headers` are the secret headers that have a value: the model (empty: all), and the name.
@@ -76,8 +74,7 @@ class ProviderStatus:
     saved_headers: frozenset[tuple[str, str]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class CheckNotice:
+class CheckNotice(msgspec.Struct, frozen=True):
     """A notice of what was done, or of what went wrong; `server_text` on request."""
 
     name: str
@@ -86,8 +83,7 @@ class CheckNotice:
     server_text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyField:
+class PolicyField(msgspec.Struct, frozen=True):
     """A policy field: a number, bounded by `minimum` and `maximum`, a switch, or one of `choices`.
 
     `default` is the profile's value; with `is_percent` it is stored as a part of 1 and shown times 100. The
@@ -135,8 +131,7 @@ class PolicyField:
         return int(number) if isinstance(self.value, int) else number
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyGroup:
+class PolicyGroup(msgspec.Struct, frozen=True):
     """Fields that belong to one mechanism, and what it does in a sentence."""
 
     title: str
@@ -144,8 +139,7 @@ class PolicyGroup:
     fields: tuple[PolicyField, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """A set of numbers by name, its title, and what it means in a sentence."""
 
     name: str
@@ -153,8 +147,7 @@ class Profile:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyForm:
+class PolicyForm(msgspec.Struct, frozen=True):
     """The policy of a workspace; `profile` names one of `profiles`, `is_managed` says whether it is on.
 
     `restorable` counts, by profile, the user's changes that are stored and not in force.
@@ -165,7 +158,7 @@ class PolicyForm:
     profiles: tuple[Profile, ...]
     groups: tuple[PolicyGroup, ...]
     is_managed: bool = True
-    restorable: Mapping[str, int] = field(default_factory=dict)
+    restorable: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     @property
     def fields(self) -> tuple[PolicyField, ...]:
@@ -173,8 +166,7 @@ class PolicyForm:
         return tuple(field for group in self.groups for field in group.fields)
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionRow:
+class PermissionRow(msgspec.Struct, frozen=True):
     """One rule, exactly as it is applied; `session`: it ends with the run of the session on screen.
 
     `used` says how often it answered and when last, as text; empty while that is being counted.
@@ -190,8 +182,7 @@ class PermissionRow:
     outdated: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AboutInfo:
+class AboutInfo(msgspec.Struct, frozen=True):
     """The build in a line, what it stands on by name and version, and if it can ask."""
 
     build: str
@@ -210,8 +201,7 @@ class AboutInfo:
         return "\n".join([self.build, *(f"{name}: {text}" for name, text in self.versions)])
 
 
-@dataclass(frozen=True, slots=True)
-class License:
+class License(msgspec.Struct, frozen=True):
     """One thing that is shipped, and the whole text of its terms."""
 
     name: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
@@ -100,8 +100,7 @@ class KeyRecorder(PushButton):
         self.recorded.emit(pressed_key(event))
 
 
-@dataclass(frozen=True, slots=True)
-class CommandKeys:
+class CommandKeys(msgspec.Struct, frozen=True):
     """A command and its keys, as the system writes them; `fixed_keys` can't be changed."""
 
     command: str
@@ -111,8 +110,7 @@ class CommandKeys:
     is_changed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CommandGroup:
+class CommandGroup(msgspec.Struct, frozen=True):
     """The commands of one menu."""
 
     title: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
@@ -29,8 +29,7 @@ _MAX_NAMES = 3  # sessions that are named
 _SIZE, _MIN_SIZE = (720, 520), (460, 360)
 
 
-@dataclass(frozen=True, slots=True)
-class RecoverySummary:
+class RecoverySummary(msgspec.Struct, frozen=True):
     """What a crashed run left, and is there again: broken-off turns, queued messages, drafts, repairs.
 
     `sessions` are the titles of the sessions that have any of the first three, each with its workspace.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
+
+import msgspec
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
@@ -39,8 +40,7 @@ Retry: TypeAlias = Literal["handover", "observations", "turn"]
 FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 
 
-@dataclass(frozen=True, slots=True)
-class HandoverCard:
+class HandoverCard(msgspec.Struct, frozen=True):
     """A handover; `before` and `after` are tokens of the window, `index` is the digest of its index entry.
 
     One that `is_checkpoint` changed no request: `after` is what it would take.
@@ -87,8 +87,7 @@ class HandoverCard:
     checkpoint: str = ""  # the one that it was made from
 
 
-@dataclass(frozen=True, slots=True)
-class SweepCard:
+class SweepCard(msgspec.Struct, frozen=True):
     """A sweep: how many outputs became markers and the model's tokens that saves; `digests` are theirs.
 
     `steps` counts steps whose arguments became markers too, `image_messages` messages whose images did;
@@ -108,8 +107,7 @@ class SweepCard:
     undone_with: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FoldCard:
+class FoldCard(msgspec.Struct, frozen=True):
     """Steps that became a note; it covers `first_seq` to `last_seq`, `inside` is what covers it now.
 
     `messages` says how many messages and tool calls it covers.
@@ -132,8 +130,7 @@ class FoldCard:
     messages: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedFact:
+class ObservedFact(msgspec.Struct, frozen=True):
     """A dated observation: milliseconds since 1970, 1 (vital) to 3 (minor), and the events it comes from.
 
     `is_over`: a later one took it out of the context.
@@ -146,8 +143,7 @@ class ObservedFact:
     is_over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ObservationsCard:
+class ObservationsCard(msgspec.Struct, frozen=True):
     """Observations, or a reflection that refines them; `quotes` are the user's words kept with them.
 
     `placed_seq` is the event that put them in place, 0 while they wait.
@@ -183,8 +179,7 @@ class ObservationsCard:
     missing: MissingText = NOTHING_MISSING
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedCard:
+class PlacedCard(msgspec.Struct, frozen=True):
     """Prepared observations that took the place of what they cover; `number` is that of their card, 0: none.
 
     `threshold` is the share of the context window that had been reached, 0 where that is not known;
@@ -202,8 +197,7 @@ class PlacedCard:
     averted_handover_at: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class ManualActionCard:
+class ManualActionCard(msgspec.Struct, frozen=True):
     """What the user decided: about one output (`target`), or (0) about the session: its policy, a branch.
 
     `inside` is what covers that output now. `reversal` is what takes the newest pin of it
@@ -220,8 +214,7 @@ class ManualActionCard:
     reversal: Literal["", "pin", "unpin"] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FormCard:
+class FormCard(msgspec.Struct, frozen=True):
     """A large output and the form in which the agent got it: tokens in full (0: unknown) and as it is.
 
     `note` says why it is not the form that was asked for; `is_changed`: the user chose another one later;
@@ -250,8 +243,7 @@ class FormCard:
         return not self.is_unasked and (self.chooser == "timeout" or has_reason)
 
 
-@dataclass(frozen=True, slots=True)
-class FailureCard:
+class FailureCard(msgspec.Struct, frozen=True):
     """What was tried and failed: a handover, observations, a turn, or a request; nothing stored was lost.
 
     `refused` is what a model wrote that was not used, `retry` what can be tried again. `safe` says what is as
@@ -276,8 +268,7 @@ class FailureCard:
     demo: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UndoCard:
+class UndoCard(msgspec.Struct, frozen=True):
     """An undo or a redo; `target` is the seq of what it is about, `name` its title."""
 
     seq: int
@@ -300,8 +291,7 @@ TimelineCard: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RunningCard:
+class RunningCard(msgspec.Struct, frozen=True):
     """A compaction under way: its phase, what the model has written so far, and what it takes, as text."""
 
     phase: Phase
@@ -310,8 +300,7 @@ class RunningCard:
     usage_text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewCard:
+class PreviewCard(msgspec.Struct, frozen=True):
     """The handover of the whole conversation as it would be now, made without a model and not stored.
 
     `coverage` and `missing` say what of the `messages` it names and what not, all as text; `markdown` is all
@@ -326,16 +315,14 @@ class PreviewCard:
     markdown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Continuation:
+class Continuation(msgspec.Struct, frozen=True):
     """A session that continues this one, and its title."""
 
     session_id: str
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class UsagePoint:
+class UsagePoint(msgspec.Struct, frozen=True):
     """Tokens in the context window just after an event, recorded at `at_ms`.
 
     `window` is the size of the context window then. 0 for either: not known. `is_estimated`: the provider had
@@ -350,8 +337,7 @@ class UsagePoint:
     is_estimated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineState:
+class TimelineState(msgspec.Struct, frozen=True):
     """All of it: cards newest first, points oldest first, tokens of the window, threshold as a part of 1.
 
     `is_estimated`: the provider has not reported `used`.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
+
+from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.rewrite_state import ended_observations

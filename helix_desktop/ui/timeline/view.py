@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
@@ -342,7 +342,7 @@ class Timeline(Themed, QWidget):
 
     def show_usage(self, gauge: UsageGauge, seq: int, at_ms: int) -> None:
         """Show how full the context is after event `seq`, before the rest of the log has been read again."""
-        state = dataclasses.replace(
+        state = msgspec.structs.replace(
             self._state,
             points=with_current_usage(self._state.points, seq, gauge, at_ms),
             used=gauge.used,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.changes import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.models.roles import SlowModel

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.policy import PROFILES

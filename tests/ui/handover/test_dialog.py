@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import msgspec
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+import msgspec
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -71,7 +70,7 @@ def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtB
     QTest.keyClick(field, Qt.Key.Key_Return)
     assert editor.form().models == (ModelEntry(name="small", tested_tools=True),)
     tested = replace(reported, tested_tools=True)
-    editor.update_form(dataclasses.replace(filled, models=(tested,)))
+    editor.update_form(msgspec.structs.replace(filled, models=(tested,)))
     for _ in "/2":
         QTest.keyClick(field, Qt.Key.Key_Backspace)
     assert editor.form().models == (tested,), "as it is saved now"

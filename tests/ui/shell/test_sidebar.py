@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest

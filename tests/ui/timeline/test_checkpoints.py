@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop import __version__

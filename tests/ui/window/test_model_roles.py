@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.config.settings import ModelEntry

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
@@ -17,8 +18,7 @@ DEFAULT_CONTEXT, CONTEXTS = 2, (0, 1, 2, 3, 5, 10, 20)
 _LINES = re.compile(r"\s*(\d{1,9})\s*(?:([-–])\s*(\d{1,9})?)?\s*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class RecallPart:
+class RecallPart(msgspec.Struct, frozen=True):
     """All of a content, lines `first` to `last` (0: the end), or those that match with `context` around."""
 
     how: RecallHow = "whole"

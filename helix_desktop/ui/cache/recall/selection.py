@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator
@@ -13,8 +13,7 @@ MAX_RECALLED = 20
 """Contents that are recalled whole without a question."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecallSelection:
+class RecallSelection(msgspec.Struct, frozen=True):
     """How many of the selected entries can be recalled, and their tokens (None: not all are known yet)."""
 
     count: int

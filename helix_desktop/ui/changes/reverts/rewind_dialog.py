@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+import msgspec
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
@@ -34,8 +34,7 @@ _MESSAGE_CHARS = 90  # of a message in the list
 _RANGE_CHARS = 24  # of a message that are shown at least
 
 
-@dataclass(frozen=True, slots=True)
-class RewindPoint:
+class RewindPoint(msgspec.Struct, frozen=True):
     """A message of the user, by its event; `messages` is how many of them go, with it."""
 
     seq: int

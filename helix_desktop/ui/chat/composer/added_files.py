@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from PySide6.QtCore import QBuffer, QIODevice, QMimeData, Qt
 from PySide6.QtGui import QImage
 
@@ -18,8 +18,7 @@ LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
 Nobody writes a message of that length by hand, and what stays in the text fits into a preview's tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class AddedFile:
+class AddedFile(msgspec.Struct, frozen=True):
     """A file that is not read yet, or pixels from the clipboard."""
 
     name: str

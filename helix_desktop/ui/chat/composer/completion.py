@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 from unicodedata import category
+
+import msgspec
 
 _OPENING = ("Ps", "Pi")  # categories of brackets and quotes that open
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionItem:
+class CompletionItem(msgspec.Struct, frozen=True):
     """A row of the popup: an icon, a title and a detail, with the positions of matched letters in both.
 
     `text` takes the place of what was typed, trigger and all. With `is_partial` it is the beginning of more,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
@@ -23,8 +23,7 @@ from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter
 
 
-@dataclass(frozen=True, slots=True)
-class ItemContext:
+class ItemContext(msgspec.Struct, frozen=True):
     """View state of a row: `shows_header` shows the speaker, `expanded` are its open sections.
 
     A row that `explains` has a link to the guide. `answer_tips`: what tooltips say about answers to
@@ -37,8 +36,7 @@ class ItemContext:
     answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ItemTools:
+class ItemTools(msgspec.Struct, frozen=True):
     """The tools that items are made with."""
 
     style: ChatStyle

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QFont,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import re
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from textwrap import dedent
 from typing import Any, Literal, TypeAlias
 
+import msgspec
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.parser_block import ParserBlock
@@ -18,6 +19,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.table import table
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from msgspec.structs import replace
 
 from helix_desktop.words.translation import Translator
 
@@ -200,8 +202,7 @@ def _is_formula(text: str, begin: str, start: int, end: int) -> bool:
     return is_math and not (touches_words or has_space)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """A run of words in one style; `link` is a target with an allowed scheme, or empty.
 
     A formula is its source, and code where it can't be drawn.
@@ -217,8 +218,7 @@ class Span:
     raised: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(msgspec.Struct, frozen=True):
     """A paragraph, heading, list item line or rule; `indent` is how many lists it is in.
 
     `quotes` has the indent of each quote it is in; `item_marker` is the marker of the item it continues.
@@ -233,15 +233,13 @@ class Paragraph:
     rule: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(msgspec.Struct, frozen=True):
     """Leaves that flow as one text."""
 
     paragraphs: tuple[Paragraph, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(msgspec.Struct, frozen=True):
     """A fenced or indented block of code."""
 
     text: str
@@ -249,8 +247,7 @@ class Code:
     indent: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DisplayedFormula:
+class DisplayedFormula(msgspec.Struct, frozen=True):
     """A formula that stands alone on its lines."""
 
     source: str
@@ -261,8 +258,7 @@ Cell: TypeAlias = tuple[Span, ...]
 Alignment: TypeAlias = Literal["left", "center", "right"]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """A table; the first row is its header."""
 
     rows: tuple[tuple[Cell, ...], ...]
@@ -273,13 +269,13 @@ class Table:
 Block: TypeAlias = Prose | Code | DisplayedFormula | Table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class TopLevelBlock:
     """A top-level piece of a text (a list is one chunk per item), with its first line and token."""
 
     line: int
     blocks: tuple[Block, ...]
-    fence: str = field(default="", compare=False)
+    fence: str = dataclasses.field(default="", compare=False)
 
 
 def _allowed_link(target: str) -> str:
@@ -389,7 +385,7 @@ def parse_user_text(text: str) -> list[TopLevelBlock]:
     chunks = _read_chunks(_user_text_markdown_it(), text, {})
     if chunks is None:
         chunks = [TopLevelBlock(0, (Prose((Paragraph((Span(text),)),)),))]
-    return [replace(chunk, blocks=tuple(_keep_lines(block) for block in chunk.blocks)) for chunk in chunks]
+    return [dataclasses.replace(chunk, blocks=tuple(map(_keep_lines, chunk.blocks))) for chunk in chunks]
 
 
 def _read_chunks(parser: MarkdownIt, text: str, env: dict[str, Any]) -> list[TopLevelBlock] | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
@@ -26,8 +27,7 @@ SIGNS: dict[LineRole, str] = {"same": "  ", "removed": "- ", "added": "+ ", "gap
 """What the text of a line begins with."""
 
 
-@dataclass(frozen=True, slots=True)
-class CardLine:
+class CardLine(msgspec.Struct, frozen=True):
     """A line with its sign; its number after the change (before, if it was removed; 0: none).
 
     `runs` have colors, `words` differ from the other side: their columns count the sign. `code_end` is where
@@ -42,8 +42,7 @@ class CardLine:
     code_end: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FileLines:
+class FileLines(msgspec.Struct, frozen=True):
     """One file: its name, what happened to it besides its lines, and these."""
 
     path: str
@@ -58,8 +57,7 @@ class FileLines:
         return escape_hidden_name(self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFilesContent:
+class ChangedFilesContent(msgspec.Struct, frozen=True):
     """The files that a call changed, or why they cannot be read; `hidden_files` are not among them.
 
     `is_cut`: files or lines are left out.

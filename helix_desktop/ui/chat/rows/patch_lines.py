@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
+
+from msgspec.structs import replace
 
 from helix_desktop.ui.chat.rows.changed_files import SIGNS, CardLine, FileLines, LineRole
 from helix_desktop.ui.design.highlight import colored_runs

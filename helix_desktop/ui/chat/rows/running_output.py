@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from helix_desktop.ui.design.safe_text import clean_output
 
@@ -11,8 +11,7 @@ _MAX_LINE_CHARS = 400  # characters of a line: more than any card shows
 _MAX_TAIL_CHARS = 2 * MAX_LINES * _MAX_LINE_CHARS
 
 
-@dataclass(frozen=True, slots=True)
-class RunningOutput:
+class RunningOutput(msgspec.Struct, frozen=True):
     """A call at work: since when, in milliseconds since 1970, and the newest lines it has put out."""
 
     started_at_ms: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from helix_desktop.agent.session_updates import SubagentActivity, SubagentProgress
 from helix_desktop.domain.messages import TurnOutcome
@@ -33,8 +34,7 @@ _ENDED_PHASE_TEXTS: dict[Phase, TranslatableText] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentStatus:
+class SubagentStatus(msgspec.Struct, frozen=True):
     """A subagent at work, or after its end; tokens, US dollars, and milliseconds since 1970."""
 
     phase: Phase

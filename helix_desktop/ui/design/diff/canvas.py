@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
+import msgspec
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame
@@ -55,8 +55,7 @@ class Pane(NamedTuple):
     right: float
 
 
-@dataclass(frozen=True, slots=True)
-class RowHeights:
+class RowHeights(msgspec.Struct, frozen=True):
     """How high each kind of row is."""
 
     lines: int

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class HunkMark:
+class HunkMark(msgspec.Struct, frozen=True):
     """A word about a hunk (empty: none); one that is over is muted, and its button does the opposite."""
 
     word: str = ""

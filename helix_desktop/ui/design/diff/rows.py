@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile, zip_longest
 from typing import Literal, NamedTuple, overload
+
+import msgspec
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
 
@@ -99,8 +100,7 @@ class _InlineRows(_LazyRows):
         return Row(line if line.kind != "added" else None, line if line.kind != "removed" else None)
 
 
-@dataclass(slots=True, frozen=True)
-class RowRange:
+class RowRange(msgspec.Struct, frozen=True):
     """Rows of one kind. A closed fold is one row, whose `rows` are hidden; a head is one without any.
 
     `hunk` is the number (from 0) of the hunk it belongs to, of a fold: of the hunk behind it. `first` is its

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.file_history.diff import DiffLine
 from helix_desktop.ui.design.diff.rows import DiffRows, Row
@@ -22,8 +24,7 @@ def line_on_side(row: Row | None, side: Side) -> DiffLine | None:
     return {"left": row.left, "right": row.right}.get(side, row.right or row.left)
 
 
-@dataclass(frozen=True, slots=True)
-class DiffSelection:
+class DiffSelection(msgspec.Struct, frozen=True):
     """From one character to another; rows and columns from 0, the columns in the text of the line."""
 
     side: Side

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class CodeColors:
+class CodeColors(msgspec.Struct, frozen=True):
     """Colors of highlighted code."""
 
     keyword: str
@@ -19,8 +18,7 @@ class CodeColors:
     removed: str
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(msgspec.Struct, frozen=True):
     """One set of colors, as #rrggbb; every text color keeps 4.5:1 on the surfaces it is used on."""
 
     name: str

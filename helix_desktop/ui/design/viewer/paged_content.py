@@ -6,7 +6,8 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 WRAP_CHARACTERS = 2_000  # an unbroken line of 200,000 takes Qt 4.7 s
 PAGE_LINES = 400
@@ -18,16 +19,14 @@ _SEARCH_STEP_BYTES = 1 << 20  # bytes searched between two pauses
 _CONTROL_PICTURES = {code: 0x2400 + code for code in range(32) if code != ord("\t")} | {0x7F: 0x2421}
 
 
-@dataclass(frozen=True, slots=True)
-class PageRow:
+class PageRow(msgspec.Struct, frozen=True):
     """One row on screen: the number of its line (0 where it goes on from the row above) and its text."""
 
     line_number: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """Where a search hit: row counted from 0 over all pages, column and length in characters."""
 
     row: int

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
@@ -15,8 +17,7 @@ tr = Translator("Inspector")
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestPart:
+class RequestPart(msgspec.Struct, frozen=True):
     """A part of the text: its heading's words, what it is, its tokens, and its first line, from 1.
 
     `tool` is what an output is of.
@@ -30,8 +31,7 @@ class RequestPart:
     tool: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestDocument:
+class RequestDocument(msgspec.Struct, frozen=True):
     """The text of a request, and where its parts begin."""
 
     text: str = ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPaintEvent
 from PySide6.QtWidgets import QFrame, QListView, QSplitter, QWidget
@@ -31,8 +30,7 @@ _LIST_PX = 260
 _FRAME_MS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class RequestTexts:
+class RequestTexts(msgspec.Struct, frozen=True):
     """What the window shows: `title` says which request it is, `note` what of it differs from what is sent.
 
     `messages` is the text of the `document`. `curl` is empty if the model has no server. Made in a thread.

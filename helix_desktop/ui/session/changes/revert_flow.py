@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -35,8 +37,7 @@ ConfirmedPlan = tuple[RevertPlan, Mapping[str, RevertChoice]]
 """A plan, in which files may have been merged by hand, and what was chosen for each path."""
 
 
-@dataclass(frozen=True, slots=True)
-class RevertOutcome:
+class RevertOutcome(msgspec.Struct, frozen=True):
     """What was done to how many files; `capture` of a session undoes it (empty: nothing does)."""
 
     plan: RevertPlan

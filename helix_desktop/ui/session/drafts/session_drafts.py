@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.conversation import Conversation
@@ -21,8 +20,7 @@ from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
 from helix_desktop.ui.shell.banners import BannerArea
 
 
-@dataclass(frozen=True, slots=True)
-class DraftSwitch:
+class DraftSwitch(msgspec.Struct, frozen=True):
     """The change to another draft: what was on screen before, and the `load` that shows the other one.
 
     `was_loaded`: the stored draft was on screen, and `text` takes its place.

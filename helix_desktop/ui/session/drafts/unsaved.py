@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -16,8 +17,7 @@ from helix_desktop.words.sessions import session_title
 _text = TextContext("Session")
 
 
-@dataclass(frozen=True, slots=True)
-class UnsavedDraft:
+class UnsavedDraft(msgspec.Struct, frozen=True):
     """What was typed, and why it is not saved; `is_whole`: the stored draft is a former state of it."""
 
     workspace: OpenWorkspace

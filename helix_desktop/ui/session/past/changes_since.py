@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.steps import Step, read_steps

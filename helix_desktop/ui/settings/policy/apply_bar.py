@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
@@ -16,8 +15,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Settings: Policy")
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyUse:
+class PolicyUse(msgspec.Struct, frozen=True):
     """Which policies are in use, by name, and where the one on the page differs.
 
     `session_policy` is empty without one; `has_session` is False without a session that can have

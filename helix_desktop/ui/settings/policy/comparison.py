@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.words.direction import with_sign
@@ -16,16 +17,14 @@ ReplayState = Literal["empty", "busy", "ready", "failed"]
 _LEAST_SHARE = 0.005  # of a reference: a smaller difference has no share that could be shown
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyChoice:
+class PolicyChoice(msgspec.Struct, frozen=True):
     """A policy that can be compared: a key for the program, a name for the user."""
 
     key: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyComparison:
+class PolicyComparison(msgspec.Struct, frozen=True):
     """Two of the `choices` by key, and the session's replay under each as far as it is computed.
 
     `message` says why there is no replay (empty), or what failed. `is_one`: both are the same policy.
@@ -55,8 +54,7 @@ class PolicyComparison:
         return {choice.key: choice.name for choice in self.choices}[key]
 
 
-@dataclass(frozen=True, slots=True)
-class FigureRow:
+class FigureRow(msgspec.Struct, frozen=True):
     """One figure of both replays as text, and the difference."""
 
     title: str

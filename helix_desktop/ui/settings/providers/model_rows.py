@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedValue, SpecOrigin
@@ -53,8 +53,7 @@ UNKNOWN = "?"
 """What a cell shows of a figure that nobody gave."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRow:
+class ModelRow(msgspec.Struct, frozen=True):
     """One model of a provider; `is_default`: it answers when no model is named. `effort` is what is set."""
 
     name: str

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.store.entries import ListPlace
 from helix_desktop.ui.design.usage_bar import Pressure
@@ -28,8 +30,7 @@ class FoundMessage(NamedTuple):
     line: str
 
 
-@dataclass(frozen=True, slots=True)
-class SessionItem:
+class SessionItem(msgspec.Struct, frozen=True):
     """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
 
     `depth` says below how many others it is listed, `below_updated_ms` when one listed below it changed.

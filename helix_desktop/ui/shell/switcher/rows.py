@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceBadge
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(msgspec.Struct, frozen=True):
     """A session of an open workspace. `detail` names its workspace, `when` is when it was last used."""
 
     workspace_id: str
@@ -22,8 +21,7 @@ class SessionRow:
     icon: str = "message-square"
 
 
-@dataclass(frozen=True, slots=True)
-class MessageRow:
+class MessageRow(msgspec.Struct, frozen=True):
     """A message that a search found: a line of it, who wrote it, in which session, when.
 
     `marks` are where the words stand in the line that were searched for: first character and end of each.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 
@@ -22,8 +22,7 @@ _MANY_POINTS = 300  # of a curve
 _TIME_GAP = 28.0  # pixels between two times, at least
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
+class Plot(msgspec.Struct, frozen=True):
     """The room for `count` points, with `top` tokens at its upper edge and 0 at its lower."""
 
     rect: QRectF

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+import msgspec
 from PySide6.QtCore import Qt
 
 from helix_desktop.domain.errors import InvalidInput
@@ -19,8 +19,7 @@ from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.words.errors import error_text
 
 
-@dataclass(frozen=True, slots=True)
-class DataDialogs:
+class DataDialogs(msgspec.Struct, frozen=True):
     """What opens the dialogs that the page leads to, each until it is closed."""
 
     clean_up: Callable[[], Awaitable[None]]

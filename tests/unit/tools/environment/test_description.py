@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.tools.environment.description import (

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from helix_desktop.ui.cache.columns import tool_name
 from tests.support.galleries.panes_samples import cache_row

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 
