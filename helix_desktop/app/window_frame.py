@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
+
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
@@ -22,7 +23,8 @@ from helix_desktop.words.translation import current_language
 _CASCADE_PX = 32  # so far each new window stands below and beside the one before
 
 
-class WindowFrame(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class WindowFrame:
     """The window without its screens, its appearance, and the file that stores its sizes."""
 
     window: MainWindow

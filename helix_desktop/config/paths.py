@@ -12,11 +12,10 @@ import stat
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from helix_desktop.domain.errors import DataDirUnavailable
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason
@@ -114,7 +113,8 @@ def _find_resources(*roots: Path) -> Path:
     raise FileNotFoundError(f"no resources folder in {tried}; install Helix Desktop again")
 
 
-class DataDir(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class DataDir:
     """The one folder that Helix Desktop writes its own data into.
 
     Of a copy to read from, because the folder itself can't be written, `refusal` says why.

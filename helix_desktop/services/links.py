@@ -7,8 +7,7 @@ They read `helix:open?workspace=UUID`, `helix:content/SHA-256?workspace=UUID` an
 from __future__ import annotations
 
 import re
-
-import msgspec
+from dataclasses import dataclass
 
 from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import InvalidInput
@@ -28,7 +27,8 @@ _LINK = re.compile(
 _FIX = text("Copy the whole link again, on one line.")
 
 
-class Link(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Link:
     """The target of a link: a workspace, or one content or session of it."""
 
     workspace_id: str

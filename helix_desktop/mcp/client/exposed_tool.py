@@ -22,11 +22,13 @@ from helix_desktop.domain.messages import MCP_PREFIX, ToolSpec
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
 from helix_desktop.domain.unicode_safety import first_hidden, is_hidden
-from helix_desktop.mcp.client.message_repair import REJECTION
 
 if TYPE_CHECKING:
     import mcp_types as types
 
+
+REJECTION = "helix-desktop/rejection"
+"""The key of the reason why a tool can't be used, in its `_meta`."""
 
 MAX_DEPTH = 16
 MAX_SCHEMA_CHARS = 16_000  # characters of a schema as JSON; a few thousand tokens in every request

@@ -16,10 +16,10 @@ from mcp_types import JSONRPCMessage, JSONRPCRequest, jsonrpc_message_adapter
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, OLDEST_SUPPORTED_VERSION
 from pydantic import TypeAdapter, ValidationError
 
+from helix_desktop.mcp.client.exposed_tool import REJECTION
+
 OTHER_RESULT = "helix-desktop/result"
 """The key of a result that is no object."""
-REJECTION = "helix-desktop/rejection"
-"""The key of the reason why a tool can't be used, in its `_meta`."""
 
 _INTERNAL_ERROR = -32000
 _MAX_DATA_CHARS = 500

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, QSize, Qt, QUrl
 from PySide6.QtGui import QColor, QDrag, QDropEvent, QFontMetricsF, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
@@ -27,7 +27,8 @@ _EDGE_PX, _PAD_PX, _TEXT_PX = 10, 16, 14
 _PILL_TEXT_PX, _PILL_PAD_PX, _PILL_ROOM_PX = 12, 11, 280  # at 100 %; around the words; of the words
 
 
-class DragContent(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class DragContent:
     """What is dragged: cached contents by digest, local folders and files, an image, text, or something else.
 
     A link is text. `left_out` counts the folders and files beyond those that one drag may bring.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import string
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-import msgspec
 from PySide6.QtCore import QKeyCombination, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QWidget
@@ -21,14 +21,16 @@ _KEYPAD = Qt.KeyboardModifier.KeypadModifier
 _ASCII_SIGNS = frozenset(map(ord, string.punctuation))  # their codes are those of Qt's keys
 
 
-class PageCommand(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PageCommand:
     """Something that a key does in one page: its words, and the default key as portable text."""
 
     text: TranslatableText
     default_key: str
 
 
-class PageCommands(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PageCommands:
     """The commands of one page by name, under the page's title. No two pages share a name."""
 
     title: TranslatableText

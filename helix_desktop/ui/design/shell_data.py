@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-import msgspec
 
 from helix_desktop.domain.errors import (
     AgentWorking,
@@ -34,7 +33,8 @@ BannerLevel = Literal["error", "warning", "info"]
 GaugeDetail = Literal["percent", "share", "tokens", "to_compaction"]
 
 
-class GaugeState(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class GaugeState:
     """Use of the context window, in tokens; the same number that triggers a compaction."""
 
     used: int
@@ -57,7 +57,8 @@ class GaugeState(msgspec.Struct, frozen=True):
         return max(0, int(self.window * self.threshold) - self.used)
 
 
-class TopBarState(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class TopBarState:
     """The session that is open: title, and what the status line says.
 
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`
@@ -75,7 +76,8 @@ class TopBarState(msgspec.Struct, frozen=True):
     budget_spent: bool = False
 
 
-class JobRow(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class JobRow:
     """One running job: verb and count as text, progress 0..1 or None when unknown.
 
     `on_cancel` says what is kept, or that nothing changes, when it is canceled. Of a model's work or a call,
@@ -93,14 +95,16 @@ class JobRow(msgspec.Struct, frozen=True):
     cancel_action: Literal["cancel", "stop"] = "cancel"
 
 
-class BannerAction(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class BannerAction:
     """A button of a banner."""
 
     id: str
     text: str
 
 
-class Banner(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Banner:
     """A message on top of the center: what happened, why, and what can be done.
 
     It is shown with the workspace and the session it is about, by id; empty: with all of them.

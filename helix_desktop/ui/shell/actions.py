@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-import msgspec
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
@@ -21,7 +21,8 @@ _JUMP = "Ctrl+Alt+" if sys.platform == "darwin" else "Alt+"
 """Between messages; with Alt alone, text fields of macOS go to the edges of a paragraph."""
 
 
-class ActionSpec(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
     """Words of a menu entry, its keys as portable text, if it can be checked, and a hint instead of keys."""
 
     text: TranslatableText

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import msgspec
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QCloseEvent,
@@ -164,7 +164,8 @@ def _words(dragged: DragContent) -> str:
     return tr("Only files, folders, images and text can be dropped.")
 
 
-class WindowPages(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class WindowPages:
     """The widgets that fill the center and the inspector pane."""
 
     chat: QWidget

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-import msgspec
 from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QWidget
@@ -22,7 +22,8 @@ _SIDE_SHARES, _WIDEST_SIDES = (0.14, 0.155), (350, 390)
 _SIDES_PX = 328  # the rail and the sidebar
 
 
-class LayoutStore(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class LayoutStore:
     """Storage for the window's sizes, as bytes by key; `load` returns b"" for an unknown key."""
 
     load: Callable[[str], bytes]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
 
 
-class CodeColors(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CodeColors:
     """Colors of highlighted code."""
 
     keyword: str
@@ -18,7 +19,8 @@ class CodeColors(msgspec.Struct, frozen=True):
     removed: str
 
 
-class Theme(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Theme:
     """One set of colors, as #rrggbb; every text color keeps 4.5:1 on the surfaces it is used on."""
 
     name: str

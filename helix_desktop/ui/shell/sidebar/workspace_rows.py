@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
-
-import msgspec
 
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator
@@ -22,7 +21,8 @@ WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7
 """Grounds that keep white initials at 4.5:1 or more."""
 
 
-class WorkspaceRow(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class WorkspaceRow:
     """One workspace in rail and switcher; `color` is #rrggbb, empty strings let the sidebar choose."""
 
     id: str
