@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
-from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.model_choice import ModelChange

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
 
-from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.open_workspace import OpenWorkspace

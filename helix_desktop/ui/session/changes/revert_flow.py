@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 import msgspec
-from msgspec.structs import replace
 
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace

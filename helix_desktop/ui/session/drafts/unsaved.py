@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import msgspec
-from msgspec.structs import replace
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -75,7 +76,7 @@ class UnsavedDrafts:
 
     def set_text(self, session_id: str, text: str) -> None:
         """Change the words of a session's draft."""
-        self._by_session[session_id] = replace(self._by_session[session_id], text=text)
+        self._by_session[session_id] = msgspec.structs.replace(self._by_session[session_id], text=text)
 
     def take(self, session_id: str) -> UnsavedDraft | None:
         """Remove the draft of a session and return it; None if it has none."""
@@ -91,7 +92,7 @@ def _banner(draft: UnsavedDraft) -> Banner:
             _text("Your words are kept until you quit. Go back to the session to save them."),
         )
     )
-    return replace(banner, id=_banner_id(draft.session_id))  # titles may be alike
+    return dataclasses.replace(banner, id=_banner_id(draft.session_id))  # titles may be alike
 
 
 def _banner_id(session_id: str) -> str:
