@@ -29,8 +29,8 @@ exam: ## Ask a model about recorded sessions (OPTIONS="FILE... --model PROVIDER/
 torture: ## Stress and damage the store, and test properties deeply, for a long time
 	@./helix torture
 
-screenshots: ## Take screenshots of every screen and state into build/screenshots, with an index.html
-	@./helix screenshots
+screenshots: ## Take screenshots of every screen and state into build/screenshots, with an index.html (OPTIONS=--all: all sizes)
+	@./helix screenshots $(OPTIONS)
 
 texts: ## Update the catalogs of texts, and list every text by screen in build/texts.md
 	@./helix texts

@@ -114,7 +114,7 @@ def torture(arguments: Sequence[str]) -> int:
 
 
 def screenshots(arguments: Sequence[str]) -> int:
-    """Take screenshots of every screen and state into build/screenshots; with options, one set of them."""
+    """Take screenshots of every screen, light and dark, into build/screenshots; --all: in all sizes."""
     _set_up("test", libraries="run")
     _become(str(Path("packaging", "screenshots.py")), *arguments)
 

@@ -1,6 +1,7 @@
 """`./helix screenshots`: every screen and state in the sizes and appearances to look at, with an index.
 
-Without arguments, all rows of `SETS` into build/screenshots, several minutes; with options, one such row.
+Without arguments each once, light and dark: the first row of `SETS`, into build/screenshots. `--all` takes
+all rows, which takes many minutes; other options make a row of their own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from texts.extract import extract
 from update_texts import LRELEASE, ROOT
 
 FOLDER = Path("build", "screenshots")
-TOUR = ("-m", "helix_desktop", "screenshots", "--out")
+TOUR = ("-m", "screens.tour")
 """The real window on the sample projects."""
 STATES = ("-m", "tests.support.galleries.screen_pictures")
 """The same parts on samples, in the states that the tour does not meet: errors, waiting, long texts."""
@@ -48,13 +49,23 @@ SETS = (
 
 def main(arguments: Sequence[str]) -> int:
     """Take the pictures; return 1 if a run failed, and still list what there is."""
+    out, chosen = read_options(arguments)
+    failed = [each.name for each in chosen if take(each, out)]
+    index = write_index(out, {each.name: " ".join(each.options) for each in (*chosen, *SETS)}, failed)
+    sys.stdout.write(f"Look at {index}\n")
+    return 1 if failed else 0
+
+
+def read_options(arguments: Sequence[str]) -> tuple[Path, list[PictureSet]]:
+    """Return the folder of the pictures, which exists then, and the sets to take."""
     parser = argparse.ArgumentParser(prog="./helix screenshots", description=__doc__)
     parser.add_argument("--out", type=Path, default=FOLDER)
     parser.add_argument("--size", metavar="WxH")
     parser.add_argument("--scale", choices=("1", "2"))
     parser.add_argument("--theme", choices=("light", "dark", "both"))
     parser.add_argument("--language", type=_language, metavar="CODE", help="a language, or a catalog")
-    parser.add_argument("--set", choices=[each.name for each in SETS], help="only this row of the matrix")
+    parser.add_argument("--set", choices=[each.name for each in SETS], help="only this row")
+    parser.add_argument("--all", action="store_true", help="all rows: sizes, densities, pseudo-languages")
     options = parser.parse_args(arguments)
     tour_options = [
         word
@@ -62,18 +73,17 @@ def main(arguments: Sequence[str]) -> int:
         if (value := getattr(options, name))
         for word in (f"--{name}", value)
     ]
-    if tour_options and options.set:
-        parser.error("--set is a row of its own: leave out the other options, or the set")
-    sets = (PictureSet("own", tuple(tour_options)),) if tour_options else SETS
-    chosen = [each for each in sets if options.set in (None, each.name)]
+    if bool(tour_options) + bool(options.set) + options.all > 1:
+        parser.error("--set is a row of its own, and --all are all of them: leave out the other options")
+    if tour_options:
+        chosen = [PictureSet("own", tuple(tour_options))]
+    else:
+        chosen = [each for each in SETS if options.all or each.name == (options.set or SETS[0].name)]
     try:
         options.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         parser.error(f"{options.out} can't be used: {error.strerror}. Choose another folder with --out.")
-    failed = [each.name for each in chosen if take(each, options.out)]
-    index = write_index(options.out, {each.name: " ".join(each.options) for each in sets}, failed)
-    sys.stdout.write(f"Look at {index}\n")
-    return 1 if failed else 0
+    return options.out, chosen
 
 
 def take(pictures: PictureSet, out: Path) -> bool:

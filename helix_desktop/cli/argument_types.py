@@ -25,7 +25,6 @@ MAX_SECONDS = 7 * 86_400
 MAX_COUNT = 1_000_000_000  # events, lines and results
 MAX_YEARS = 100
 MAX_PORT = 65_535
-MAX_PIXELS = 8_192
 
 _MAX_DIGITS = 15  # of a number that is read; no limit here has as many
 _MAX_QUOTED = 71  # characters of a wrong value in its error, with the ellipsis
@@ -131,16 +130,6 @@ count = number_between(0, MAX_COUNT)
 """Parse an integer of at least 0."""
 positive_count = number_between(1, MAX_COUNT)
 """Parse an integer of at least 1."""
-
-
-def pixels(text: str) -> tuple[int, int]:
-    """Parse a size in pixels, such as `1024x680`."""
-    width, height = map(_integer, text.partition("x")[::2])
-    if not (width and height and max(width, height) <= MAX_PIXELS):
-        raise argparse.ArgumentTypeError(
-            tr("must be a size, such as {example} (got {value})", example="1024x680", value=_quoted(text))
-        )
-    return width, height
 
 
 def seconds(text: str) -> float:

@@ -20,8 +20,8 @@ def resolve_command(args: argparse.Namespace) -> Command:
             return _move_command(args.window)
         case "self-check" | "licenses" | "licences":
             return _installation_command(args.command)
-        case "demo" | "screenshots":
-            return _demo_command(args.command)
+        case "demo":
+            return _demo_command()
     return _window_command()
 
 
@@ -85,10 +85,10 @@ def _move_command(in_window: bool) -> Command:
     return move_data
 
 
-def _demo_command(command: str) -> Command:
+def _demo_command() -> Command:
     from helix_desktop.app.import_hook import remove_import_hook
 
     remove_import_hook()
-    from helix_desktop.demo.run_demo import demo, screenshots
+    from helix_desktop.demo.run_demo import demo
 
-    return demo if command == "demo" else screenshots
+    return demo

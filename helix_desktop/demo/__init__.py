@@ -1,1 +1,1 @@
-"""The guided demo and the screenshots."""
+"""The guided demo."""

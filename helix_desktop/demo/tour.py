@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -14,15 +14,12 @@ from helix_desktop.app.window_context import WindowContext
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.window import Window
-from helix_desktop.demo.sample_screens import SampleScreens
 from helix_desktop.demo.screenshots import (
     ScreenshotWriter,
-    ScreenTour,
     is_page_read,
     show_timeline,
 )
 from helix_desktop.demo.session_checks import DemoCheck, check_session, outputs_in
-from helix_desktop.demo.state_screens import StateScreens
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
@@ -33,6 +30,7 @@ from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
+from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.saved_rules import SavedRules
 
 tr = Translator("Demo")
@@ -41,14 +39,17 @@ text = TextContext("Demo")
 _REPORT_IT = text("This is a bug. Report it.")
 
 RewriteKind: TypeAlias = Literal["handover", "sweep", "fold"]
+Moment: TypeAlias = Literal["start", "no-session", "first-pages", "checked"]
 
 _TURN_TIMEOUT_S = 120
 _POLL_S = 0.03
-_APPROVAL_TASK = 2  # the task of the script in which an edit has to be approved for the picture
 
 
 class DemoTour:
     """Drives the window through two sample workspaces."""
+
+    asks_again_before: ClassVar[int | None] = None
+    """The message of the script, counted from 0, from which on a call has to be approved once more."""
 
     def __init__(
         self,
@@ -56,24 +57,20 @@ class DemoTour:
         controllers: WindowControllers,
         screenshots: ScreenshotWriter,
         projects: Path,
-        every_screen: bool,
     ) -> None:
         self._window_context, self._controllers, self._screenshots = window_context, controllers, screenshots
         self._services, self._workspace_controller = controllers.services, controllers.workspace_controller
-        self._projects, self._every_screen = projects, every_screen
-        self._states = StateScreens(window_context, controllers, screenshots)
+        self._projects = projects
+        self._samples: list[WorkspaceRecord] = []
         self._checks: list[DemoCheck] = []
 
     async def run(self) -> list[DemoCheck]:
         """Run the whole tour. Raises HelixError if the window does not respond."""
-        if self._every_screen:
-            await self._workspace_controller.restore_last()
-            await self._screenshots.capture("welcome")
-            await self._states.capture_refused_key()
-        records = [add_sample(self._services.registry, self._projects, name) for name in SAMPLES]
+        await self.pause("start")
+        records = self._samples
+        records += [add_sample(self._services.registry, self._projects, name) for name in SAMPLES]
         await self._workspace_controller.open_workspace(records[0].id)
-        if self._every_screen:
-            await self._screenshots.capture("no-session")
+        await self.pause("no-session")
         workspace = await self._services.open_workspace(records[0].id)
         await self._workspace_controller.new_session()
         conversation = self._conversation()
@@ -82,14 +79,11 @@ class DemoTour:
         await self._undo_and_redo(conversation)
         await self._capture_screens(conversation)
         await self._other_workspace(records[1].id, workspace, conversation)
-        if self._every_screen:
-            await SampleScreens(self._window_context, self._controllers, self._screenshots).capture_all()
-            await self._states.capture_all()
-            await self._workspace_controller.open_workspace(records[1].id)
-            await ScreenTour(self._window_context, self._controllers, self._screenshots).capture_all(
-                records[1].path
-            )
+        await self.pause("checked")
         return self._checks
+
+    async def pause(self, moment: Moment) -> None:
+        """Do nothing: a longer tour captures more screens at these moments."""
 
     def _add_check(self, name: str, passed: bool, text: str) -> None:
         self._checks.append(DemoCheck(name, passed, text))
@@ -105,7 +99,7 @@ class DemoTour:
             candidate for candidate in read_scripts(resources_dir() / "demo") if candidate.name == name
         )
         for number, message in enumerate(script.user_messages):
-            if self._every_screen and number == _APPROVAL_TASK:
+            if number == self.asks_again_before:
                 self._require_approval()
             await self._send(message)
             await conversation.checkpoints.wait()
@@ -248,8 +242,7 @@ class DemoTour:
                     lambda: not self._controllers.session_controller.timeline.is_revealing
                 )
                 await self._screenshots.capture(name)
-        if self._every_screen:
-            await ScreenTour(self._window_context, self._controllers, self._screenshots).capture_changes()
+        await self.pause("first-pages")
         window.show_page("chat")
 
     async def _other_workspace(

@@ -146,7 +146,6 @@ UNUSABLE = [
     (("cache", "export", ".", "--workspace", "ws"), ". is a folder. Add the name of the file to write"),
     (("cache", "list", "--workspace", "ws", "--min-size", "9" * 400), "must be a size such as 500MB"),
     (("cache", "list", "--workspace", "ws", "--newer", "9" * 12 + "w"), "must be at most 100 years"),
-    (("screenshots", "--out", "out", "--size", "9" * 5000 + "x9"), "must be a size, such as 1024x680"),
     (turn("--model", "nobody/small"), "Unknown provider: nobody. No provider is set up yet."),
     (turn("--model", "/small"), "must be named PROVIDER/NAME"),
     (turn("--model", "a b/c", "--base-url", URL), "The model must be PROVIDER/NAME (got 'a b/c')."),
@@ -189,11 +188,6 @@ UNUSABLE = [
     (("self-check", "--with-names"), "--with-names goes with --bundle only. Add --bundle, or leave"),
     (("sessions", "--workspace", "ws", "--data-dir", "d" * 300), "can't be used. File name too long."),
     (("demo", "--out", "ws/a.txt/x"), "ws/a.txt isn't a folder."),
-    (("screenshots", "--out", "out", "--language", "xx"), "Unknown language: xx. Helix Desktop has: en"),
-    (("screenshots", "--out", "out", "--language", "nowhere.qm"), "nowhere.qm isn't a compiled catalog."),
-    (("screenshots", "--out", "out", "--scale", "3"), "invalid choice: '3'"),
-    (("screenshots", "--out", "out", "--theme", "blue"), "invalid choice: 'blue'"),
-    (("screenshots", "--out", "ws/a.txt"), "a.txt can't be used. It isn't a folder."),
 ]
 
 
@@ -462,19 +456,8 @@ def test_the_demo_refuses_a_folder_that_it_did_not_create(tmp_path: Path, refuse
     precious = tmp_path / "mine" / name / "precious.txt"
     precious.parent.mkdir(parents=True)
     precious.write_text("kept")
-    for command in ("demo", "screenshots"):
-        assert "already exists" in refuse(command, "--out", str(tmp_path / "mine"))
+    assert "already exists" in refuse("demo", "--out", str(tmp_path / "mine"))
     assert precious.read_text() == "kept"
-
-
-@pytest.mark.parametrize("size", ["1024", "0x680", "1024x", "99999x680"])
-def test_screenshots_refuse_a_size_that_is_none(refuse: Refuse, size: str) -> None:
-    assert "1024x680" in refuse("screenshots", "--out", "out", "--size", size)
-
-
-async def test_screenshots_refuse_a_size_that_the_window_cannot_have(cli: Cli) -> None:
-    shots = await cli("screenshots", "--out", "out", "--size", "300x300")
-    shots.assert_refused(2, "The window can't be 300 × 300 pixels. The smallest is ")
 
 
 def test_a_folder_that_was_moved_is_named_with_its_workspace(cli: Cli, refuse: Refuse) -> None:

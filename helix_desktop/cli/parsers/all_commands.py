@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import get_args
 
 from helix_desktop.app.exit_codes import USAGE
@@ -26,24 +25,12 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Command line")
 
 
-def add_demo_commands(add_command: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    """Add both commands; `add_command` adds one by name and help."""
-    demo = add_command("demo", tr("run the guided demo without a display"))
-    pictures = add_command("screenshots", tr("take screenshots of every screen"))
-    for command in (demo, pictures):
-        command.add_argument(
-            "--out", type=argument_types.path, required=True, metavar="DIR", help=tr("output directory")
-        )
-    pictures.add_argument(
-        "--size", type=argument_types.pixels, metavar="WxH", help=tr("size of the window, such as 1024x680")
+def add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `demo`."""
+    demo = commands.add_parser("demo", parents=[common], help=tr("run the guided demo without a display"))
+    demo.add_argument(
+        "--out", type=argument_types.path, required=True, metavar="DIR", help=tr("output directory")
     )
-    pictures.add_argument(
-        "--scale", choices=("1", "2"), default="1", help=tr("size of a pixel, in those of the screen")
-    )
-    pictures.add_argument(
-        "--theme", choices=("light", "dark", "both"), default="both", help=tr("appearance to take")
-    )
-    argument_types.add_text(pictures, "--language", "CODE", tr("code of a language, or a compiled catalog"))
 
 
 def add_installation(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -411,4 +398,4 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_replay(commands, common)
     add_mcp(commands, common)
     add_installation(commands, common)
-    add_demo_commands(lambda name, text: commands.add_parser(name, parents=[common], help=text))
+    add_demo(commands, common)

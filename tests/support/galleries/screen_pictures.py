@@ -16,10 +16,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from screens import pixels
 
 from helix_desktop.app.qt_language import load_language, translate_qt
 from helix_desktop.app.qt_loop import QtLoop
-from helix_desktop.cli.argument_types import pixels
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.demo.run_demo import use_offscreen_platform
 from helix_desktop.system.task_scope import TaskScope

@@ -17,17 +17,15 @@ from helix_desktop.demo.screenshots import (
     SETTLE_S,
     ScreenshotWriter,
     is_page_read,
-    opened_dialog,
     show_timeline,
     wait_until,
 )
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
-
-text = TextContext("Demo")
+from screens.states import opened_dialog
 
 _PAST_SHARE = 0.6  # of the steps: behind the checkpoint, before the handover
 _PATTERNS = {"recall": "import|def", "recall-nothing": "zebra"}
@@ -64,9 +62,7 @@ class SampleScreens:
     def _conversation(self) -> Conversation:
         conversation = self._session.conversation
         if conversation is None:
-            raise HelixError(
-                text("The window doesn't show a session."), fix=text("This is a bug. Report it.")
-            )
+            raise HelixError(verbatim("The window doesn't show a session."))
         return conversation
 
     async def _capture_tour(self) -> None:

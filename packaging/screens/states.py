@@ -9,23 +9,22 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, QTimer
 from PySide6.QtGui import QAction, QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPushButton, QWidget
 
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.demo.screenshots import (
+    ATTEMPTS,
     SETTLE_S,
     ScreenshotWriter,
     is_page_read,
-    opened_dialog,
     show_timeline,
     wait_until,
 )
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
-from helix_desktop.words.translation import Translator
-
-tr = Translator("Demo")
 
 _KEY = "sk-ant-" + "0" * 40  # begins as those of a vendor that is recognized
 _REFUSAL_HEAD = (
@@ -83,7 +82,7 @@ class StateScreens:
             save.trigger()
         dialog = await opened_dialog(self._window, "save-filter")
         if isinstance(dialog, TextInputDialog):
-            dialog.field.setText(tr("Large files"))
+            dialog.field.setText("Large files")
         await self._screenshots.capture("dialog-save-filter", widget=dialog)
         dialog.accept()
         await self._screenshots.wait_until(partial(is_page_read, self._controllers, "cache"))
@@ -144,6 +143,16 @@ class StateScreens:
         if menu is not None:
             await self._screenshots.capture(name, widget=menu)
             menu.close()
+
+
+async def opened_dialog(window: QWidget, name: str) -> QDialog:
+    """Return the dialog that has just opened over a window. Raises HelixError if none does."""
+    for _ in range(ATTEMPTS):
+        for dialog in window.findChildren(QDialog):
+            if dialog.isVisible():
+                return dialog
+        await asyncio.sleep(SETTLE_S)
+    raise HelixError(verbatim(f"The dialog of {name} didn't open."))
 
 
 def _open_menu(widget: QWidget) -> None:
