@@ -30,7 +30,7 @@ from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
-from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRecord
 from helix_desktop.workspaces.saved_rules import SavedRules
 
 tr = Translator("Demo")
