@@ -263,7 +263,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     workspace its changes could be undone, and where not; of a file change, only of these files.
     `folder` is where in the workspace a command runs, `root` the workspace's path. `data_loss` are the places
     because of which mode auto asks: the call destroys them, and nothing can bring them back. `auto_executed`
-    are the files because of which it asks: the call writes them, and other programs run them on their own;
+    are the files because of which it asks: the call writes them, and other programs run them on their own
+    (before the decision those of an edit that settings of git name);
     `secrets` are those with keys or passwords that the call shows.
     `is_sandboxed` says that some sandbox holds a command, `has_network` that it may use the network.
     `is_too_long`: mode auto asks because the command takes too long to be read. `is_safe`: mode auto would

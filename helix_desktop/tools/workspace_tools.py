@@ -28,6 +28,7 @@ from helix_desktop.tools.grants import CurrentGrants, ToolGrants, clean_environm
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.run_command import CommandContext, RunCommand
+from helix_desktop.tools.shell.sandbox_bwrap import is_run_by_git
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.todo import Todo
@@ -64,6 +65,10 @@ def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup
     grants = setup.current_grants
     jail = open_jail(root, setup.protected)
     ripgrep = Ripgrep(find_ripgrep(), environment)
+
+    def is_run(path: str) -> bool:
+        return is_run_by_git(root / path, setup.sandbox_provider.home)
+
     guard = setup.guard or AutoRunGuard(root, setup.sandbox_provider.home)
     commands = CommandContext(
         root.resolve(), jail, environment, setup.sandbox_provider, grants, ScratchDir(), guard
@@ -73,9 +78,9 @@ def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup
         ListDirectory(jail),
         FindFiles(jail, ripgrep),
         SearchText(jail, ripgrep),
-        WriteFile(jail),
-        EditFile(jail),
-        MultiEdit(jail),
+        WriteFile(jail, is_run),
+        EditFile(jail, is_run),
+        MultiEdit(jail, is_run),
         RunCommand(commands),
         Todo(),
         AskUser(),

@@ -113,6 +113,7 @@ def _decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
         changed = (request.subject,) if request.kind == "edit" else ()
         lost, is_whole, secrets = _lost_by_edit(request), True, ()
     executed = _auto_executed(changed, request.kind == "command")
+    executed += tuple(path for path in changed if path in request.auto_executed and path not in executed)
     if is_whole and not lost and not executed and not secrets:
         return PermissionDecision("allow", mode="auto")
     return PermissionDecision(

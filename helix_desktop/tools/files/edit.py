@@ -6,12 +6,12 @@ import asyncio
 import codecs
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import chain, dropwhile, repeat
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -68,6 +68,9 @@ _text = TextContext("Tools")
 
 MAX_BYTES = 16 * 1024 * 1024  # of a file that is changed as a whole
 
+IsRun: TypeAlias = Callable[[str], bool]
+"""Return True if the settings of another program name a file of the workspace to run it; blocks."""
+
 
 class FileWrite(msgspec.Struct, frozen=True):
     """A file before and after a change, with the stamp that shows that it is unchanged since."""
@@ -90,8 +93,8 @@ class FileWrite(msgspec.Struct, frozen=True):
 class FileWriter:
     """Builds the approval request with a diff, and writes the approved changes."""
 
-    def __init__(self, jail: Jail, tool: str) -> None:
-        self._jail, self._tool = jail, tool
+    def __init__(self, jail: Jail, tool: str, is_run: IsRun) -> None:
+        self._jail, self._tool, self._is_run = jail, tool, is_run
 
     def approval_request(self, call_id: str, changes: Sequence[FileWrite]) -> ApprovalRequest:
         """Return the approval request, with one diff of all changes."""
@@ -114,6 +117,7 @@ class FileWriter:
             kind="edit",
             suggested_rules=rules,
             other_paths=tuple(paths[1:]),
+            auto_executed=tuple(path for path in paths if self._is_run(path)),
         )
 
     def write(self, changes: Sequence[FileWrite]) -> ToolResult:
@@ -493,8 +497,8 @@ class WriteFile(Tool[WriteFileArguments]):
     name = "write_file"
     arguments_type = WriteFileArguments
 
-    def __init__(self, jail: Jail) -> None:
-        self._writer = FileWriter(jail, self.name)
+    def __init__(self, jail: Jail, is_run: IsRun) -> None:
+        self._writer = FileWriter(jail, self.name, is_run)
         self._approved_stamps: dict[str, FileStamp | None] = {}
 
     async def approval_request(self, call_id: str, args: WriteFileArguments) -> ApprovalRequest:
@@ -539,8 +543,8 @@ class EditFile(Tool[Edit]):
     name = "edit_file"
     arguments_type = Edit
 
-    def __init__(self, jail: Jail) -> None:
-        self._writer = FileWriter(jail, self.name)
+    def __init__(self, jail: Jail, is_run: IsRun) -> None:
+        self._writer = FileWriter(jail, self.name, is_run)
 
     async def approval_request(self, call_id: str, args: Edit) -> ApprovalRequest:
         """Return the approval request with the diff. Raises ToolError."""
@@ -559,8 +563,8 @@ class MultiEdit(Tool[MultiEditArguments]):
     name = "multi_edit"
     arguments_type = MultiEditArguments
 
-    def __init__(self, jail: Jail) -> None:
-        self._writer = FileWriter(jail, self.name)
+    def __init__(self, jail: Jail, is_run: IsRun) -> None:
+        self._writer = FileWriter(jail, self.name, is_run)
 
     async def approval_request(self, call_id: str, args: MultiEditArguments) -> ApprovalRequest:
         """Return the approval request with one diff of all files. Raises ToolError."""

@@ -136,8 +136,10 @@ def _value(text: str, at: int) -> tuple[str | None, int]:
     return "".join(signs[:kept]), at
 
 
-def files_in_value(value: str, top: str, home: str) -> Iterator[str]:
+def files_in_value(value: str, top: str, home: str, planned: str = "") -> Iterator[str]:
     """Yield the files that a program's line names by a path, links resolved; git starts it in `top`.
+
+    `planned` is a file that counts although it may not be there yet.
 
     A command without a slash is found by the PATH. Folders that the line names may be where it goes first.
     """
@@ -154,7 +156,7 @@ def files_in_value(value: str, top: str, home: str) -> Iterator[str]:
         is_command = is_operator
     for folder in folders:
         for path in (os.path.realpath(os.path.join(folder, name)) for name in names):
-            if os.path.isfile(path):
+            if path == planned or os.path.isfile(path):
                 yield path
 
 

@@ -162,15 +162,23 @@ def find_git_paths(root: Path, home: Path) -> GitPaths:
     """
     read_only: dict[Path, None] = {}
     around = (parent for parent in root.parents if os.path.lexists(parent / ".git"))
-    tops = (*_tops(root), *around)
-    places = [(folder, top) for top in tops for folder in _git_folders(top, read_only)]
-    configs = [(folder / name, top) for folder, top in places for name in ("config", "config.worktree")]
-    configs += [(home / name, top) for name in _USER_CONFIGS for top in tops]
-    _follow(configs, read_only)
-    folders = tuple(dict.fromkeys(folder for folder, _ in places if folder.is_relative_to(root)))
+    followed = _follow((*_tops(root), *around), home, read_only)
+    folders = tuple(dict.fromkeys(folder for folder in followed if folder.is_relative_to(root)))
     settings = (folder / name for folder in folders for name in _SETTINGS)
     found = (path for path in (*settings, *read_only) if root in path.parents and path.exists())
     return GitPaths(folders, tuple(dict.fromkeys(found)))
+
+
+def is_run_by_git(path: Path, home: Path) -> bool:
+    """Return True if settings of git around a file, or the user's, name it; it need not be there yet.
+
+    Blocks.
+    """
+    path = Path(os.path.realpath(path))
+    read_only: dict[Path, None] = {}
+    tops = [top for top in path.parents if os.path.lexists(top / ".git")]
+    _follow(tops, home, read_only, str(path))
+    return not read_only.keys().isdisjoint((path, *path.parents))
 
 
 def _tops(root: Path) -> Iterator[Path]:
@@ -212,8 +220,11 @@ def _git_folders(top: Path, read_only: dict[Path, None]) -> Iterator[Path]:
             pending += (path / "worktrees").glob("*/")
 
 
-def _follow(configs: list[tuple[Path, Path]], read_only: dict[Path, None]) -> None:
-    """Add what configurations include, and where they have hooks."""
+def _follow(tops: Sequence[Path], home: Path, read_only: dict[Path, None], planned: str = "") -> list[Path]:
+    """Return the folders of git; add what their configurations include and run, and where they have hooks."""
+    places = [(folder, top) for top in tops for folder in _git_folders(top, read_only)]
+    configs = [(folder / name, top) for folder, top in places for name in ("config", "config.worktree")]
+    configs += [(home / name, top) for name in _USER_CONFIGS for top in tops]
     seen = set[tuple[Path, Path]]()
     while configs:
         config, top = configs.pop()
@@ -223,7 +234,7 @@ def _follow(configs: list[tuple[Path, Path]], read_only: dict[Path, None]) -> No
         with suppress(InvalidConfig):
             for setting in parse_git_config(_read(config).encode(errors="surrogateescape")):
                 if setting.names_program and setting.value and setting.section not in _FOLLOWED_SECTIONS:
-                    found = files_in_value(setting.value, str(top), os.path.expanduser("~"))
+                    found = files_in_value(setting.value, str(top), os.path.expanduser("~"), planned)
                     read_only.update(dict.fromkeys(map(Path, found)))
         for key, value in _FOLLOWED.findall(_CONTINUED.sub("", _read(config))):
             written = _VALUE.match(value)
@@ -239,6 +250,7 @@ def _follow(configs: list[tuple[Path, Path]], read_only: dict[Path, None]) -> No
                 read_only.update(dict.fromkeys(path / hook for hook in _HOOKS))
             else:
                 read_only[path] = None
+    return [folder for folder, _ in places]
 
 
 def _real(folder: Path, name: str) -> Path:

@@ -16,7 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
-from helix_desktop.domain.tools import AutoRunChange, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.permissions.rules import evaluate
+from helix_desktop.domain.tools import (
+    ApprovalRequest,
+    AutoRunChange,
+    OutputCallback,
+    ToolResult,
+    ignore_output,
+)
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.sandbox import Sandbox
@@ -473,6 +480,30 @@ async def test_a_program_that_the_users_settings_name_stays_as_it_was(
     (change,) = (await any_rig.run(plant)).auto_run
     assert (change.path, change.outcome) == ("tools/run.sh", "removed"), "it was not there before"
     assert not program.exists()
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize("setting", [*NAMED_PROGRAMS, "core.hooksPath", "include.path"])
+async def test_auto_asks_before_an_edit_of_what_the_users_settings_name(
+    guard_rig: GuardRig, setting: str, is_there: bool
+) -> None:
+    """An edit runs in no sandbox, so nothing compares the file after it."""
+    places = {"core.hooksPath": "tools", "include.path": "tools/run.sh"}
+    value = NAMED_PROGRAMS.get(setting) or str(guard_rig.root / places[setting])
+    guard_rig.git("config", "--global", setting, value)
+    (guard_rig.root / "tools").mkdir()
+    if is_there:
+        (guard_rig.root / "tools/run.sh").write_text("exit 0\n")
+    tools = make_tools(
+        guard_rig.root, sandbox_provider=SandboxProvider(lambda: guard_rig.sandbox, guard_rig.home)
+    )
+    effects = []
+    for name in ("tools/run.sh", "src.py"):
+        request = await tools.approval(make_call("write_file", path=name, content="exit 1\n"))
+        assert isinstance(request, ApprovalRequest)
+        decision = evaluate((), request, "auto")
+        effects.append((decision.effect, decision.auto_executed))
+    assert effects == [("ask", ("tools/run.sh",)), ("allow", ())]
 
 
 async def test_a_script_that_a_planted_setting_names_stays(guard_rig: GuardRig) -> None:
