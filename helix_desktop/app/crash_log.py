@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import faulthandler
 import logging
 import logging.handlers
+import os
 import sys
 import threading
 from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
@@ -19,10 +22,19 @@ log = logging.getLogger("helix_desktop")
 
 
 class _LogFile(logging.handlers.RotatingFileHandler):
-    """A log that drops what a full disk refuses; the default writes the stacks of that to the terminal."""
+    """A log that drops what a full disk or a pipe refuses; the default writes its stacks to the terminal."""
+
+    def _open(self) -> TextIOWrapper:
+        return _open_to_append(self.baseFilename)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Drop a record."""
+
+
+def _open_to_append(path: Path | str) -> TextIOWrapper:
+    """Open a log. Raises OSError, also for a pipe without a reader, which would wait for ever."""
+    flags = getattr(os, "O_NONBLOCK", 0)
+    return open(path, "a", encoding="utf-8", opener=lambda name, mode: os.open(name, mode | flags, 0o666))
 
 
 def open_log(folder: Path) -> logging.Handler:
@@ -53,7 +65,12 @@ def open_window_logs(folder: Path) -> TextIO:
     open_log(folder)
     sys.excepthook = _log_uncaught
     threading.excepthook = lambda args: log.error("thread failed", exc_info=args.exc_value)
-    stacks = (folder / STACKS_FILE).open("a", encoding="utf-8")
+    try:
+        stacks = _open_to_append(folder / STACKS_FILE)
+    except OSError as error:
+        if error.errno != errno.ENXIO:  # a pipe
+            raise
+        stacks = _open_to_append(os.devnull)
     faulthandler.enable(stacks)
     install_qt_log()
     return stacks
