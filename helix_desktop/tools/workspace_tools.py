@@ -27,8 +27,8 @@ from helix_desktop.tools.files.read import ListDirectory, ReadFile
 from helix_desktop.tools.grants import CurrentGrants, ToolGrants, clean_environment
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
+from helix_desktop.tools.shell.git_paths import is_run_by_git
 from helix_desktop.tools.shell.run_command import CommandContext, RunCommand
-from helix_desktop.tools.shell.sandbox_bwrap import is_run_by_git
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.todo import Todo
