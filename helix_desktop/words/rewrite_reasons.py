@@ -44,10 +44,10 @@ def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
 
 
 def placement_text(reason: PlacementReason, threshold: float, averted_handover_at: float = 0.0) -> str:
-    """Return why observations were put in place, or that no handover is due with them; as of their event."""
+    """Return why observations were put in place, or that the context is below a share again with them."""
     if averted_handover_at:
         share = format_percent(averted_handover_at)
-        return tr("back below {share}, no compaction needed", share=share)
+        return tr("back below {share}", share=share)
     if reason is not PlacementReason.THRESHOLD:
         return translate(_PLACEMENTS[reason])
     if not threshold:

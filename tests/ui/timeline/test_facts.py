@@ -66,4 +66,4 @@ def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
         468, NOW_MS, 2, 31_200, PlacementReason.THRESHOLD, threshold=0.38, averted_handover_at=0.85
     )
     pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessibleName().endswith(" · back below 85 %, no compaction needed")
+    assert card(pane, 468).accessibleName().endswith(" · back below 85 %")

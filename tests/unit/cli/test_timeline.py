@@ -129,7 +129,7 @@ def test_reflections_and_observations_are_distinguished() -> None:
         "noted facts e1 added to the context (context above 38 %): 260 tokens saved",
         "noted facts merged: 5 messages, 20 tokens, lab/m",
         "noted facts e3 added to the context (provider cache had expired): 20 tokens saved",
-        "noted facts e3 added to the context (back below 85 %, no compaction needed): 20 tokens saved",
+        "noted facts e3 added to the context (back below 85 %): 20 tokens saved",
     ]
 
 
