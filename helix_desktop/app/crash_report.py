@@ -9,7 +9,7 @@ from pathlib import Path
 from helix_desktop import __version__
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.config.paths import LOG_FILE, STACKS_FILE
-from helix_desktop.domain.redaction.report_text import ReportRedaction
+from helix_desktop.domain.text_variants import ReportRedaction
 from helix_desktop.system.files import read_regular
 
 _MAX_LINES = 400

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.crash_notice import RecoverySummary

@@ -7,12 +7,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_usage import subagent_sessions, total_spending
+from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
 from helix_desktop.cli.output import print_out, session_as_builtins
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.store.entries import SessionSummary, TreeRow, session_tree
+from helix_desktop.domain.store import SessionSummary, TreeRow, session_tree
 from helix_desktop.domain.text_format import ellipsize_title, title_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name

@@ -36,7 +36,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_nam
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.instructions import RunInstructions
-from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
+from helix_desktop.tools.environment import MAX_FILE_BYTES
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.file_coverage import uncovered_line
 from helix_desktop.words.translation import Translator

@@ -7,7 +7,7 @@ import json
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.digest import digest_of

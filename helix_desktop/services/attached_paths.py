@@ -6,8 +6,8 @@ import asyncio
 import os
 from pathlib import Path
 
+from helix_desktop.agent.attachments import MAX_FILE_BYTES
 from helix_desktop.agent.content_access import ContentAccess
-from helix_desktop.agent.intake.attachments import MAX_FILE_BYTES
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.translatable_text import TextContext

@@ -7,14 +7,10 @@ from collections.abc import Callable, Collection
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.domain.errors import StoreRepaired
-from helix_desktop.domain.events.workspace import ChangesRecorded
-from helix_desktop.domain.file_history.file_coverage import (
-    FileHistoryCheck,
-    FileHistoryCleanup,
-    FileHistoryTotals,
-)
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.file_history.changes import FileHistoryCheck, FileHistoryCleanup, FileHistoryTotals
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.file_history.storage import FileHistoryStorage
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.domain.events.workspace import StandingKind, StandingText
-from helix_desktop.tools.environment.description import WorkspaceEnvironment, describe_environment
-from helix_desktop.tools.environment.instruction_files import (
+from helix_desktop.domain.events.session import StandingKind, StandingText
+from helix_desktop.tools.environment import (
     MAX_FILE_BYTES,
+    WorkspaceEnvironment,
     as_changed,
     deleted,
+    describe_environment,
     read_folder,
     read_for_run,
     read_own,

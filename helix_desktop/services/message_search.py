@@ -13,9 +13,9 @@ import msgspec
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.files.file_use import call_target
+from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.text_search import normalize
-from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.services.message_excerpts import ExcerptSize, excerpt_of
 
 _log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from helix_desktop.agent.models.roles import ModelRoles
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.ports import Model
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import NO_SECRET_HEADERS, ApiKey, SecretHeaders, SecretStore

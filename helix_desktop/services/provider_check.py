@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.ports import Model
 from helix_desktop.domain.errors import AuthenticationFailed, HelixError, ModelError, ModelRequestRejected
 from helix_desktop.domain.messages import (
     Message,

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.ports import Tools
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.listeners import OnProgress, no_progress

@@ -10,7 +10,7 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, system_reason
 from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.system.files import open_regular, write_text_durably
-from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
+from helix_desktop.tools.environment import MAX_FILE_BYTES
 
 text = TextContext("Services")
 

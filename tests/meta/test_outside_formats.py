@@ -38,9 +38,8 @@ from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange
-from helix_desktop.domain.store.commit import BranchPoint, Draft
-from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
-from helix_desktop.domain.store.reports import RepairReport
+from helix_desktop.domain.store import BranchPoint, Draft, SessionSummary, StoreTotals
+from helix_desktop.domain.store_reports import RepairReport
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.file_history.revert.folders import JournalEntry
 from helix_desktop.file_history.rows import RunningCallRow

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.ports import Tools
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, TextDelta, ToolCall

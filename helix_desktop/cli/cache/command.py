@@ -37,9 +37,9 @@ from helix_desktop.domain.errors import (
     ToolError,
 )
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.store.retention import CleanupPlan, CleanupResult, RetentionRule, TrashContents
+from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
+from helix_desktop.domain.retention import CleanupPlan, CleanupResult, RetentionRule, TrashContents
+from helix_desktop.domain.store import CacheEntry
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name

@@ -10,7 +10,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.cli.output import as_builtins, content_name, print_err, print_out
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.context.window.usage_gauge import content_tokens
-from helix_desktop.domain.store.entries import (
+from helix_desktop.domain.store import (
     CacheEntry,
     ContentHit,
     EntryFilter,

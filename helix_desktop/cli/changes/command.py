@@ -20,13 +20,14 @@ from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import (
     ChangeKind,
+    PlannedFile,
     RecordedChanges,
+    RevertPlan,
     RevertScope,
     RevertSelection,
     SessionChanges,
 )
 from helix_desktop.domain.file_history.diff import patch_text
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText

@@ -31,8 +31,7 @@ PROBE = "helix-desktop-self-check"
 async def store() -> str:
     """Check a round trip through a real LevelDB that is closed and opened again in between."""
     from helix_desktop.domain.digest import digest_of
-    from helix_desktop.domain.store.commit import Commit
-    from helix_desktop.domain.store.entries import Content
+    from helix_desktop.domain.store import Commit, Content
     from helix_desktop.store.leveldb_store import LevelDbStore
 
     data, workspace_id = os.urandom(_STORE_BYTES), "00000000-0000-4000-8000-000000000000"
@@ -49,7 +48,7 @@ async def store() -> str:
 
 async def search() -> str:
     """Check that ripgrep runs and SQLite finds parts of words."""
-    from helix_desktop.tools.process.ripgrep import find_ripgrep
+    from helix_desktop.tools.process import find_ripgrep
 
     program = find_ripgrep()
     if program is None:

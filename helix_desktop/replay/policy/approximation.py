@@ -33,8 +33,8 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.events.workspace import InstructionsAdded, OpeningGiven
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.replay.policy.session import (
     ReplayableEvents,

@@ -9,11 +9,10 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.model_choice import ModelChoice
-from helix_desktop.agent.models.roles import ModelRoles
-from helix_desktop.agent.ports.model import TokenCounter
+from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
 from helix_desktop.agent.session_services import split_versions
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.config.paths import load_prompts
@@ -26,7 +25,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.events.session import HoldSet
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Content
 from helix_desktop.replay.policy.session import OutputForms, SessionFacts
 from helix_desktop.replay.policy.traced_policy import TracedPolicy
 from helix_desktop.replay.replayer import SummaryWriter

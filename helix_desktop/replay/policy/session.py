@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.agent.intake.intake import Intake
-from helix_desktop.agent.ports.model import TokenCounter
+from helix_desktop.agent.intake import Intake
+from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import DigestUnknown, StoreClosed, StoreWriteFailed
 from helix_desktop.domain.messages import ToolCall, ToolSpec
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import CountTokens, ToolResult
 from helix_desktop.services.lazy_store import AnyStore, LazyStore
 from helix_desktop.tools.workspace_tools import cache_tool_specs, create_cache_tools

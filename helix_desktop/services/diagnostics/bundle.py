@@ -16,7 +16,7 @@ import msgspec
 from helix_desktop.config.languages import LANGUAGE_VARIABLE, unknown_language
 from helix_desktop.config.paths import LOG_FILE, STACKS_FILE, resources_dir
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.redaction.report_text import ReportRedaction
+from helix_desktop.domain.text_variants import ReportRedaction
 from helix_desktop.domain.translatable_text import TextContext, plain_text, system_reason
 from helix_desktop.services.app_command import app_command
 from helix_desktop.services.app_services import AppServices

@@ -14,19 +14,20 @@ from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_sta
 from helix_desktop.domain.git import LINK_MODE, SUBMODULE_MODE, GitEntry, GitProblem
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.environment.description import WorkspaceEnvironment
-from helix_desktop.tools.git.objects import (
+from helix_desktop.tools.environment import WorkspaceEnvironment
+from helix_desktop.tools.git import (
     MAX_CONTENT_BYTES,
     SHA1_DIGITS,
+    CheckoutState,
     WorkingTreeFile,
     WorkingTreeFiles,
     blob_id,
+    read_checkout_state,
     read_contents,
     read_converted,
     read_sizes,
     read_submodule,
 )
-from helix_desktop.tools.git.status import CheckoutState, read_checkout_state
 
 _text = TextContext("Git")
 

@@ -14,9 +14,8 @@ from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.listeners import Listeners
 from helix_desktop.services.git.changes import GitChanges
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.tools.environment.description import WorkspaceEnvironment
-from helix_desktop.tools.git.program import GitProgram
-from helix_desktop.tools.git.status import read_status
+from helix_desktop.tools.environment import WorkspaceEnvironment
+from helix_desktop.tools.git import GitProgram, read_status
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.ports import TokenCounter, Tools
 from helix_desktop.agent.run_settings import schema_json
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.secrets import SecretStore

@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
-from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter
 
 CacheState: TypeAlias = Literal[
     "in_window",

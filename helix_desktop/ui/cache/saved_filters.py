@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.domain.store.entries import SavedCondition, SavedFilter
+from helix_desktop.domain.store import SavedCondition, SavedFilter
 from helix_desktop.ui.cache.filter_options import (
     ORPHAN_OPTION,
     PINNED_OPTION,

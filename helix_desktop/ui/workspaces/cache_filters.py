@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
-from helix_desktop.domain.store.entries import MAX_NAME_CHARS, SavedFilter, with_filter
+from helix_desktop.domain.store import MAX_NAME_CHARS, SavedFilter, with_filter
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.cache.saved_filters import restored_options
 from helix_desktop.ui.design.dialogs import get_text

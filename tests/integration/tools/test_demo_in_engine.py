@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.ports import Tools
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import load_prompts

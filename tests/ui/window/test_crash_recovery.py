@@ -16,7 +16,7 @@ from helix_desktop.app.recovery import find_unfinished
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.domain.events.conversation import MessageQueued, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary

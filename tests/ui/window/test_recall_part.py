@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from helix_desktop.tools.cache.index_recall import RecallArguments
 from helix_desktop.tools.cache.recall import RecallCachedContent
-from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
+from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.ui.cache.recall.dialog import RecallDialog
 from tests.support.window.keyboard_focus import focused_widget
 from tests.support.window.window_rig import WindowRig, open_window, until

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.store.entries import ListPlace, SessionSummary, session_tree
+from helix_desktop.domain.store import ListPlace, SessionSummary, session_tree
 
 DATED, PINNED, ARCHIVED = ListPlace(), ListPlace(pinned=True), ListPlace(archived=True)
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
-from helix_desktop.context.window.message_states import covers_around
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -23,16 +23,18 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import (
     BudgetSet,
+    ChangesRecorded,
     EffortChosen,
+    FilesChanged,
     HoldSet,
+    InstructionsAdded,
     ModeChanged,
     ModelChosen,
     PolicyChosen,
     SessionBranched,
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
-from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged, InstructionsAdded
-from helix_desktop.domain.file_history.revert import RevertDirections
+from helix_desktop.domain.file_history.changes import RevertDirections
 from helix_desktop.ui.chat.actions import (
     ButtonAction,
     CompareHandover,

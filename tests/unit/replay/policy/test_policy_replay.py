@@ -22,9 +22,8 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import PolicyChosen
+from helix_desktop.domain.events.session import OpeningGiven, PolicyChosen, StandingText
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.events.workspace import OpeningGiven, StandingText
 from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, find_uses
