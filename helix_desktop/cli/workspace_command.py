@@ -21,8 +21,8 @@ from helix_desktop.app.crash_log import close_log, open_log
 from helix_desktop.app.exit_codes import HUNG_UP, TERMINATED
 from helix_desktop.cli.cache_repair import report_repairs
 from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice
+from helix_desktop.config.data_dir import open_reading_copy, remove_reading_copy
 from helix_desktop.config.paths import DATA_DIR_VARIABLE, DataDir
-from helix_desktop.config.reading_copy import open_reading_copy, remove_reading_copy
 from helix_desktop.domain.errors import (
     DataDirUnavailable,
     InvalidInput,

@@ -19,8 +19,8 @@ from helix_desktop.domain.tools import AutoRunChange, CountTokens
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.providers.http import fetch_page
 from helix_desktop.services.file_index import FileIndex
-from helix_desktop.services.sample_python import with_sample_python
-from helix_desktop.services.user_instructions import INSTRUCTIONS_FILE
+from helix_desktop.services.instructions import INSTRUCTIONS_FILE
+from helix_desktop.services.samples import with_sample_python
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RegexLineSearch
 from helix_desktop.tools.environment import WorkspaceEnvironment

@@ -15,7 +15,7 @@ from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissin
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import RetentionRule
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.history_storage import WorkspaceHistoryStorage
+from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner, BannerAction
 from helix_desktop.ui.design.window_placement import bring_to_front

@@ -21,9 +21,9 @@ from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.retention import CleanupPlan, EntryTotals, RetentionRule, TrashContents
 from helix_desktop.domain.store import CacheEntry, SessionSummary, StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.services.cache_server.config_snippets import SharingState
-from helix_desktop.services.diagnostics.bundle import FILE_NAMES
-from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
+from helix_desktop.services.cache_server import SharingState
+from helix_desktop.services.diagnostics import FILE_NAMES
+from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.cache.recall.dialog import RecallDialog
 from helix_desktop.ui.cache.recall.part import RecallPart

@@ -13,7 +13,7 @@ from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileC
 from helix_desktop.domain.store import Commit
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.storage import FileHistoryStorage
-from helix_desktop.services.history_storage import WorkspaceHistoryStorage
+from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE, make_summary, user_message_event
 

@@ -1,24 +1,108 @@
-"""The caches of open workspaces, served over HTTP to programs of this machine that hold the token."""
+"""The caches of workspaces for other programs: the agent's own tools on them, over HTTP with a token."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from helix_desktop import __version__
-from helix_desktop.config.paths import DataDir
+from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.config.secrets import SecretStore
-from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.tools import CountTokens
+from helix_desktop.domain.errors import DigestUnknown, HelixError, StoreClosed, StoreWriteFailed
+from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.tools import CountTokens, ToolResult
 from helix_desktop.services.app_command import app_command
-from helix_desktop.services.cache_server.config_snippets import SharingState
-from helix_desktop.services.cache_server.tools import CacheServerTools
-from helix_desktop.services.lazy_store import BorrowStore, LazyStore
+from helix_desktop.services.closed_workspaces import AnyStore, BorrowStore, LazyStore
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.tools.workspace_tools import cache_tool_specs, create_cache_tools
 from helix_desktop.words.errors import error_text
 from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+CACHE_SERVER_SESSION = "mcp"
+"""The session under which recalls by other programs are counted: none has such an id."""
+
+
+class CacheServerTools:
+    """The cache's tools on a store that is opened when it is needed."""
+
+    def __init__(self, store: LazyStore, count_tokens: CountTokens) -> None:
+        self._store, self._count_tokens = store, count_tokens
+        self._descriptions = resources_dir() / "prompts" / "tools"
+        self._specs = cache_tool_specs(self._descriptions)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """Return the tools, always in the same order."""
+        return self._specs
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Run a call; once more when the store's owner went away meanwhile. Raises HelixError."""
+        try:
+            return await self._run(call)
+        except StoreClosed:
+            return await self._run(call)
+
+    async def _run(self, call: ToolCall) -> ToolResult:
+        async with self._store.acquire() as store:
+            try:
+                result = await create_cache_tools(store, self._descriptions, self._count_tokens).run(call)
+                await _count_recall(store, result)
+            except StoreClosed:
+                await self._store.discard(store)
+                raise
+        return result
+
+
+async def _count_recall(store: AnyStore, result: ToolResult) -> None:
+    """Count the recall, so that no clean-up takes it for unused; ignore a full disk."""
+    if not result.recalled:
+        return
+    try:
+        await store.commit(Commit(CACHE_SERVER_SESSION, recalls=[result.recalled]))
+    except (StoreWriteFailed, DigestUnknown):
+        return
+
+
+class SharingState(msgspec.Struct, frozen=True):
+    """The state of an endpoint: switched on or off, its address and token while it serves, its error."""
+
+    is_enabled: bool = False
+    url: str = ""
+    token: str = ""
+    error: str = ""
+
+    @property
+    def port(self) -> int:
+        """Return the port of its address; 0 without one."""
+        return int(self.url.rpartition(":")[2].partition("/")[0]) if self.url else 0
+
+
+def stdio_config(name: str, command: Sequence[str]) -> str:
+    """Return the JSON with which another program starts a cache server as a command of its own."""
+    return _to_json({name: {"command": command[0], "args": list(command[1:])}})
+
+
+def http_config(name: str, sharing: SharingState) -> str:
+    """Return the JSON with which another program connects to the endpoint; it holds the token."""
+    headers = {"Authorization": f"Bearer {sharing.token}"}
+    return _to_json({name: {"type": "http", "url": sharing.url, "headers": headers}})
+
+
+def server_name(workspace_name: str) -> str:
+    """Return a name for a workspace's cache server in the configuration of another program."""
+    plain = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in workspace_name.lower())
+    return f"helix-cache-{plain.strip('-') or 'workspace'}"[:60]
+
+
+def _to_json(servers: dict[str, dict[str, object]]) -> str:
+    return json.dumps({"mcpServers": servers}, indent=2, ensure_ascii=False)
 
 
 class CacheEndpoints:

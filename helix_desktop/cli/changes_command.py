@@ -33,7 +33,7 @@ from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.git.changes import select_paths
+from helix_desktop.services.git import select_paths
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.file_changes import auto_run_reason, changed_lines_text
 from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text

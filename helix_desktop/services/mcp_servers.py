@@ -28,8 +28,7 @@ from helix_desktop.domain.translatable_text import OptionalText, TextContext, jo
 from helix_desktop.mcp.client.servers import ConsentEnded, Hub, ServerActor, ServerContext, start_timeout_s
 from helix_desktop.mcp.client.start_files import FolderState, StartFiles, find_start_files, read_folders
 from helix_desktop.services.file_history import FileHistories
-from helix_desktop.services.mcp.config_import import ServerDraft
-from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
+from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.words.translation import Translator

@@ -1,4 +1,4 @@
-"""Collect the files of a diagnostics bundle, redacted, and write those that the user selects as a zip."""
+"""The diagnostics bundle: what a bug report needs, redacted, without what belongs to the user."""
 
 from __future__ import annotations
 
@@ -6,24 +6,197 @@ import asyncio
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
 from helix_desktop.config.languages import LANGUAGE_VARIABLE, unknown_language
 from helix_desktop.config.paths import LOG_FILE, STACKS_FILE, resources_dir
+from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.text_variants import ReportRedaction
-from helix_desktop.domain.translatable_text import TextContext, plain_text, system_reason
+from helix_desktop.domain.translatable_text import TextContext, join_sentences, plain_text, system_reason
+from helix_desktop.providers.http import is_loopback
 from helix_desktop.services.app_command import app_command
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.diagnostics.facts import folder_sizes, policy_facts, settings_facts
-from helix_desktop.services.diagnostics.report_names import ReportNames
 from helix_desktop.words.translation import current_language
-from helix_desktop.workspaces.registry import WorkspaceRecord
+from helix_desktop.workspaces.registry import MAIN, MODEL_ROLES, WorkspaceRecord, WorkspaceRegistry
+
+_MIN_NAME = 3  # characters: in free text a shorter name would be found in words that mean something else
+
+
+class ReportNames:
+    """Names of workspaces, providers and models as a report shows them: as they are, or numbered."""
+
+    def __init__(self, settings: Settings, records: Sequence[WorkspaceRecord], *, as_they_are: bool) -> None:
+        self.as_they_are = as_they_are
+        self._workspaces = {record.id: f"workspace {n}" for n, record in enumerate(records, 1)}
+        self._providers = {entry.name: f"provider {n}" for n, entry in enumerate(settings.providers, 1)}
+        self._models = {
+            (entry.name, model.name): f"model {n}"
+            for entry in settings.providers
+            for n, model in enumerate(entry.models, 1)
+        }
+        self._settings, self._records = settings, records
+
+    def workspace(self, record: WorkspaceRecord) -> str:
+        """Return a workspace's name."""
+        return record.name if self.as_they_are else self._workspaces[record.id]
+
+    def provider(self, name: str) -> str:
+        """Return a provider's name; of one that is not set up any more, that it is not."""
+        return name if self.as_they_are else self._providers.get(name, "a provider that isn't set up")
+
+    def model(self, provider: str, name: str) -> str:
+        """Return a model's name."""
+        return name if self.as_they_are else self._models.get((provider, name), "another model")
+
+    def label(self, label: str) -> str:
+        """Return the label PROVIDER/NAME of a model; what names none stays as it is."""
+        provider, slash, model = label.partition("/")
+        if not label or label == MAIN:
+            return label
+        return f"{self.provider(provider)}{slash}{self.model(provider, model) if model else ''}"
+
+    def address(self, url: str) -> str:
+        """Return an address without login, query and fragment; without names only if it is local."""
+        parts = urlsplit(url)
+        if not (self.as_they_are or is_loopback(url)):
+            return f"{parts.scheme}://[host]"
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    def in_text(self) -> dict[str, str]:
+        """Return what stands for names and places in free text, such as a log."""
+        if self.as_they_are:
+            return {}
+        found: dict[str, str] = {}
+        for entry in self._settings.providers:
+            provider = self._providers[entry.name]
+            host = "" if is_loopback(entry.base_url) else urlsplit(entry.base_url).hostname or ""
+            found |= {host: f"host of {provider}", entry.name: provider}
+            found |= {
+                model.name: f"{self._models[entry.name, model.name]} of {provider}" for model in entry.models
+            }
+        for record in self._records:
+            workspace = self._workspaces[record.id]
+            servers = enumerate(record.servers, 1)
+            found |= {server.name: f"MCP server {n} of {workspace}" for n, server in servers}
+            found |= {record.name: workspace, record.path: f"[folder of {workspace}]"}
+        return {name: other for name, other in found.items() if len(name) >= _MIN_NAME}
+
+
+_PLAIN = ("theme", "text_size", "enter_sends", "notify", "background_effort")
+_WORKSPACE_PLAIN = (
+    "listed", "demo", "trusted", "sandbox", "network", "fetch", "quota", "unused_ms", "effort", "demo_calls",
+    "history_max_file", "history_quota", "history_paused",
+)  # fmt: skip
+
+
+def settings_facts(
+    settings: Settings, records: list[WorkspaceRecord], key_places: Mapping[str, str], names: ReportNames
+) -> dict[str, Any]:
+    """Return settings of app and workspaces; of headers, fields, rules and servers their number only.
+
+    `key_places` says where each provider's key is.
+    """
+    return {
+        **{name: getattr(settings, name) for name in _PLAIN},
+        **{role: names.label(getattr(settings, role)) for role in MODEL_ROLES},
+        "recent_workspaces": len(settings.recent),
+        "providers": [
+            {**_provider(entry, names), "key_place": key_places.get(entry.name, "none")}
+            for entry in settings.providers
+        ],
+        "workspaces": [_workspace(record, names) for record in records],
+    }
+
+
+def _provider(entry: Provider, names: ReportNames) -> dict[str, Any]:
+    return {
+        "name": names.provider(entry.name),
+        "address": names.address(entry.base_url),
+        "dialect": entry.dialect,
+        "default_model": names.model(entry.name, entry.default_model) if entry.default_model else "",
+        "headers": len(entry.headers),
+        "secret_headers": len(entry.secret_headers),
+        "body_fields": len(entry.body),
+        "models": [
+            {
+                "name": names.model(entry.name, model.name),
+                "window": entry.resolved_spec(model.name).number("window"),
+                "effort": model.effort,
+                "headers": len(model.headers) + len(model.secret_headers),
+                "body_fields": len(model.body),
+            }
+            for model in entry.models
+        ],
+    }
+
+
+def _workspace(record: WorkspaceRecord, names: ReportNames) -> dict[str, Any]:
+    return {
+        "name": names.workspace(record),
+        "id": record.id,
+        **({"folder": record.path} if names.as_they_are else {}),
+        "folder_exists": Path(record.path).is_dir(),
+        **{name: getattr(record, name) for name in _WORKSPACE_PLAIN},
+        **{role: names.label(getattr(record, role)) for role in MODEL_ROLES},
+        "rules": len(record.rules),
+        "mcp_servers": {
+            "by_command": sum(not server.url for server in record.servers),
+            "by_url": sum(bool(server.url) for server in record.servers),
+            "enabled": sum(server.enabled for server in record.servers),
+        },
+        "included_places": len(record.history_included),
+        "cache_is_shared": bool(record.share_port),
+    }
+
+
+def policy_facts(registry: WorkspaceRegistry, records: list[WorkspaceRecord], names: ReportNames) -> Any:
+    """Return every value of each workspace's policy, or why it can't be read. Blocks: reads files."""
+
+    def values(record: WorkspaceRecord) -> Any:
+        try:
+            return msgspec.to_builtins(registry.load_policy(record.id))
+        except HelixError as error:
+            return {"error": join_sentences(error.what, error.why)}
+
+    return {names.workspace(record): values(record) for record in records}
+
+
+def folder_sizes(folder: Path) -> dict[str, dict[str, int]]:
+    """Return what is directly in a folder, each with its files and bytes on disk. Blocks; follows no link."""
+    sizes: dict[str, dict[str, int]] = {}
+    try:
+        with os.scandir(folder) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                sizes[entry.name] = _measure(entry)
+    except OSError:  # what is gone, or not to be read, has no size
+        return sizes
+    return sizes
+
+
+def _measure(entry: os.DirEntry[str]) -> dict[str, int]:
+    files = size = 0
+    if entry.is_dir(follow_symlinks=False):
+        for parent, _, names in os.walk(entry.path):
+            for name in names:
+                files, size = files + 1, size + _size(os.path.join(parent, name))
+    else:
+        files, size = 1, _size(entry.path)
+    return {"files": files, "bytes": size}
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
 
 text = TextContext("Diagnostics")
 

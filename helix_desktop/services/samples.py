@@ -1,5 +1,9 @@
-"""The session that a sample opens with: the first tasks of its script, played by the engine at first opening.
+"""The sample projects: copied from the resources, opened with a played session, with a Python of their own.
 
+The Python of the sample projects: a built app lends them its own, because a system may have none. Their
+commands say `python3`; `resources/demo/bin` holds a program of that name, which starts this app again.
+
+The session that a sample opens with: the first tasks of its script, played by the engine at first opening.
 The demo model, the files, the window and the file history are real; only what commands print is recorded, so
 that nothing runs before the user sends a message. A test records it, and fails if they print something else.
 """
@@ -7,7 +11,13 @@ that nothing runs before the user sends a message. A test records it, and fails 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+import os
+import runpy
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 
@@ -16,7 +26,9 @@ import msgspec
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Tools
 from helix_desktop.agent.session_services import SessionServices
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
@@ -27,9 +39,59 @@ from helix_desktop.domain.tools import (
     ToolResult,
     ignore_output,
 )
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.providers.demo.model import DemoModel
 from helix_desktop.providers.demo.script import Script
+from helix_desktop.services.app_command import app_command, is_frozen
+from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import DEMO_RULES
+
+_PROGRAM = "SAMPLE_PROGRAM"  # what resources/demo/bin/python3 starts
+_USAGE = "sample-python: give -m MODULE, -c TEXT or a file, and arguments\n"
+
+
+def with_sample_python(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a sample's commands, in which there is a `python3`.
+
+    A built app's own comes before the system's, which on macOS and Windows may be a mere offer to install
+    one. Elsewhere, and in an AppImage, which no sandbox can start, it comes after.
+    """
+    path = environ.get("PATH", os.defpath)
+    if not is_frozen():
+        return {**environ, "PATH": os.pathsep.join((path, str(Path(sys.executable).parent)))}
+    program = app_command()[0]
+    folders = (str(resources_dir() / "demo" / "bin"), path)
+    if program != sys.executable:
+        folders = folders[::-1]
+    return {**environ, "PATH": os.pathsep.join(folders), _PROGRAM: program}
+
+
+def run_sample_python(argv: Sequence[str]) -> int:
+    """Run `python3 ARGS` as far as samples need it, -m MODULE, -c TEXT or a file; return the exit code."""
+    try:
+        match list(argv):
+            case ["-m", module, *rest]:
+                _run_as_main([module, *rest], os.getcwd())
+                runpy.run_module(module, run_name="__main__", alter_sys=True)
+            case ["-c", text, *rest]:
+                _run_as_main(["-c", *rest], os.getcwd())
+                exec(compile(text, "<string>", "exec"), {"__name__": "__main__"})
+            case [file, *rest] if not file.startswith("-"):
+                _run_as_main([file, *rest], os.path.dirname(os.path.abspath(file)))
+                runpy.run_path(file, run_name="__main__")
+            case _:
+                sys.stderr.write(_USAGE)
+                return 2
+    except Exception:  # noqa: BLE001 - whatever the sample's code raises ends it, as it would end Python
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _run_as_main(argv: list[str], folder: str) -> None:
+    sys.argv[:] = argv
+    sys.path.insert(0, folder)
+
 
 PREPARED_TASKS = 7
 """The tasks of the script that are done when the sample opens; the next one is offered to the user.
@@ -169,3 +231,46 @@ async def play_session(
     finally:
         await conversation.close()
     return conversation.session.id
+
+
+text = TextContext("Services")
+
+SAMPLES = ("tidewatch", "pagemill")
+DEMO_MODEL = "demo/offline"
+
+
+def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> WorkspaceRecord:
+    """Copy a sample project under `folder` unless it is there, and list it.
+
+    In the copy the demo model asks before it changes or runs something, to show how that looks, and one
+    answer may let its whole script run. A folder that was there before is nobody's copy: each call in it is
+    asked about. Raises HelixError when the copy cannot be made.
+    """
+    path = folder / name
+    copied = not os.path.lexists(path)
+    try:
+        if copied:
+            folder.mkdir(parents=True, exist_ok=True)
+            copy_project(resources_dir() / "demo" / name, path)
+    except OSError as error:
+        raise HelixError(
+            text("The sample project couldn't be copied."),
+            system_reason(error),
+            text("Free up space in {folder}, or check its permissions.", folder=str(folder)),
+        ) from error
+    existing = registry.find_by_path(path)
+    record = registry.add(path, demo=True, trusted=copied)
+    if existing is None:
+        record = registry.change(record.id, demo_calls="once" if copied else "ask", model=DEMO_MODEL)
+    return record
+
+
+def copy_project(source: Path, place: Path) -> None:
+    """Copy a folder; it is there as a whole or not at all, also when the app ends half-way."""
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as staging:
+        copy = Path(staging) / place.name
+        # What tools leave in a checkout's folder is no part of the sample.
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
+        for path in (copy, *copy.rglob("*")):  # the program may lie where nothing may be written
+            path.chmod(path.stat().st_mode | (0o700 if path.is_dir() else 0o600))
+        copy.rename(place)

@@ -6,7 +6,7 @@ import argparse
 from typing import get_args
 
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.cache.parser import AddCommand
+from helix_desktop.cli.parsers.cache import AddCommand
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.words.translation import Translator
 
