@@ -1,7 +1,7 @@
 """What may be removed from a store and when: references, pins, clean-up, and the trash.
 
-The trash: entries and sessions are moved there, restored, or deleted permanently with what only they need. Of
-a session that branches begin with, the part of the log that they need stays, and with it the subagents that
+From the trash, entries and sessions are restored, or deleted permanently with what only they need. Of a
+session that branches begin with, the part of the log that they need stays, and with it the subagents that
 were started there; it goes with the last of these branches.
 """
 
