@@ -443,5 +443,4 @@ class FileHistoryDatabase:
         return int(self._connection.query("PRAGMA freelist_count")[0][0])
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()

@@ -382,7 +382,6 @@ class StoreFiles(msgspec.Struct, frozen=True):
 
     @property
     def owner_lock(self) -> Path:
-        """Return the path of the owner lock."""
         return self.folder / "owner.lock"
 
     @property

@@ -507,7 +507,6 @@ class LevelDbRetention:
         return await self._in_batches(stage, collected)
 
     async def trash(self) -> TrashContents:
-        """Return the contents of the trash."""
         return await self._access.run_query(
             lambda view: TrashContents(tuple(read_trash(view)), tuple(read_trashed(view)))
         )

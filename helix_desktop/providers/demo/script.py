@@ -87,7 +87,6 @@ class ScriptPosition(msgspec.Struct, frozen=True):
 
     @property
     def task(self) -> Task:
-        """The task."""
         return self.script.task[self.task_index]
 
     @property

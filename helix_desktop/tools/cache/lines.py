@@ -92,7 +92,6 @@ class TextPage(msgspec.Struct, frozen=True):
 
     @property
     def is_only(self) -> bool:
-        """Return True if it is the only page."""
         return self.count <= 1
 
     def moved(self, lines: int) -> TextPage:
