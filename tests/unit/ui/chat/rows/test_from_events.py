@@ -192,7 +192,7 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
             assert (
                 state in ("in_window", "in_part", "pinned") or item.seq not in live - transcript.window.masked
             )
-            if state == "marker":
+            if state == "cached":
                 assert any(item.event.digest in message.text for message in sent)
     arguments: dict[str, set[int]] = {}
     for item in transcript.messages.items:
@@ -202,7 +202,7 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
     for digest, seqs in arguments.items():
         state, _ = states[digest]
         assert (state == "in_window") == bool(seqs & live - transcript.window.masked)
-        assert (state == "marker") == (not seqs & live - transcript.window.masked and bool(seqs & live))
+        assert (state == "cached") == (not seqs & live - transcript.window.masked and bool(seqs & live))
 
 
 def check_dividers_offer_exactly_the_possible_actions(simulator: SessionSimulator) -> None:
