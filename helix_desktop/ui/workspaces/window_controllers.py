@@ -24,7 +24,6 @@ from helix_desktop.ui.session.side_questions import SideQuestionController
 from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.turn_commands import TurnCommands
 from helix_desktop.ui.session.view_state import ViewStateController
-from helix_desktop.ui.shell.tour_stops import TourController
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.backup import BackupController
 from helix_desktop.ui.workspaces.branches import BranchController
@@ -126,11 +125,6 @@ class WindowControllers:
         SessionPlaceController(context, workspaces)
         BranchController(context, workspaces, self.reverts)
         GitController(context, workspaces)
-        self.tour = TourController(
-            window, context.views.chat.view, context.views.timeline, context.views.inspector
-        )
-        workspaces.sample_opened.connect(self.tour.offer)
-        self.session_controller.session_changed.connect(self.tour.end_with_session)
         RewindController(context, workspaces, self.reverts)
         BackupController(context, self.jobs)
         self.cache_export = CacheExportController(context, self.jobs)
