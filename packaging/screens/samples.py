@@ -1,4 +1,4 @@
-"""Screenshots of the instruments on the prepared sample: tour, past, rows, handovers, Ctrl+K, recall."""
+"""Screenshots of the instruments on the prepared sample: past, rows, handovers, Ctrl+K, recall."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ class SampleScreens:
         """Capture them all. Raises HelixError if the window does not respond."""
         await self._controllers.workspace_controller.open_sample()
         await asyncio.sleep(SETTLE_S)
-        await self._capture_tour()
         for page in ("chat", "timeline", "cache", "changes"):
             self._window.show_page(page)
             await self._screenshots.wait_until(partial(is_page_read, self._controllers, page))
@@ -64,13 +63,6 @@ class SampleScreens:
         if conversation is None:
             raise HelixError(verbatim("The window doesn't show a session."))
         return conversation
-
-    async def _capture_tour(self) -> None:
-        self._controllers.tour.start()
-        tour = self._controllers.tour.tour
-        while tour is not None and tour.stop:
-            await self._screenshots.capture(f"tour-{tour.stop}")
-            tour.callout.next_requested.emit()
 
     async def _capture_past(self) -> None:
         """Capture an earlier step in timeline, chat and inspector, and the text of its request."""

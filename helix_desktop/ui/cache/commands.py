@@ -11,7 +11,6 @@ CACHE_COMMANDS = PageCommands(
     text("Cache"),
     {
         "cache_filter": PageCommand(text("Go to filter"), "/"),
-        "cache_quick_look": PageCommand(text("Quick look"), "Space"),
         "cache_recall": PageCommand(text("Recall into message"), "Ctrl+Return"),
         "cache_recall_part": PageCommand(text("Recall a part"), "R"),
         "cache_verify": PageCommand(text("Verify"), "V"),

@@ -65,8 +65,6 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
     sound = actions.count_of(is_readable)
     here = single is not None and preview.digest == single.digest
     _add(menu, "open", tr("Open preview"), actions.table.opened.emit, single is not None, key="Enter")
-    quick_look = actions.table.quick_look_requested.emit
-    _add(menu, "quick-look", tr("Quick look"), quick_look, single is not None, key=key_of("cache_quick_look"))
     if here and preview.lines[1]:
         _add(menu, "recall-lines", preview.recall_text, preview.recall, bool(sound), recall_key)
         _add(menu, "recall", tr("Recall whole output"), actions.recall_whole, bool(sound))

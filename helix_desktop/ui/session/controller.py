@@ -47,7 +47,6 @@ from helix_desktop.ui.session.completion import ComposerCompletions
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.next_messages import NextMessagesController
-from helix_desktop.ui.session.past.changes_since import ChangesSince
 from helix_desktop.ui.session.past.controller import PastController
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
@@ -256,7 +255,6 @@ class SessionController(QObject):
         )
         self.next_messages = NextMessagesController(views.chat.next_messages, self.composer, async_actions)
         self.past = PastController(context, self.chat, self.schedule_refresh)
-        self.changes_since = ChangesSince(views.inspector.changes, self.schedule_refresh)
         self.budget = BudgetController(window, async_actions)
         self.composer.slash_commands.on_arguments("set_budget", self.budget.set_typed_budget)
         self.composer.slash_commands.on_arguments("rename_session", self._rename)
@@ -287,7 +285,6 @@ class SessionController(QObject):
         )
         self.session_changing.emit()
         self.past.show(workspace, conversation)
-        self.changes_since.show(conversation)
         self.timeline.show(workspace, conversation)
         self.changes.show(workspace, conversation)
         self.next_messages.show(conversation)
@@ -386,7 +383,6 @@ class SessionController(QObject):
         self.composer.estimate.recount()
         totals = await workspace.store.totals()
         status = await self._read_status(conversation)
-        await self.changes_since.read()
         if conversation is not self.conversation:
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
@@ -403,7 +399,6 @@ class SessionController(QObject):
         )
         if self.past.step is None:
             state = with_rewrite_status(state, status, policy, gauge, cost)
-            state = self.changes_since.apply(state, items, transcript.messages.turns)
             self.views.inspector.set_state(replace(state, provider_cache=cache))
             self.chat.recount()
         self._stale_pages = {"cache", "timeline", "changes"}

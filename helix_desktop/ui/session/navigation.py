@@ -171,12 +171,7 @@ class SessionNavigation(QObject):
             self._window.show_page("chat")
 
     def _show_row(self, row: WindowRow) -> None:
-        request, earlier = (
-            self._session_controller.request_on_screen(),
-            self._session_controller.changes_since,
-        )
-        if row.change == "gone" and earlier.window is not None:
-            request = earlier.window.window, earlier.window.items()
+        request = self._session_controller.request_on_screen()
         if request is not None:
             self._views.inspector.show_page(row.name, request_row_text(*request, row))
 

@@ -41,8 +41,8 @@ class ProviderForm(msgspec.Struct, frozen=True):
 
     So is `secret_headers`. With `removes_key` the saved key is deleted. `default_model` is the model that
     answers when none is named; `extras` go along with the requests to all of its models. What is typed of
-    extras and can't be sent is in `incomplete_extras`, by model, or empty for all of its models; figures
-    that can't be used are in `invalid_figures` as they are typed, by model and name.
+    extras and can't be sent is in `incomplete_extras`; figures that can't be used are in `invalid_figures`
+    as they are typed, by model and name.
     """
 
     id: str  # empty while it is new
@@ -56,14 +56,14 @@ class ProviderForm(msgspec.Struct, frozen=True):
     extras: RequestExtras = NO_EXTRAS
     secret_headers: SecretHeaders = msgspec.field(default_factory=dict)
     removes_key: bool = False
-    incomplete_extras: Mapping[str, IncompleteExtras] = msgspec.field(default_factory=dict)
+    incomplete_extras: IncompleteExtras | None = None
     invalid_figures: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
 
 
 class ProviderStatus(msgspec.Struct, frozen=True):
     """What is known about a provider: whether it is in use, and where its key is kept.
 
-    `saved_headers` are the secret headers that have a value: the model (empty: all), and the name.
+    `saved_headers` are the names of its secret headers that have a value.
     """
 
     id: str
@@ -71,7 +71,7 @@ class ProviderStatus(msgspec.Struct, frozen=True):
     key_source: KeySource
     key_note: str = ""  # where its key is, or would be kept
     new_key_note: str = ""  # where a new provider's key would be kept
-    saved_headers: frozenset[tuple[str, str]] = frozenset()
+    saved_headers: frozenset[str] = frozenset()
 
 
 class CheckNotice(msgspec.Struct, frozen=True):
@@ -86,8 +86,7 @@ class CheckNotice(msgspec.Struct, frozen=True):
 class PolicyField(msgspec.Struct, frozen=True):
     """A policy field: a number, bounded by `minimum` and `maximum`, a switch, or one of `choices`.
 
-    `default` is the profile's value; with `is_percent` it is stored as a part of 1 and shown times 100. The
-    arrows go on by `step`; 0: by the size of the number.
+    `default` is the profile's value; with `is_percent` it is stored as a part of 1 and shown times 100.
     """
 
     key: str
@@ -100,7 +99,6 @@ class PolicyField(msgspec.Struct, frozen=True):
     choices: tuple[tuple[str, str], ...] = ()  # each value, and its text
     default: PolicyValue | None = None
     is_percent: bool = False
-    step: float = 0
 
     @property
     def is_changed(self) -> bool:
@@ -148,17 +146,13 @@ class Profile(msgspec.Struct, frozen=True):
 
 
 class PolicyForm(msgspec.Struct, frozen=True):
-    """The policy of a workspace; `profile` names one of `profiles`, `is_managed` says whether it is on.
-
-    `restorable` counts, by profile, the user's changes that are stored and not in force.
-    """
+    """The policy of a workspace; `profile` names one of `profiles`, `is_managed` says whether it is on."""
 
     workspace_name: str
     profile: str
     profiles: tuple[Profile, ...]
     groups: tuple[PolicyGroup, ...]
     is_managed: bool = True
-    restorable: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     @property
     def fields(self) -> tuple[PolicyField, ...]:

@@ -73,7 +73,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.rename_session, a.pin_session, a.archive_session, a.export_session),
             ),
         ),
-        (tr("&Help"), ((a.guide, a.tour, a.keys, a.commands_help, a.all_commands), (a.about,))),
+        (tr("&Help"), ((a.guide, a.keys, a.commands_help, a.all_commands), (a.about,))),
     ):
         menu = _MenuWithReasons(title, bar)
         _fill_menu(menu, groups)

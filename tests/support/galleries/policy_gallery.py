@@ -56,8 +56,8 @@ def sample_comparison(*, is_exact: bool = True) -> PolicyComparison:
 
 
 def fill_policy(page: PolicyPage) -> None:
-    """Show an edited policy with its replay, effects, stored changes and all fields."""
-    form = policy_form("helix-desktop", EDITED, {"lean": 2, "classic": 11})
+    """Show an edited policy with its replay, effects and all fields."""
+    form = policy_form("helix-desktop", EDITED)
     name = policy_name(PROFILES["balanced"])
     page.show_policy(form, PolicyUse(name, "", True, True, True, True))
     page.replay_card.show_comparison(sample_comparison(is_exact=False))

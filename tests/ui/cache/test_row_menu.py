@@ -108,7 +108,7 @@ async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskSco
     digests = [pane.model.digest_at(row) for row in range(4)]
     actions = await menu_of(pane, 0, 1, 2)
     off = {name for name, action in actions.items() if not action.isEnabled()}
-    assert off == {"open", "quick-look", "find", "copy-content", "show-chat", "show-timeline"}
+    assert off == {"open", "find", "copy-content", "show-chat", "show-timeline"}
     recalled: list[str] = []
     pane.entry_actions.recall_requested.connect(lambda digest, *_: recalled.append(digest))
     actions["recall"].trigger()

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.model_catalog import ModelCatalog
@@ -409,39 +409,6 @@ def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog:
     page.show_policy(POLICY, USE)
     assert all(button.isHidden() for button in back)
     assert page.slider.track.value_text == "Balanced"
-
-
-def test_arrows_lead_to_the_next_round_number_within_its_bounds(dialog: SettingsDialog) -> None:
-    """By keys and by the mouse; what a field may have next is known before, also while it is being typed."""
-    page, near = dialog.policy, list[object]()
-    page.show_policy(POLICY, USE)
-    dialog.show_page("policy")
-    changes: list[dict[str, object]] = []
-    page.advanced.changed.connect(changes.append)
-    page.advanced.near_values_changed.connect(lambda key, values: near.append((key, values)))
-    for key in ("protect_steps", "handover_at", "user_text_tokens", "handle_digits", "budget_tokens"):
-        page.control(key).setFocus()
-        QTest.keyClick(page.control(key), Qt.Key.Key_Up)
-        arrows = page.control(key).findChildren(QAbstractButton)
-        assert [arrow.accessibleName() for arrow in arrows] == ["Increase", "Decrease"]
-        arrows[1].click()
-    assert changes == [
-        {"protect_steps": 5},
-        {"protect_steps": 3},
-        {"handover_at": 0.86},
-        {"handover_at": 0.84},
-        {"user_text_tokens": 22_000},
-        {"user_text_tokens": 18_000},
-        {"handle_digits": 13},
-        {"handle_digits": 11},
-        {"budget_tokens": 1_000_000},
-    ]
-    typed(dialog, "protect_steps", "12")
-    assert near[:2] == [
-        ("protect_steps", (5, 3, 6, 2, 7, 1)),
-        ("handover_at", (0.86, 0.84, 0.87, 0.83, 0.88, 0.82)),
-    ]
-    assert ("protect_steps", (12,)) in near
 
 
 def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog: SettingsDialog) -> None:

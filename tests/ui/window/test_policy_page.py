@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.session import PolicyChosen
-from helix_desktop.ui.settings.policy.page import NumberField
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from tests.support.scripted_replays import ScriptedReplays
 from tests.support.window.buttons import find_button, press
@@ -88,17 +87,9 @@ async def _check_a_preview(rig: WindowRig) -> None:
     await until(lambda: "billed" in _text(page, "effect:protect_steps") or "bills" in
                 _text(page, "effect:protect_steps"), "the effect of the field")  # fmt: skip
     assert _text(page, "effect:protect_steps").startswith("This session: bills ")
-    number = page.control("protect_steps")
-    number.setFocus()
-    QTest.keyClick(number, Qt.Key.Key_Up)
-    near = [11, 12, 13, 8, 7]  # 9 was replayed
-    await until(
-        lambda: [policy.protect_steps for policy in replays.next_policies] == near, "what may be next"
-    )
     await _check_a_preview_is_kept_until_it_is_discarded(rig)
     rig.wiring.settings.dialog.close()
     await until(lambda: rig.wiring.services.settings.advanced_policy, "open the next time too")
-    await until(lambda: not replays.next_policies, "nothing, while the page is out of sight")
     await _check_it_is_ready_with_the_page(rig, replays)
     await rig.wiring.session_controller.show(rig.workspace, None)
     await until(lambda: replays.is_closed, "no process holds what may be a secret")
@@ -157,7 +148,6 @@ async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
     find_button(page, "use_workspace_policy").click()
     await until(lambda: len(rig.events(PolicyChosen)) > 1, "the other event")
     await until(lambda: "whole workspace" in _text(page, "policy_in_use"), "the workspace's again")
-    assert not find_button(page, "restore:balanced").isHidden(), "own changes can be restored"
     rig.wiring.settings.dialog.close()
 
 
@@ -173,7 +163,7 @@ async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
 
         def enter(key: str, text: str) -> None:
             control = page.control(key)
-            assert isinstance(control, NumberField)
+            assert isinstance(control, QLineEdit)
             control.setFocus()
             control.selectAll()
             QTest.keyClicks(control, text)
@@ -181,7 +171,7 @@ async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
 
         def value_of(key: str) -> str:
             control = page.control(key)
-            assert isinstance(control, NumberField)
+            assert isinstance(control, QLineEdit)
             return control.text().replace(",", "")
 
         enter("protect_steps", "9")

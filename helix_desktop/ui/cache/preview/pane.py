@@ -18,7 +18,6 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import tokens_text, tool_name
 from helix_desktop.ui.cache.recall.selection import RecallSelection
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
-from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
@@ -73,7 +72,6 @@ class EntryContent(ContentViewer):
     diff_requested = Signal(str, str)
     """The digests of a previous version and of the entry on show: `show_diff` is to show their diff."""
 
-    part_built = Signal(QWidget)
     """A part that takes keys was built, when its view was first needed."""
 
     min_facts_px = 44  # a word of them
@@ -103,28 +101,26 @@ class EntryContent(ContentViewer):
         view = DiffView(self._begin)
         view.set_side_by_side(bool(self._choices.get(_COLUMNS)))
         view.side_by_side_changed.connect(lambda on: self._choose(_COLUMNS, "two" if on else ""))
-        self._add_views(view, view.text)
+        self._add_view(view)
         return view
 
     @cached_property
     def tree(self) -> JsonView:
         """The content as a tree."""
         view = JsonView()
-        self._add_views(view)
+        self._add_view(view)
         return view
 
     @cached_property
     def image(self) -> ImageView:
         """The content as a picture."""
         view = ImageView(self._begin)
-        self._add_views(view)
+        self._add_view(view)
         return view
 
-    def _add_views(self, page: QWidget, *parts: QWidget) -> None:
+    def _add_view(self, page: QWidget) -> None:
         self.pages.addWidget(page)
         retint(page, self._theme)
-        for part in (page, *parts):
-            self.part_built.emit(part)
 
     @property
     def view(self) -> str:
@@ -328,7 +324,6 @@ class Preview(Themed, QWidget):
     def __init__(self, start: StartCoroutine, clock: ClockMs, keys: PageKeys) -> None:
         super().__init__()
         self._clock, self._keys = clock, keys
-        self._is_quick_look = False
         self._state: PreviewState | None = None
         self._lines = (0, 0)
         self._selection: RecallSelection | None = None
@@ -374,8 +369,6 @@ class Preview(Themed, QWidget):
             self.content.clear()
             return
         self._show_row(state.row)
-        if not again and self.hasFocus():  # in a quick look
-            announce(self, self.accessibleName())
         if not again:
             self._lines = (0, 0)
             self.set_verified("shield", tr("Not verified yet"), "muted")
@@ -405,12 +398,6 @@ class Preview(Themed, QWidget):
             self._selection = selection
             self._update_tips()
 
-    def show_as_quick_look(self, on: bool) -> None:
-        """Say by the button whether it covers the list."""
-        self.quick_look_button.set_icon("minimize-2" if on else "maximize-2")
-        self._is_quick_look = on
-        self._update_tips()
-
     def _update_tips(self) -> None:
         """Say by which keys the buttons can be pressed."""
         self.verify_button.setToolTip(
@@ -422,11 +409,6 @@ class Preview(Themed, QWidget):
         self.export_button.setToolTip(self._keys.tip("cache_save", save))
         self.export_button.setAccessibleName(self._save_text)
         self.part_button.set_tip(self._keys.tip("cache_recall_part", tr("Recall a part…")))
-        self.quick_look_button.set_tip(
-            tr("Close quick look (Esc)")
-            if self._is_quick_look
-            else self._keys.tip("cache_quick_look", tr("Quick look"))
-        )
         self._update_recall_button()
 
     def copy_digest(self) -> None:
@@ -480,8 +462,6 @@ class Preview(Themed, QWidget):
         self.part_button = IconButton("text-search", "", px=15, edge=30)
         self.part_button.setObjectName("recall_part")
         self.copy_hash_button = IconButton("copy", tr("Copy digest (Ctrl+C)"), px=13, edge=22)
-        self.quick_look_button = IconButton("maximize-2", "", px=14, edge=26)
-        self.quick_look_button.setObjectName("quick_look")
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.recall_button.clicked.connect(self.recall)
@@ -509,7 +489,6 @@ class Preview(Themed, QWidget):
         row.addStretch(1)
         row.addWidget(self._shield)
         row.addWidget(self.verified)
-        row.addWidget(self.quick_look_button)
         return row
 
     def _show_row(self, row: CacheRow) -> None:

@@ -15,10 +15,8 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Settings: Policy")
 
 
-def policy_form(
-    workspace_name: str, policy: ContextPolicy, restorable: Mapping[str, int] | None = None
-) -> PolicyForm:
-    """Return the form of a workspace's policy; `restorable` counts stored changes by profile."""
+def policy_form(workspace_name: str, policy: ContextPolicy) -> PolicyForm:
+    """Return the form of a workspace's policy."""
     groups = (
         _general(policy),
         _previous_turn(policy),
@@ -32,7 +30,7 @@ def policy_form(
         _budget(policy),
     )
     profiles = tuple(_profile(policy if name == policy.profile else own) for name, own in PROFILES.items())
-    return PolicyForm(workspace_name, policy.profile, profiles, groups, policy.enabled, restorable or {})
+    return PolicyForm(workspace_name, policy.profile, profiles, groups, policy.enabled)
 
 
 def conflict_text(fields: Mapping[str, Any], form: PolicyForm) -> str:
@@ -92,11 +90,10 @@ def _field(
     maximum: float = 10_000_000,
     choices: tuple[tuple[str, str], ...] = (),
     is_percent: bool = False,
-    step: float = 0,
 ) -> PolicyField:
     value: PolicyValue = getattr(policy, key)
     default: PolicyValue = getattr(PROFILES[policy.profile], key)
-    return PolicyField(key, label, value, unit, note, minimum, maximum, choices, default, is_percent, step)
+    return PolicyField(key, label, value, unit, note, minimum, maximum, choices, default, is_percent)
 
 
 def _share(
@@ -245,7 +242,7 @@ def _compaction(policy: ContextPolicy) -> PolicyGroup:
               tr("Doubles after each failure, up to four times as long.")),
         field("checkpoint_tokens", tr("Write a checkpoint every"), tr("tokens of history"),
               tr("A model updates the handover ahead of time; requests stay as they are. Each checkpoint "
-                 "reads about 5,000 tokens. 0 turns them off."), step=5_000),
+                 "reads about 5,000 tokens. 0 turns them off.")),
         field("user_text_tokens", tr("Your messages kept word for word"), tokens,
               tr("The newest that fit, at most 16 % of the context window. Also in notes and noted facts.")),
         field("ledger_tokens", tr("List of files, commands, errors"), tokens,
@@ -273,8 +270,7 @@ def _budget(policy: ContextPolicy) -> PolicyGroup:
         "below the chat."
     )
     return PolicyGroup(tr("Session budget"), lead, (
-        field("budget_tokens", tr("Tokens sent and received"), tokens, tr("0: no limit."), maximum=10**12,
-              step=1_000_000),
+        field("budget_tokens", tr("Tokens sent and received"), tokens, tr("0: no limit."), maximum=10**12),
         field("budget_cost", tr("Cost in US dollars"), "$",
               tr("0: no limit. Only models with known prices count."), maximum=10**6),
         field("ask_above", tr("Ask before background work reads more than"), tokens,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -13,14 +11,14 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.settings.forms import PolicyForm, PolicyValue
+from helix_desktop.ui.settings.forms import PolicyForm
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
@@ -69,9 +67,7 @@ class PolicyPresenter(QObject):
         self._page = page
         self._preview = PolicyPreview(page, self._async_actions, self.replays)
         page.slider.profile_selected.connect(self._select_profile)
-        page.slider.restore_requested.connect(self._restore_changes)
         page.advanced.changed.connect(self._change)
-        page.advanced.near_values_changed.connect(self._prepare)
         page.advanced.head.setChecked(self._services.settings.advanced_policy)
         page.advanced.opened.connect(
             lambda is_open: self._async_actions.start(self._save_advanced(is_open), "keep advanced")
@@ -123,9 +119,7 @@ class PolicyPresenter(QObject):
         return conversation.session.transcript.session_policy if conversation is not None else None
 
     def _form(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyForm:
-        changes = self._policy_file(workspace).changes()
-        restorable = {profile: len(own) for profile, own in changes.items()}
-        return policy_form(self._services.registry.get(workspace.id).name, policy, restorable)
+        return policy_form(self._services.registry.get(workspace.id).name, policy)
 
     def _use_of(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyUse:
         conversation, session_policy = self._session_controller.conversation, self._session_policy
@@ -210,31 +204,8 @@ class PolicyPresenter(QObject):
         if self._page is not None:
             self._page.advanced.try_again(fields)
 
-    def _prepare(self, key: str, values: Sequence[PolicyValue]) -> None:
-        """Replay ahead what one field may have next."""
-        workspace = self._active_workspace.opened
-        if workspace is None or self._preview is None:
-            return
-        fields, policies = msgspec.structs.asdict(self._policy(workspace)), []
-        for value in values:
-            with suppress(ValueError):  # in conflict with another number
-                policies.append(policy_from({**fields, key: value}))
-        self._preview.prepare(policies)
-
     def _select_profile(self, name: str) -> None:
         self._replace(PROFILES[name])
-
-    def _restore_changes(self, profile: str) -> None:
-        workspace = self._active_workspace.opened
-        if workspace is None:
-            return
-        policy = self._policy(workspace)
-        own = policy_fields(policy) if policy.profile == profile else {}
-        stored = self._policy_file(workspace).changes().get(profile, {})
-        try:
-            self._replace(policy_from({**own, **stored, "profile": profile}))
-        except ValueError:
-            self._show_field_error(tr("Your stored changes conflict with your current ones."), ("enabled",))
 
     def _apply_to_workspace(self) -> None:
         workspace = self._active_workspace.opened
@@ -244,7 +215,7 @@ class PolicyPresenter(QObject):
         if not self._reload(workspace):
             return
         try:
-            self._policy_file(workspace).replace_policy(workspace.policy, policy)
+            self._policy_file(workspace).save(policy)
         except HelixError as error:
             self._async_actions.show_error(error)
         else:
@@ -257,19 +228,12 @@ class PolicyPresenter(QObject):
             self._set_session_policy(self._policy(workspace))
 
     def _set_session_policy(self, policy: ContextPolicy | None) -> None:
-        workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
-        if workspace is None or conversation is None:
+        conversation = self._session_controller.conversation
+        if conversation is None:
             return
-        self._async_actions.start(
-            self._record_session_policy(workspace, conversation, policy), "policy of a session"
-        )
+        self._async_actions.start(self._record_session_policy(conversation, policy), "policy of a session")
 
-    async def _record_session_policy(
-        self, workspace: OpenWorkspace, conversation: Conversation, policy: ContextPolicy | None
-    ) -> None:
-        replaced = conversation.session.transcript.session_policy
-        if replaced is not None:
-            self._policy_file(workspace).store_changes(replaced, policy)
+    async def _record_session_policy(self, conversation: Conversation, policy: ContextPolicy | None) -> None:
         await conversation.choose_policy(policy)
         if conversation is self._session_controller.conversation:
             self._edit(None)
