@@ -112,6 +112,17 @@ def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:
     return msgspec.structs.replace(DEFAULT_FILTER, **criteria)
 
 
+_OLD_STATES: dict[str, CacheState] = {
+    "pinned": "in_window",
+    "in_part": "in_window",
+    "marker": "cached",
+    "noted": "handed_over",
+    "left_out": "handed_over",
+    "stored": "elsewhere",
+}
+"""Names of states that earlier versions stored."""
+
+
 def saved_conditions(options: Iterable[FilterOption]) -> tuple[SavedCondition, ...]:
     """Return what is stored of these conditions; an age is stored by its name, and counts from each use."""
     return tuple(
@@ -130,7 +141,8 @@ def _restored(condition: SavedCondition, now_ms: int) -> FilterOption | None:
     value = condition.value
     match condition.about:
         case "state":
-            return next((state_option(state) for state in CACHE_STATES if state == value), None)
+            current = _OLD_STATES.get(value, value)
+            return next((state_option(state) for state in SAME_STATES if state == current), None)
         case "tool":
             return tool_option(value)
         case "path":
