@@ -195,15 +195,6 @@ class AboutInfo(msgspec.Struct, frozen=True):
         return "\n".join([self.build, *(f"{name}: {text}" for name, text in self.versions)])
 
 
-class License(msgspec.Struct, frozen=True):
-    """One thing that is shipped, and the whole text of its terms."""
-
-    name: str
-    version: str
-    license_name: str
-    text: str
-
-
 def provider_name(typed: str) -> str:
     """Return the name under which a provider is saved that was typed so: models are PROVIDER/MODEL."""
     return re.sub(r"[\s/]+", "-", typed.strip()).lower() or _DEFAULT_NAME
