@@ -250,7 +250,7 @@ def settings_screens() -> Iterator[Screen]:
 def _fill_settings(dialog: SettingsDialog) -> None:
     models = ("ollama/qwen3-coder:30b", "anthropic/claude-sonnet-5-5")
     roles: dict[Role, str] = {"model": models[0], "fast": models[1], "summary": "", "long": ""}
-    dialog.roles.show_roles("helix-desktop", models, {"model": models[1]}, roles)
+    dialog.roles.show_roles(models, roles)
     cheap = (
         "Chosen by Helix: $0.10 / $0.50 per million tokens in and out, claude-opus-5-5 costs $4.00 / $20.00."
     )
