@@ -186,8 +186,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `background_effort` is how much models think for summaries and extracts; empty: as is set for the model of
     the role, while the main model gets the provider's default. `shortcuts` are the keys of commands that
     differ from the defaults: command → portable texts of keys. Invalid entries are preserved: see
-    `ui.shell.key_bindings`. `advanced_policy`: whether the policy page lists all numbers. `home_shown` and
-    `home_hidden` add to, and take from, what sandboxed commands see of the home folder.
+    `ui.shell.key_bindings`. `home_shown` and `home_hidden` add to, and take from, what sandboxed
+    commands see of the home folder.
     """
 
     theme: Theme = "system"
@@ -208,7 +208,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     user_roles: tuple[str, ...] = ()
     background_effort: Effort = ""
     shortcuts: dict[str, Any] = msgspec.field(default_factory=dict)
-    advanced_policy: bool = False
     home_shown: tuple[str, ...] = ()
     home_hidden: tuple[str, ...] = ()
 

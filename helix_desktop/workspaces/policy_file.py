@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
+
+import msgspec
 
 from helix_desktop.context.policy import ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
@@ -101,11 +104,35 @@ class PolicyFile:
                 text("Correct the file or delete it."),
             ) from error
 
-    def save(self, policy: ContextPolicy) -> None:
-        """Write the policy; comments stay. Raises HelixError; then the previous one is unchanged."""
-        check_replaceable(self._files, self.path, _NOT_SAVED)
+    def fields(self) -> dict[str, Any]:
+        """Return what the file says, as it is written there; nothing where it can't be read."""
         try:
-            self._files.update(self.path, policy_fields(policy))
+            return self._files.read(self.path, back_up=False)
+        except SettingsDamaged:
+            return {}
+
+    def create(self, policy: ContextPolicy) -> None:
+        """Write a first file that names all numbers, those of the profile as comments. Raises HelixError."""
+        numbers = msgspec.structs.asdict(policy)
+        own = policy_fields(policy)
+        lines = [f"# {name} = {json.dumps(value)}" for name, value in numbers.items() if name not in own]
+        self._write(self.path, own)
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write("\n# The other numbers, as the profile has them:\n" + "\n".join(lines) + "\n")
+        except OSError as error:
+            raise save_error(_NOT_SAVED, self.path.parent, error) from error
+
+    def save(self, policy: ContextPolicy) -> None:
+        """Write the policy; comments and lines that say the same stay as they are.
+
+        Raises HelixError; then the previous one is unchanged.
+        """
+        check_replaceable(self._files, self.path, _NOT_SAVED)
+        own = msgspec.structs.asdict(policy)
+        same = {name: value for name, value in self.fields().items() if own.get(name) == value}
+        try:
+            self._files.update(self.path, same | policy_fields(policy))
         except OSError as error:
             raise save_error(_NOT_SAVED, self.path.parent, error) from error
 

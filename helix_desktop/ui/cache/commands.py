@@ -12,7 +12,6 @@ CACHE_COMMANDS = PageCommands(
     {
         "cache_filter": PageCommand(text("Go to filter"), "/"),
         "cache_recall": PageCommand(text("Recall into message"), "Ctrl+Return"),
-        "cache_recall_part": PageCommand(text("Recall a part"), "R"),
         "cache_verify": PageCommand(text("Verify"), "V"),
         "cache_pin": PageCommand(text("Pin or unpin"), "P"),
         "cache_trash": PageCommand(text("Move to trash"), "Del"),

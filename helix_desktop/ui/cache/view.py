@@ -116,8 +116,6 @@ def add_cache_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryAct
     add_shortcut(bar.field, "Escape", bar.field.clear, here)
     keys.add_shortcut("cache_verify", table, actions.verify, here)
     keys.add_shortcut("cache_verify", preview.content.text, preview.verify_button.click, here)
-    keys.add_shortcut("cache_recall_part", table, actions.recall_part, here)
-    keys.add_shortcut("cache_recall_part", preview.content.text, actions.recall_part, here)
     keys.add_shortcut("cache_pin", table, actions.toggle_pin, here)
     keys.add_shortcut("cache_trash", table, actions.move_to_trash, here)
     add_shortcut(table, "Ctrl+Z", actions.undo_trash_requested.emit, here)

@@ -81,7 +81,7 @@ class ViewStateController(QObject):
             screens.chat.view.chat_viewport.show_row(index, -state.offset)
         if state.cursor >= 0:
             self._restore_cursor(state)
-        if state.entry:
+        if state.entry and not screens.cache.filter_bar.current_filter.is_narrowing:  # it would clear that
             screens.cache.select(state.entry)
         if state.card:
             self._session_controller.timeline.set_first_card(state.card)

@@ -25,7 +25,6 @@ _HOST = re.compile(r"(?P<host>[\w.-]+)(?P<port>:\d+)?(?:/\S*)?")  # and a path, 
 _DEFAULT_NAME = "server"
 
 TestState = Literal["running", "ok", "failed"]
-PolicyValue = str | int | float | bool
 
 
 class IncompleteExtras(msgspec.Struct, frozen=True):
@@ -84,20 +83,19 @@ class CheckNotice(msgspec.Struct, frozen=True):
 
 
 class PolicyField(msgspec.Struct, frozen=True):
-    """A policy field: a number, bounded by `minimum` and `maximum`, a switch, or one of `choices`.
+    """A number of the policy, bounded by `minimum` and `maximum`.
 
     `default` is the profile's value; with `is_percent` it is stored as a part of 1 and shown times 100.
     """
 
     key: str
     label: str
-    value: PolicyValue
+    value: float
     unit: str = ""
     note: str = ""
     minimum: float = 0
     maximum: float = 10_000_000
-    choices: tuple[tuple[str, str], ...] = ()  # each value, and its text
-    default: PolicyValue | None = None
+    default: float | None = None
     is_percent: bool = False
 
     @property
@@ -111,12 +109,8 @@ class PolicyField(msgspec.Struct, frozen=True):
             return f"{value * 100:g}"
         return f"{value:g}" if isinstance(value, float) else format_integer(value)
 
-    def format_value(self, value: PolicyValue) -> str:
+    def format_value(self, value: float) -> str:
         """Return a value as a text has it."""
-        if isinstance(value, bool):
-            return policy_tr("On") if value else policy_tr("Off")
-        if isinstance(value, str):
-            return dict(self.choices)[value]
         if self.is_percent:
             return format_percent(value)
         return format_integer(int(value)) if value == int(value) else f"{value:g}"
@@ -130,10 +124,9 @@ class PolicyField(msgspec.Struct, frozen=True):
 
 
 class PolicyGroup(msgspec.Struct, frozen=True):
-    """Fields that belong to one mechanism, and what it does in a sentence."""
+    """Fields that belong to one act."""
 
     title: str
-    lead: str
     fields: tuple[PolicyField, ...]
 
 
@@ -146,13 +139,18 @@ class Profile(msgspec.Struct, frozen=True):
 
 
 class PolicyForm(msgspec.Struct, frozen=True):
-    """The policy of a workspace; `profile` names one of `profiles`, `is_managed` says whether it is on."""
+    """The policy of a workspace; `profile` names one of `profiles`.
+
+    `title` names the policy, `is_changed` says whether it differs from its profile, also in what only the
+    file has.
+    """
 
     workspace_name: str
     profile: str
     profiles: tuple[Profile, ...]
     groups: tuple[PolicyGroup, ...]
-    is_managed: bool = True
+    title: str = ""
+    is_changed: bool = False
 
     @property
     def fields(self) -> tuple[PolicyField, ...]:
@@ -193,15 +191,6 @@ class AboutInfo(msgspec.Struct, frozen=True):
     def report(self) -> str:
         """Return what a bug report begins with."""
         return "\n".join([self.build, *(f"{name}: {text}" for name, text in self.versions)])
-
-
-class License(msgspec.Struct, frozen=True):
-    """One thing that is shipped, and the whole text of its terms."""
-
-    name: str
-    version: str
-    license_name: str
-    text: str
 
 
 def provider_name(typed: str) -> str:

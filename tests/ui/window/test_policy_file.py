@@ -29,14 +29,20 @@ async def _check_an_edited_file(rig: WindowRig) -> None:
     await rig.open_folder("edited")
     await rig.wiring.settings.show("policy")
     page = rig.wiring.settings.dialog.policy
-    _file(rig).write_text('# mine\nprofile = "balanced"\nprotect_steps = 14\n', encoding="utf-8")
+    of_file = "sweep_min = 2_000  # as the profile\nsweep_max   = 21_000\nanchor_tokens = 3200\n"
+    _file(rig).write_text(f'# mine\nprofile = "balanced"\nprotect_steps = 14\n{of_file}', encoding="utf-8")
     await until(lambda: rig.workspace.policy.protect_steps == 14, "the edited number")
-    assert "1 change" in page.slider.track.value_text
-    page.advanced.changed.emit({"handover_at": 0.7})
+    assert "2 changes" in page.slider.track.value_text
+    page.fields.changed.emit({"handover_at": 0.7})
     assert rig.workspace.policy.handover_at == 0.85, "nothing is saved before it is applied"
     find_button(page, "apply_to_workspace").click()
     assert "# mine" in _file(rig).read_text(encoding="utf-8")
     assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
+    find_button(page, "profile:lean").click()
+    find_button(page, "apply_to_workspace").click()
+    assert of_file in _file(rig).read_text(encoding="utf-8"), "what only the file has stays byte for byte"
+    policy = rig.workspace.policy
+    assert (policy.protect_steps, policy.sweep_max, policy.anchor_tokens) == (3, 21_000, 3_200)
     rig.wiring.settings.dialog.close()
 
 

@@ -16,13 +16,14 @@ from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import tokens_text, tool_name
-from helix_desktop.ui.cache.recall.selection import RecallSelection
+from helix_desktop.ui.cache.recall_selection import RecallSelection
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.diff.view import DiffView
-from helix_desktop.ui.design.labels import IconLabel, TextLine
+from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
+from helix_desktop.ui.design.layout.boxes import row as row_of
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.pill import Pill
@@ -316,8 +317,10 @@ class Preview(Themed, QWidget):
     recall_requested = Signal(str, int, int)  # digest, first and last line (0, 0: whole)
     recall_all_requested = Signal()
     """All selected entries are to be recalled, as the button says."""
-    part_requested = Signal()
-    """Only a part of it is to be recalled, by lines or by a pattern."""
+    matches_found = Signal(str)
+    """Words that find has in the text: `show_matches` is to say what recalling their lines costs."""
+    matches_requested = Signal()
+    """The lines that `show_matches` spoke of are to be recalled."""
     verify_requested = Signal(str)
     export_requested = Signal(str)
 
@@ -408,7 +411,6 @@ class Preview(Themed, QWidget):
             save = tr("Save the exact bytes of each to a folder")
         self.export_button.setToolTip(self._keys.tip("cache_save", save))
         self.export_button.setAccessibleName(self._save_text)
-        self.part_button.set_tip(self._keys.tip("cache_recall_part", tr("Recall a part…")))
         self._update_recall_button()
 
     def copy_digest(self) -> None:
@@ -459,13 +461,16 @@ class Preview(Themed, QWidget):
         self.verify_button.setAccessibleName(tr("Verify"))
         self.export_button = PushButton("", "", "download", name="save_as")
         self.export_button.setAccessibleName(tr("Save as…"))
-        self.part_button = IconButton("text-search", "", px=15, edge=30)
-        self.part_button.setObjectName("recall_part")
+        self.matches_button = PushButton("", "link", "corner-down-left", px=13, name="recall_matches")
+        self.matches_button.hide()
         self.copy_hash_button = IconButton("copy", tr("Copy digest (Ctrl+C)"), px=13, edge=22)
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.recall_button.clicked.connect(self.recall)
-        self.part_button.clicked.connect(self.part_requested)
+        self.matches_button.clicked.connect(self.matches_requested)
+        below_find = self.content.body.indexOf(self.content.find_bar) + 1
+        self.content.body.insertLayout(below_find, row_of(self.matches_button, None, margins=(6, 0, 0, 0)))
+        self.content.find_bar.found.connect(self._on_found)
         self.verify_button.clicked.connect(lambda: self.verify_requested.emit(self.digest))
         self.export_button.clicked.connect(lambda: self.export_requested.emit(self.digest))
         self.copy_hash_button.clicked.connect(self.copy_digest)
@@ -477,7 +482,7 @@ class Preview(Themed, QWidget):
         row.addWidget(self._target)
         row.addWidget(self._tool)
         row.addStretch(1)
-        for button in (self.verify_button, self.export_button, self.part_button, self.recall_button):
+        for button in (self.verify_button, self.export_button, self.recall_button):
             row.addWidget(button)
         return row
 
@@ -521,6 +526,15 @@ class Preview(Themed, QWidget):
         self._lines = (first, last)
         self._update_recall_button()
 
+    def show_matches(self, words: str) -> None:
+        """Offer to recall the lines that find has, in these words; none: there are no such lines."""
+        show_text(self.matches_button, words)
+
+    def _on_found(self, words: str) -> None:
+        self.matches_button.hide()
+        if words and self.content.text.content.is_text:
+            self.matches_found.emit(words)
+
     def _update_recall_button(self) -> None:
         if self._state is None:
             return
@@ -534,8 +548,7 @@ class Preview(Themed, QWidget):
         can_recall = self._state.data is not None
         if self._selection is not None:
             can_recall = self._selection.count > 0
-        for button in (self.recall_button, self.part_button):
-            button.setEnabled(can_recall)
+        self.recall_button.setEnabled(can_recall)
         self._fit()
 
     @property
@@ -569,13 +582,7 @@ class Preview(Themed, QWidget):
             self.recall_button.setText(recall_texts[recall])
             rest = sum(
                 widget.sizeHint().width() + self._head.spacing()
-                for widget in (
-                    self._tool_icon,
-                    self._tool,
-                    self.verify_button,
-                    self.export_button,
-                    self.part_button,
-                )
+                for widget in (self._tool_icon, self._tool, self.verify_button, self.export_button)
                 if not widget.isHidden()
             )
             rest += self.recall_button.sizeHint().width() + self._head.spacing()

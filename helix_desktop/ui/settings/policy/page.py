@@ -1,24 +1,22 @@
-"""The page of the context policy: a slider, the session replayed under it, and all numbers by mechanism."""
+"""The page of the context policy: a slider, the session replayed under it, and the numbers of its story."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import cast
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
-from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.settings.forms import PolicyField, PolicyForm, PolicyValue, validate_policy_value
+from helix_desktop.ui.settings.forms import PolicyField, PolicyForm, validate_policy_value
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.policy.apply_bar import ApplyBar, PolicyUse
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
@@ -27,11 +25,11 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
 
-_NUMBER_PX, _CHOICE_PX = 110, 190
+_NUMBER_PX = 110
 
 
 class PolicyFieldInput(FormField):
-    """One field of the policy: its control, its unit, and the way back to what the profile says."""
+    """One number of the policy: its field, its unit, and the way back to what the profile says."""
 
     changed = Signal(dict)
 
@@ -45,7 +43,7 @@ class PolicyFieldInput(FormField):
         self._effect = label("", "note", wrap=True)
         self._effect.setObjectName(f"effect:{field.key}")
         self._effect.hide()
-        super().__init__(field.label, self.control, note=field.note, trailing=trailing, below=self._effect)
+        super().__init__(field.label, self.control, trailing=trailing, below=self._effect)
         self.show_value(field)
 
     def show_value(self, field: PolicyField) -> None:
@@ -54,16 +52,8 @@ class PolicyFieldInput(FormField):
         self._field = field
         if self.error_text() and not is_other:
             return
-        control = self.control
-        control.blockSignals(True)
-        if isinstance(control, Switch):
-            control.setChecked(bool(field.value))
-            control.setText(field.format_value(field.value))
-        elif isinstance(control, ComboBox):
-            control.setCurrentIndex(control.findData(field.value))
-        elif isinstance(control, QLineEdit) and self._typed_value() != field.value:
-            control.setText(field.typed(cast("float", field.value)))
-        control.blockSignals(False)
+        if self._typed_value() != field.value:
+            self.control.setText(field.typed(field.value))
         self._reset_button.setVisible(field.is_changed)
         if field.default is not None:
             default = field.format_value(field.default)
@@ -89,29 +79,19 @@ class PolicyFieldInput(FormField):
         """Say what the field does to the session on screen; an empty text removes it."""
         show_text(self._effect, effect)
 
-    def _create_control(self, field: PolicyField) -> QWidget:
-        if isinstance(field.value, bool):
-            switch = Switch(field.format_value(field.value), on=field.value)
-            switch.setAccessibleName(field.label)
-            switch.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)  # its text is one word
-            switch.toggled.connect(self._emit)
-            return switch
-        if isinstance(field.value, str):
-            choice = ComboBox(_CHOICE_PX)
-            for value, title in field.choices:
-                choice.addItem(title, value)
-            choice.activated.connect(lambda _: self._emit(choice.currentData()))
-            return choice
+    def _create_control(self, field: PolicyField) -> QLineEdit:
         number = QLineEdit(field.typed(field.value))
         number.setAlignment(Qt.AlignmentFlag.AlignRight)
         number.setMaximumWidth(_NUMBER_PX)
+        number.setToolTip(field.note)
+        number.setAccessibleDescription(field.note)
         number.textEdited.connect(self._on_typed)
         number.editingFinished.connect(self._on_edited)
         return number
 
     def _typed_value(self) -> int | float | None:
         """Return the number in the control; None while it is none that the field can have."""
-        text = self.control.text() if isinstance(self.control, QLineEdit) else ""
+        text = self.control.text()
         return None if validate_policy_value(self._field, text) else self._field.parse(text)
 
     def _on_typed(self, text: str) -> None:
@@ -126,37 +106,22 @@ class PolicyFieldInput(FormField):
         if self._field.default is not None:
             self._emit(self._field.default)
 
-    def _emit(self, value: PolicyValue) -> None:
+    def _emit(self, value: float) -> None:
         self.changed.emit({self._field.key: value})
 
 
-class AdvancedFields(Themed, QWidget):
-    """All fields by mechanism, behind a heading that opens and closes them."""
+class PolicyFields(Themed, QWidget):
+    """The fields, a card for each group."""
 
     changed = Signal(dict)
     """Key and new value of each field that was changed and is valid."""
-    opened = Signal(bool)
 
     def __init__(self) -> None:
-        """Start closed, without fields."""
+        """Start without fields."""
         super().__init__()
-        self.head = DisclosureHead(tr("Advanced"), tr("Every number of the policy"))
-        self.head.setObjectName("advanced")
-        self.head.toggled.connect(self._on_toggled)
-        self._body = QWidget()
-        self._groups = QVBoxLayout()
-        self._groups.setSpacing(12)
-        lead = tr("Change a number to see what it does to this session, compared with the profile's own.")
-        self._body.setLayout(column(label(lead, "faint", wrap=True), self._groups, gap=10))
-        self._body.hide()
+        self._groups = column(gap=12)
         self._inputs: dict[str, PolicyFieldInput] = {}
-        self._managed_cards: list[QFrame] = []
-        self.setLayout(column(self.head, self._body, gap=6))
-
-    @property
-    def is_open(self) -> bool:
-        """Return True if the fields are in sight."""
-        return self.head.isChecked()
+        self.setLayout(self._groups)
 
     def show_form(self, form: PolicyForm) -> None:
         """Show the values of a form; fields that are there already keep the keyboard."""
@@ -164,8 +129,7 @@ class AdvancedFields(Themed, QWidget):
             self._build(form)
         for field in form.fields:
             self._inputs[field.key].show_value(field)
-        for framed in self._managed_cards:
-            framed.setEnabled(form.is_managed)
+        self.setEnabled(form.profile != "off")
 
     def show_effects(self, effects: Mapping[str, str]) -> None:
         """Say at each field what it does to the session; fields without a text say nothing."""
@@ -192,28 +156,19 @@ class AdvancedFields(Themed, QWidget):
         wrong = next((field_input for field_input in self._inputs.values() if field_input.error_text()), None)
         if wrong is None:
             return False
-        self.head.setChecked(True)
         wrong.control.setFocus(Qt.FocusReason.ShortcutFocusReason)
         return True
 
     def show_error(self, key: str, message: str) -> None:
-        """Open the fields, and say at one why its value cannot be used."""
+        """Say at a field why its value cannot be used."""
         if key in self._inputs:
-            self.head.setChecked(True)
             self._inputs[key].show_error(message)
-
-    def _on_toggled(self, is_open: bool) -> None:
-        self._body.setVisible(is_open)
-        self.opened.emit(is_open)
 
     def _build(self, form: PolicyForm) -> None:
         clear_layout(self._groups)
         self._inputs.clear()
-        self._managed_cards.clear()
         for group in form.groups:
             body = column(label(group.title, "strong"), margins=(16, 13, 16, 14), gap=9)
-            if group.lead:
-                body.addWidget(label(group.lead, "faint", wrap=True))
             for field in group.fields:
                 field_input = PolicyFieldInput(field)
                 field_input.changed.connect(self.changed)
@@ -222,8 +177,6 @@ class AdvancedFields(Themed, QWidget):
             framed = card(body)
             retint(framed, self._theme)
             self._groups.addWidget(framed)
-            if not any(field.key == "enabled" for field in group.fields):
-                self._managed_cards.append(framed)
 
 
 class PolicyPage(Themed, QWidget):
@@ -239,14 +192,21 @@ class PolicyPage(Themed, QWidget):
         """Start without a policy."""
         super().__init__()
         self.slider, self.replay_card = PolicySlider(), ReplayCard()
-        self.advanced, self.apply_bar = AdvancedFields(), ApplyBar(self.slider.track)
+        self.fields, self.apply_bar = PolicyFields(), ApplyBar(self.slider.track)
         self._file_error = label("", "error", wrap=True)
         self._file_card = self._error_card()
+        open_file = PushButton(
+            tr("Open policy.toml"), "link", "external-link", px=13, name="open_policy_file"
+        )
+        open_file.setToolTip(tr("All numbers of the policy. They count as soon as the file is saved."))
+        open_file.clicked.connect(self.open_requested)
+        words = label(tr("These numbers change most. The file has all of them."), "faint", wrap=True)
+        file_row = ResponsiveRow(words, [open_file])
         head = card(column(self.slider, margins=(16, 13, 16, 14)))
         page, self._lead = scrolling_page(
             tr("Context policy"),
             " ",
-            column(self._file_card, head, self.replay_card, self.advanced, gap=12),
+            column(self._file_card, head, self.replay_card, file_row, self.fields, gap=12),
         )
         self.setLayout(column(page, self.apply_bar, gap=0))
 
@@ -279,16 +239,16 @@ class PolicyPage(Themed, QWidget):
             )
         )
         self.slider.show_form(form)
-        self.advanced.show_form(form)
+        self.fields.show_form(form)
         self.apply_bar.show_use(use)
 
     def control(self, key: str) -> QWidget:
         """Return the control of a field; KeyError when the policy has none of that key."""
-        return self.advanced.field_input(key).control
+        return self.fields.field_input(key).control
 
     def error_text(self, key: str) -> str:
         """Return what is wrong with a field, or an empty text."""
-        return self.advanced.field_input(key).error_text()
+        return self.fields.field_input(key).error_text()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Say that the page is in sight: only then sessions are replayed."""

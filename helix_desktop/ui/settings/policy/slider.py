@@ -254,20 +254,9 @@ class PolicySlider(Themed, QWidget):
             self._names.set_names(stops)
         names = [profile.name for profile in stops]
         profile = stops[names.index(form.profile)]
-        changed = sum(field.is_changed for field in form.fields)
-        title = (
-            tr.plural(
-                changed,
-                "{profile} with %n change",
-                "{profile} with %n changes",
-                profile=profile.title,
-            )
-            if changed
-            else profile.title
-        )
-        self._title.setText(title)
+        self._title.setText(form.title)
         self._description.setText(profile.description)
-        self.track.set_stop(len(stops), names.index(form.profile), bool(changed), title)
+        self.track.set_stop(len(stops), names.index(form.profile), form.is_changed, form.title)
 
     def _on_selected(self, stop: int) -> None:
         self.profile_selected.emit(self._stops[stop].name)

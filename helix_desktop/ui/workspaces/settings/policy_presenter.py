@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
@@ -20,7 +20,7 @@ from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.forms import PolicyForm
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
-from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS, conflict_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview, ReplayPreparation
 from helix_desktop.words.policies import policy_name
@@ -67,11 +67,7 @@ class PolicyPresenter(QObject):
         self._page = page
         self._preview = PolicyPreview(page, self._async_actions, self.replays)
         page.slider.profile_selected.connect(self._select_profile)
-        page.advanced.changed.connect(self._change)
-        page.advanced.head.setChecked(self._services.settings.advanced_policy)
-        page.advanced.opened.connect(
-            lambda is_open: self._async_actions.start(self._save_advanced(is_open), "keep advanced")
-        )
+        page.fields.changed.connect(self._change)
         page.apply_bar.apply_to_session.connect(self._apply_to_session)
         page.apply_bar.apply_to_workspace.connect(self._apply_to_workspace)
         page.apply_bar.session_policy_removed.connect(lambda: self._set_session_policy(None))
@@ -88,7 +84,7 @@ class PolicyPresenter(QObject):
         if self._page is not None and self._preview is not None:
             if workspace.id != self._workspace_on_page:
                 self._workspace_on_page = workspace.id
-                self._page.advanced.drop_typed()
+                self._page.fields.drop_typed()
             policy, in_use = self._policy(workspace), self._in_use(workspace)
             self._page.show_policy(self._form(workspace, policy), self._use_of(workspace, policy))
             folder = self._services.registry.data_folder(workspace.id)
@@ -178,12 +174,12 @@ class PolicyPresenter(QObject):
     def _replace(self, policy: ContextPolicy | None) -> None:
         """Put another policy on the page, without what was typed for the one there."""
         if self._page is not None:
-            self._page.advanced.drop_typed()
+            self._page.fields.drop_typed()
         self._edit(policy)
 
     def _has_wrong_field(self) -> bool:
         """Return True, with the keyboard there, if a field has a value that can't be used."""
-        return self._page is not None and self._page.advanced.focus_error()
+        return self._page is not None and self._page.fields.focus_error()
 
     def _change(self, fields: dict[str, object]) -> None:
         """Change some fields of the policy on the page."""
@@ -191,9 +187,6 @@ class PolicyPresenter(QObject):
         if workspace is None:
             return
         policy = self._policy(workspace)
-        if fields.get("enabled") and not PROFILES[policy.profile].enabled:
-            self._replace(PROFILES["balanced"])  # the profile that is off cannot be on
-            return
         changed = {**msgspec.structs.asdict(policy), **fields}
         try:
             edited = policy_from(changed)
@@ -202,10 +195,21 @@ class PolicyPresenter(QObject):
             return
         self._edit(edited)
         if self._page is not None:
-            self._page.advanced.try_again(fields)
+            self._page.fields.try_again(fields)
 
     def _select_profile(self, name: str) -> None:
-        self._replace(PROFILES[name])
+        """Put a profile on the page, with what only the file has."""
+        workspace = self._active_workspace.opened
+        if workspace is None:
+            return
+        own = {**self._policy_file(workspace).fields(), **policy_fields(self._policy(workspace))}
+        fields = {**{key: own[key] for key in own if key in FILE_FIELDS}, "profile": name}
+        try:
+            self._replace(policy_from(fields))
+        except ValueError:
+            numbers = {**msgspec.structs.asdict(PROFILES[name]), **fields}
+            why = conflict_text(numbers, self._form(workspace, self._policy(workspace)))
+            self._show_field_error(why, ("handover_at", "observe_at"))
 
     def _apply_to_workspace(self) -> None:
         workspace = self._active_workspace.opened
@@ -238,15 +242,10 @@ class PolicyPresenter(QObject):
         if conversation is self._session_controller.conversation:
             self._edit(None)
 
-    async def _save_advanced(self, is_open: bool) -> None:
-        settings = self._services.settings
-        if settings.advanced_policy != is_open:
-            await self._services.save_settings(msgspec.structs.replace(settings, advanced_policy=is_open))
-
     def _show_field_error(self, why: str, fields: tuple[str, ...]) -> None:
         if self._page is not None:
             for key in fields:
-                self._page.advanced.show_error(key, why)
+                self._page.fields.show_error(key, why)
 
     def _use(self, workspace: OpenWorkspace, policy: ContextPolicy) -> None:
         self._errors.pop(workspace.id, None)
@@ -325,8 +324,16 @@ class PolicyPresenter(QObject):
 
     def _open_file(self) -> None:
         workspace = self._active_workspace.opened
-        if workspace is not None:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._policy_file(workspace).path)))
+        if workspace is None:
+            return
+        file = self._policy_file(workspace)
+        try:
+            if not file.path.exists():
+                file.create(workspace.policy)
+        except HelixError as error:
+            self._async_actions.show_error(error)
+        else:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(file.path)))
 
     def _replace_file(self) -> None:
         """Write the running policy over a file with an error, of which a copy is kept."""

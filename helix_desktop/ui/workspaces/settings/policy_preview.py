@@ -26,6 +26,7 @@ from helix_desktop.ui.settings.policy.comparison import (
     ReplayState,
     field_effect_text,
 )
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS, SLIDER_FIELDS
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator, translate
@@ -121,7 +122,6 @@ class PolicyPreview:
         self._task: asyncio.Task[None] | None = None
         page.replay_card.compared.connect(self._compare)
         page.replay_card.retry_requested.connect(self.update)
-        page.advanced.opened.connect(lambda _: self.update())
 
     def show(
         self,
@@ -227,19 +227,17 @@ class PolicyPreview:
             self._show("busy")
 
     async def _compute_effects(self) -> None:
-        """Say at each field that differs from its profile what that does, while the fields are open."""
+        """Say at each field that differs from its profile what that does."""
         effects, edited = self._show_pending_effects(), self._policies[EDITED]
-        if not self._page.advanced.is_open:
-            return
         for field in effects:
             effects[field] = field_effect_text(await self._replays.effect(edited, field))
-            self._page.advanced.show_effects(effects)
+            self._page.fields.show_effects(effects)
 
     def _show_pending_effects(self) -> dict[str, str]:
         """Show an ellipsis at each field that differs from its profile; return these texts by field."""
         edited = self._policies[EDITED]
-        effects = {name: "…" for name in policy_fields(edited) if name != "profile"}
-        self._page.advanced.show_effects(effects)
+        effects = {name: "…" for name in policy_fields(edited) if name not in FILE_FIELDS | SLIDER_FIELDS}
+        self._page.fields.show_effects(effects)
         return effects
 
     def _show(self, state: ReplayState, message: str = "") -> None:
