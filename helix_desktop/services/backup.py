@@ -12,7 +12,7 @@ from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.store.reports import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.services.lazy_store import BorrowStore
-from helix_desktop.store.archive.archive_file import file_name, read_info, refused_write
+from helix_desktop.store.archive_file import file_name, read_info, refused_write
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.files import non_folder_in, write_text_durably
 from helix_desktop.words.session_markdown import session_markdown

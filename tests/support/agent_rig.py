@@ -33,7 +33,7 @@ from helix_desktop.domain.tools import (
     ignore_output,
 )
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.tools.ask_user import AskUser
 from helix_desktop.tools.tool import ToolRegistry
 from tests.support.conversation_rig import ConversationRig
