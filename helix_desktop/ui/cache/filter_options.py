@@ -13,7 +13,7 @@ from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
-from helix_desktop.ui.cache.rows import CACHE_STATES, CacheState
+from helix_desktop.ui.cache.rows import SAME_STATES, CacheState
 from helix_desktop.ui.cache.state_labels import INDEX_LABELS, STATE_LABELS
 from helix_desktop.words.translation import Translator, current_language, translate
 
@@ -125,7 +125,7 @@ def filter_menu(
     sort_key = current_language().sort_key
     by_name = sorted(map(tool_option, tools), key=lambda option: sort_key(translate(option.name)))
     titled: tuple[tuple[str, Sequence[FilterOption]], ...] = (
-        (tr("State"), [state_option(state) for state in CACHE_STATES]),
+        (tr("State"), [state_option(state) for state in SAME_STATES]),
         (tr("Tool"), by_name),
         (tr("Session"), [session_option(*session) for session in sessions[:_MAX_SESSIONS]]),
         (tr("Size"), SIZE_OPTIONS),

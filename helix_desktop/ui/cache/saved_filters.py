@@ -23,10 +23,20 @@ from helix_desktop.ui.cache.filter_options import (
     target_option,
     tool_option,
 )
-from helix_desktop.ui.cache.rows import CACHE_STATES
+from helix_desktop.ui.cache.rows import SAME_STATES, CacheState
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")
+
+_OLD_STATES: dict[str, CacheState] = {
+    "pinned": "in_window",
+    "in_part": "in_window",
+    "marker": "cached",
+    "noted": "handed_over",
+    "left_out": "handed_over",
+    "stored": "elsewhere",
+}
+"""Names of states that earlier versions stored."""
 
 
 class SavedFilterActions(msgspec.Struct, frozen=True):
@@ -56,7 +66,8 @@ def _restored(condition: SavedCondition, now_ms: int) -> FilterOption | None:
     value = condition.value
     match condition.about:
         case "state":
-            return next((state_option(state) for state in CACHE_STATES if state == value), None)
+            current = _OLD_STATES.get(value, value)
+            return next((state_option(state) for state in SAME_STATES if state == current), None)
         case "tool":
             return tool_option(value)
         case "path":

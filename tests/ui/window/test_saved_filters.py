@@ -67,6 +67,6 @@ async def test_a_filter_is_saved_and_chosen_after_a_restart(qapp: QApplication, 
         await until(lambda: "Broken" in actions_of(bar.saved_menu()), "it has another name")
         assert "Failures && more" not in actions_of(bar.saved_menu())
         bar.clear()
-        bar.toggle(state_option("marker"))
+        bar.toggle(state_option("cached"))
         actions_of(bar.saved_menu())["Save this filter…"].trigger()
         assert await enter_name(rig, "Left") == "Cached", "the word of its chip"

@@ -101,12 +101,12 @@ def test_an_open_card_shows_the_whole_command_and_copies_it(view: ChatView) -> N
 @pytest.mark.parametrize(
     ("badge", "word"),
     [
-        ("cached", "cached"),
-        ("folded", "noted"),
-        ("left_out", "removed"),
-        ("observed", "noted"),
-        ("handed_over", "summarized"),
-        ("pinned", "pinned"),
+        ("cached", "Cached"),
+        ("folded", "Compacted"),
+        ("left_out", "Compacted"),
+        ("observed", "Compacted"),
+        ("handed_over", "Compacted"),
+        ("pinned", "Pinned"),
     ],
 )
 def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge, word: str) -> None:

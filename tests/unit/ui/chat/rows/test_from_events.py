@@ -194,7 +194,7 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
             assert (
                 state in ("in_window", "in_part", "pinned") or item.seq not in live - transcript.window.masked
             )
-            if state == "marker":
+            if state == "cached":
                 assert any(item.event.digest in message.text for message in sent)
     arguments: dict[str, set[int]] = {}
     for item in transcript.messages.items:
@@ -204,7 +204,7 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
     for digest, seqs in arguments.items():
         state, _ = states[digest]
         assert (state == "in_window") == bool(seqs & live - transcript.window.masked)
-        assert (state == "marker") == (not seqs & live - transcript.window.masked and bool(seqs & live))
+        assert (state == "cached") == (not seqs & live - transcript.window.masked and bool(seqs & live))
 
 
 def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionSimulator) -> None:
