@@ -40,7 +40,6 @@ from helix_desktop.ui.chat.viewport.selection import Selection
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
-from helix_desktop.ui.design.help_link import TopicLinks
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
@@ -243,7 +242,6 @@ class ChatView(Themed, QAbstractScrollArea):
         mark_pane_stop(self)
         Spinner(self.chat_viewport)
         self.is_past = False
-        TopicLinks(self).changed.connect(self._take_opened_topics)
         self._connect()
         self._show_style()
         self.chat_viewport.reset()
@@ -268,12 +266,6 @@ class ChatView(Themed, QAbstractScrollArea):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         self.set_theme(theme)
-
-    def _take_opened_topics(self, topics: frozenset[str]) -> None:
-        """Explain nothing any more that the user has read in the guide."""
-        self.chat_viewport.item_cache.opened_topics = topics
-        self.chat_viewport.refresh()
-        self.chat_viewport.repaint()
 
     @property
     def is_following(self) -> bool:
