@@ -206,6 +206,7 @@ class AppServices:
             line_search=self.tools.create_line_search(),
             slow_models=self.slow_models,
             auto_run=auto_run,
+            wants_titles=lambda: self.settings.titles,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),

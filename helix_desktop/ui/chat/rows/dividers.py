@@ -225,9 +225,9 @@ def _quiet_row(seq: int, event: FilesChanged | InstructionsAdded | SessionBranch
         return _changed_files_row(seq, event)
     if isinstance(event, InstructionsAdded):
         return DividerRow(RowKey(seq), "instructions", instructions_text(event), is_quiet=True)
-    if event.how:
+    if event.how in ("edit", "retry"):
         return None
-    words = tr("Branch begins here")
+    words = tr("Rewound to here") if event.how else tr("Branch begins here")
     return DividerRow(RowKey(seq), "branch", words, actions=(OpenVersion(event.parent),), is_quiet=True)
 
 
