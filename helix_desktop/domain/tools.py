@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome, server_tool_name

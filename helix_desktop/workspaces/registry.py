@@ -22,9 +22,9 @@ from helix_desktop.domain.errors import (
     SettingsUnreadable,
     WorkspaceMissing,
 )
-from helix_desktop.domain.file_history.file_coverage import MAX_FILE, QUOTA
+from helix_desktop.domain.file_history.changes import MAX_FILE, QUOTA
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.domain.store.entries import SavedFilter
+from helix_desktop.domain.store import SavedFilter
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name

@@ -18,14 +18,14 @@ from helix_desktop.config.settings import key_variable
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.choices import EFFORT_LEVELS
 from helix_desktop.domain.digest import MIN_PREFIX
-from helix_desktop.domain.file_history.file_coverage import MAX_FILE, QUOTA
+from helix_desktop.domain.file_history.changes import MAX_FILE, QUOTA
+from helix_desktop.domain.retention import TRASH_DAYS
 from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES, SLASH, WORKSPACE_FOLDERS
-from helix_desktop.domain.store.retention import TRASH_DAYS
 from helix_desktop.providers.model_list import DEFAULT_PORTS
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.replay.policy.session_replays import MAX_SESSIONS
-from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
-from helix_desktop.tools.files.ignore import IGNORE_FILE
+from helix_desktop.tools.environment import MAX_FILE_BYTES
+from helix_desktop.tools.files.jail import IGNORE_FILE
 from helix_desktop.ui.chat.composer.added_files import LONG_TEXT_CHARS, LONG_TEXT_LINES
 from helix_desktop.ui.help.guide import guide_pages
 from helix_desktop.ui.shell.actions import SPECS

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from helix_desktop.context.log.file_changes import RevertedFiles
 from helix_desktop.context.log.message_log import MessageLog, forked
 from helix_desktop.context.log.notes import UNKNOWN_MODE, announces_mode, newest_mode_note
-from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_entries import WindowEntries
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
+    RewriteEvent,
+    RewriteState,
 )
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.domain.choices import Effort, PermissionMode, SentEffort
@@ -47,16 +48,21 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import (
     BudgetNeared,
     BudgetSet,
+    ChangesRecorded,
     EffortChosen,
     EffortRefused,
+    FilesChanged,
     HoldSet,
+    InstructionsAdded,
     ModeChanged,
     ModelChosen,
     ModelRole,
+    OpeningGiven,
     PolicyChosen,
     SessionBranched,
     SessionRenamed,
     SessionStarted,
+    StandingText,
     TitleSource,
 )
 from helix_desktop.domain.events.summary import (
@@ -68,15 +74,8 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.domain.events.workspace import (
-    ChangesRecorded,
-    FilesChanged,
-    InstructionsAdded,
-    OpeningGiven,
-    StandingText,
-)
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.todo import TodoList
 
 

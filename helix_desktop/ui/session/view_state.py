@@ -10,7 +10,7 @@ from PySide6.QtGui import QTextCursor
 
 from helix_desktop.config.view_states import ViewState, ViewStates
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.store.entries import SavedFilter
+from helix_desktop.domain.store import SavedFilter
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.session.controller import SessionController

@@ -6,9 +6,9 @@ import msgspec
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings, FileHistoryTotals
-from helix_desktop.domain.store.entries import StoreTotals
-from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
+from helix_desktop.domain.file_history.changes import FileCoverageSettings, FileHistoryTotals
+from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox

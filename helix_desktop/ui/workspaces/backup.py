@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.store.reports import ExportResult
+from helix_desktop.domain.store_reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel

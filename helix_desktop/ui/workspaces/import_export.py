@@ -9,7 +9,7 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX, TRANSCRIPT_SUFFIX
-from helix_desktop.domain.store.reports import ExportResult, ImportResult
+from helix_desktop.domain.store_reports import ExportResult, ImportResult
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice

@@ -11,12 +11,11 @@ from time import perf_counter
 
 from PySide6.QtCore import QObject, QTimer
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import ResponseDelta, Update
-from helix_desktop.agent.session_usage import subagent_sessions, total_spending
+from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
+from helix_desktop.agent.session import ResponseDelta, Update
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.store.entries import SessionSummary, SessionVersions
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.shell_data import Banner, BannerAction

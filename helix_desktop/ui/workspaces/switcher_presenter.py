@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.store.entries import SessionVersions
+from helix_desktop.domain.store import SessionVersions
 from helix_desktop.domain.text_search import normalize, original_index
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.session.controller_context import ControllerContext

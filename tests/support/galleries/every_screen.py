@@ -8,22 +8,22 @@ from typing import NamedTuple
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.agent.models.roles import SlowModel
+from helix_desktop.agent.models import SlowModel
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.file_coverage import (
+from helix_desktop.domain.file_history.changes import (
     FileCoverageSettings,
     FileHistoryCleanup,
     FileHistoryTotals,
 )
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
-from helix_desktop.domain.store.entries import CacheEntry, SessionSummary, StoreTotals
-from helix_desktop.domain.store.retention import CleanupPlan, EntryTotals, RetentionRule, TrashContents
+from helix_desktop.domain.retention import CleanupPlan, EntryTotals, RetentionRule, TrashContents
+from helix_desktop.domain.store import CacheEntry, SessionSummary, StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.services.cache_server.config_snippets import SharingState
-from helix_desktop.services.diagnostics.bundle import FILE_NAMES
-from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
+from helix_desktop.services.cache_server import SharingState
+from helix_desktop.services.diagnostics import FILE_NAMES
+from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.composer.completer import CompletionPopup
 from helix_desktop.ui.chat.composer.completion import CompletionItem

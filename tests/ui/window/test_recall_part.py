@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.tools.cache.index_recall import RecallArguments
 from helix_desktop.tools.cache.recall import RecallCachedContent
-from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
+from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from tests.support.window.window_rig import open_window, until
 
 pytestmark = pytest.mark.qt_loop

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.usage_bar import Pressure
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
 from helix_desktop.words.times import local_time

@@ -14,7 +14,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import NO_COMPACTION
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.cut_points import choose_cut
+from helix_desktop.context.summaries.handover import choose_cut
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
@@ -26,13 +26,12 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     SweepReason,
 )
-from helix_desktop.domain.events.session import HoldSet, SessionStarted
+from helix_desktop.domain.events.session import HoldSet, InstructionsAdded, SessionStarted, StandingText
 from helix_desktop.domain.events.summary import (
     HandoverMade,
 )
-from helix_desktop.domain.events.workspace import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec, Usage
-from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
