@@ -126,8 +126,10 @@ class WindowControllers:
         BranchController(context, workspaces, self.reverts)
         GitController(context, workspaces)
         RewindController(context, workspaces, self.reverts)
-        BackupController(context, self.jobs)
+        backup = BackupController(context, self.jobs)
         self.cache_export = CacheExportController(context, self.jobs)
         self.cleanup = CleanupController(context, self.sidebar)
         self.redaction = RedactionController(context, workspaces)
-        self.import_export = ImportExportController(context, workspaces, self.jobs)
+        self.import_export = ImportExportController(
+            context, workspaces, self.jobs, backup.back_up, self.cache_export.export
+        )
