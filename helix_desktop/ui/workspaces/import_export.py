@@ -76,8 +76,8 @@ class ImportExportController(QObject):
             note = tr("Its sessions with every output, in one file. It can be imported again.")
             choices.insert(0, ("workspace", tr("Workspace {workspace}", workspace=name), note))
         if digests and workspace is not None:
-            note = tr("The selected ones, as files in a folder or in a zip.")
-            outputs = tr.plural(len(digests), "%n cached output", "%n cached outputs")
+            note = tr("As files in a folder, or in a zip.")
+            outputs = tr.plural(len(digests), "%n selected output", "%n selected outputs")
             choices.insert(0, ("entries", outputs, note))
         if conversation is not None:
             note = tr("As a transcript to read, or as an archive that can be imported again.")

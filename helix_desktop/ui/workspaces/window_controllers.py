@@ -86,7 +86,7 @@ class WindowControllers:
         self.inspector_actions = InspectorActions(
             context, session, self.navigation.show_event, self.navigation.show_cache_entry
         )
-        self.request_window = RequestPresenter(context, session)
+        RequestPresenter(context, session)
         self.reverts = RevertFlow(context)
         ChangesController(context, session, self.reverts)
         ToolCardController(context, session)
