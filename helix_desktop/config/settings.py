@@ -175,7 +175,8 @@ NOTIFICATIONS = ("waiting", "turn", "job", "error")
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for all workspaces.
 
-    `text_size` is that of body text, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
+    `text_size` is that of body text, in pixels. `titles`: whether the fast model names new sessions.
+    `model` is PROVIDER/NAME; empty: the offline demo model.
     `notify`: whether to notify the user of questions and of the ends of long turns while the window is
     inactive, `notify_sound`: with a sound, `notify_off`: which of `NOTIFICATIONS` not. `reduce_motion`: as Qt
     knows it of the system, or yes or no.
@@ -193,6 +194,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     theme: Theme = "system"
     text_size: Annotated[int, msgspec.Meta(ge=10, le=32)] = 13
     enter_sends: bool = True
+    titles: bool = True
     model: str = ""
     recent: tuple[str, ...] = ()
     providers: tuple[Provider, ...] = ()

@@ -53,8 +53,7 @@ from helix_desktop.services.sample_session import play_session
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.services.tool_service import ToolService
 from helix_desktop.services.user_instructions import UserInstructions
-from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.open_store import open_as_owner, open_store
+from helix_desktop.store.remote.client import RemoteStore, open_as_owner, open_store
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.tools.tool import ToolRegistry, parse_description
@@ -207,6 +206,7 @@ class AppServices:
             line_search=self.tools.create_line_search(),
             slow_models=self.slow_models,
             auto_run=auto_run,
+            wants_titles=lambda: self.settings.titles,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),

@@ -50,8 +50,8 @@ async def menu_of(pane: CacheBrowser, *rows: int) -> dict[str, QAction]:
 
 async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: TaskScope) -> None:
     """With the shortcut that does the same."""
-    pane = await open_cache_browser(qtbot, scope, in_state("marker"))
-    row = replace(cache_row(0), state="marker")
+    pane = await open_cache_browser(qtbot, scope, in_state("cached"))
+    row = replace(cache_row(0), state="cached")
     pane.table.select_row(0)
     pane.show_preview(PreviewState(row, CODE))
     actions = await menu_of(pane, 0)
@@ -82,7 +82,7 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
     ("state", "off"),
     [
         ("in_window", {"show-timeline"}),
-        ("stored", {"show-chat", "show-timeline"}),
+        ("elsewhere", {"show-chat", "show-timeline"}),
         ("index", {"show-chat"}),
         (
             "damaged",
@@ -103,7 +103,7 @@ async def test_inapplicable_actions_are_disabled(
 
 async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskScope) -> None:
     """By menu and by key; actions for one row are disabled."""
-    pane = await open_cache_browser(qtbot, scope, in_state("stored", "marker", "in_trash", "stored"))
+    pane = await open_cache_browser(qtbot, scope, in_state("elsewhere", "cached", "in_trash", "elsewhere"))
     digests = [pane.model.digest_at(row) for row in range(4)]
     actions = await menu_of(pane, 0, 1, 2)
     off = {name for name, action in actions.items() if not action.isEnabled()}
@@ -144,7 +144,7 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
     qtbot: QtBot, scope: TaskScope
 ) -> None:
     """As the keys do; their words say so, and of one entry they are its own again."""
-    pane = await open_cache_browser(qtbot, scope, in_state("stored", "marker", "in_trash"))
+    pane = await open_cache_browser(qtbot, scope, in_state("elsewhere", "cached", "in_trash"))
     digests = [pane.model.digest_at(row) for row in range(3)]
     await menu_of(pane, 0)
     row = pane.model.entry(0)

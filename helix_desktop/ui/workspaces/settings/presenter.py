@@ -250,6 +250,7 @@ class SettingsPresenter(QObject):
         page.mode_chosen.connect(self._appearance.set_mode)
         page.text_px_chosen.connect(self._appearance.set_text_px)
         page.enter_sends_chosen.connect(lambda on: start(self._save_enter_sends(on), "enter sends"))
+        page.titles_chosen.connect(lambda on: start(self._save(titles=on), "titles"))
         page.notify_chosen.connect(lambda on: start(self._save(notify=on), "notify"))
         page.motion_chosen.connect(reduce_motion)
         page.motion_chosen.connect(lambda choice: start(self._save(reduce_motion=choice), "reduce motion"))
@@ -261,7 +262,11 @@ class SettingsPresenter(QObject):
         def fill() -> None:
             settings = self._services.settings
             page.show_appearance(
-                self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.reduce_motion
+                self._appearance.mode,
+                self._appearance.text_px,
+                settings.enter_sends,
+                settings.reduce_motion,
+                titles=settings.titles,
             )
             page.show_notifications(settings.notify, settings.notify_sound, settings.notify_off)
 
