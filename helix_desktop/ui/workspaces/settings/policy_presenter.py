@@ -330,7 +330,7 @@ class PolicyPresenter(QObject):
         file = self._policy_file(workspace)
         try:
             if not file.path.exists():
-                file.create(workspace.policy)
+                file.save(workspace.policy)
         except HelixError as error:
             self._async_actions.show_error(error)
         else:
