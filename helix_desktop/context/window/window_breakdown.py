@@ -182,8 +182,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     `changed_since` is the event that changed the file which an output shows (0: none). `text` is what it says
     where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
-    be); `excluded` is the event by which the user excluded it. A note or handover replaces the events after
-    `after` up to and with `upto` (0: it replaces none). `tool` is what an output is of.
+    be); `excluded` is the event by which the user excluded it. `tool` is what an output is of.
     """
 
     seq: int
@@ -199,8 +198,6 @@ class WindowItem(msgspec.Struct, frozen=True):
     cachable: int = 0
     can_exclude: bool = False
     excluded: int = 0
-    after: int = 0
-    upto: int = 0
     tool: str = ""
 
 
@@ -319,8 +316,6 @@ def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) 
     tool = entry.event.name if isinstance(entry.event, ToolAnswered) else ""
     is_excludable, digest = can_exclude(entry, transcript), _digest_of(entry)
     item = msgspec.structs.replace(item, can_exclude=is_excludable, digest=digest, tool=tool)
-    if isinstance(entry, SummaryBlock):
-        item = msgspec.structs.replace(item, after=entry.after, upto=entry.upto)
     if exclusions := transcript.window.exclusions_of(entry):
         tokens = transcript.window.entry_tokens(entry)
         # Its message holds the line that stands for it, no longer its text.

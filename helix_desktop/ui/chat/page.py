@@ -33,6 +33,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
+_PLACE_PX = 22  # from the icon of a suggestion to its words
 _MAX_WIDTH = 760  # pixels, as the conversation above
 _LOADING_AFTER_MS = 250  # most sessions are there before one could read it
 
@@ -199,7 +200,10 @@ class NextMessages(Themed, QWidget):
         parts.setStretch(1, 1)
         line = QWidget()
         place = _place_text(self._place)
-        line.setLayout(column(parts, *([label(place, "faint", wrap=True)] if place else []), gap=2))
+        body = column(parts, gap=2)
+        if place:
+            body.addLayout(row(label(place, "faint", wrap=True), margins=(_PLACE_PX, 0, 0, 0)))
+        line.setLayout(body)
         return line
 
 

@@ -71,7 +71,6 @@ class DiagnosticsDialog(TextsDialog):
         self._error.hide()
         self.list.setObjectName("diagnostics_files")
         self.list.setAccessibleName(tr("Files in the bundle"))
-        self.list.setProperty("kind", "checklist")
         self._boxes = CheckBoxDelegate(self.list)
         self.list.setItemDelegate(self._boxes)
         for item in self.items():

@@ -142,10 +142,10 @@ def _compact(policy: ContextPolicy) -> PolicyGroup:
         _field(policy, "checkpoint_tokens", tr("Checkpoint every"), tr("tokens"),
                tr("A model updates the handover ahead of time; requests stay as they are. Each checkpoint "
                   "reads about 5,000 tokens. 0 turns them off.")),
-        _share(policy, "observe_at", tr("Observe from"),
+        _share(policy, "observe_at", tr("Note facts from"),
                tr("Share of the context window from which a model notes dated facts about older turns. They "
                   "replace the turns when that pays off. 0 turns this off."), maximum=0.9),
-        _share(policy, "reflect_at", tr("Refine above"),
+        _share(policy, "reflect_at", tr("Merge facts above"),
                tr("Share of the context window above which noted facts become fewer: outdated ones are "
                   "dropped."), minimum=0.05, maximum=0.9),
     ))  # fmt: skip
