@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
@@ -386,6 +387,8 @@ class ChatPage(QWidget):
         self._has_left_end = False
 
     def _update_page(self) -> None:
+        asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end
+        self.composer.set_asked(any(isinstance(row, QuestionRow) and not row.is_late for row in asks))
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()
         else:
