@@ -89,7 +89,7 @@ class ReportNames:
         return {name: other for name, other in found.items() if len(name) >= _MIN_NAME}
 
 
-_PLAIN = ("theme", "text_size", "enter_sends", "notify", "background_effort")
+_PLAIN = ("theme", "text_size", "enter_sends", "titles", "notify", "background_effort")
 _WORKSPACE_PLAIN = (
     "listed", "demo", "trusted", "sandbox", "network", "fetch", "quota", "unused_ms", "effort", "demo_calls",
     "history_max_file", "history_quota", "history_paused",

@@ -31,7 +31,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, dig
 from helix_desktop.domain.events.session import ModeChanged, SessionBranched
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.retention import indexed_digests
-from helix_desktop.domain.store import BranchPoint, Content, Draft, SessionSummary
+from helix_desktop.domain.store import BranchPoint, Content, Draft, SessionSummary, SessionVersions
 from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, join_sentences
 from helix_desktop.store.archive_file import (
@@ -107,9 +107,10 @@ class WorkspaceScope:
 
 
 class SessionScope:
-    """A session, its subagents, and the contents that their logs and drafts lead to.
+    """A session with its versions, their subagents, and the contents that their logs and drafts lead to.
 
     A branch is archived with its whole log, as a session of its own: the rest of its parent's stays private.
+    So is each version.
     `entries` and `size`, in bytes, are the planned totals of the contents.
     """
 
@@ -117,7 +118,7 @@ class SessionScope:
         self._snapshot, self._view = snapshot, snapshot.view
         self.sessions: list[str] = []
         digests: set[str] = set()
-        waiting = [session_id]
+        waiting = [session_id, *self._other_versions(session_id)]
         while waiting:
             name = waiting.pop(0)
             if name in self.sessions:
@@ -138,6 +139,12 @@ class SessionScope:
     def log(self, session_id: str) -> ArchivedLog:
         """Return all events of a session. Raise RowDamaged."""
         return ArchivedLog(read_events(self._view, session_id))
+
+    def _other_versions(self, session_id: str) -> list[str]:
+        """Return the listed versions of a session that is listed, without itself. Raise RowDamaged."""
+        summaries = [summary for _, summary in ROWS.summary.scan(self._view, keys.SUMMARIES)]
+        listed = (summary for summary in summaries if not (summary.trashed or summary.is_removed))
+        return [version for version in SessionVersions(listed).ids_of(session_id) if version != session_id]
 
     def _is_stored(self, session_id: str) -> bool:
         return bool(session_id) and ROWS.last_seq.get(self._view, session_id) is not None

@@ -159,9 +159,12 @@ class ScreenTour(DemoTour):
         await self._screenshots.capture("palette")
         if window.help_windows.command_palette is not None:
             window.help_windows.command_palette.hide()
+        commands.show_request.trigger()
+        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.capture("request")
+        self._controllers.session_controller.views.inspector.go_back()
         for action in (
             commands.guide,
-            commands.show_request,
             commands.clean_up,
             commands.trash,
             commands.forget,

@@ -51,7 +51,7 @@ from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import PendingDeletion, Tombstone
 from helix_desktop.store.files import CleanState, StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.rows import EntryRecord
-from helix_desktop.workspaces.policy_file import CHANGES_FILE, POLICY_FILE
+from helix_desktop.workspaces.policy_file import POLICY_FILE
 from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER, WorkspaceRecord
 from tests.support.interface_golden import assert_matches_golden, fields_of_type, to_json
 from tests.support.memory_keychain import MemoryKeychain
@@ -179,7 +179,6 @@ def test_files_keep_their_names_in_the_data_directory(tmp_path: Path) -> None:
         "the folder of a workspace": {
             "record": RECORD_FILE,
             "policy": POLICY_FILE,
-            "changes to profiles": CHANGES_FILE,
             "store": STORE_FOLDER,
         },
         "the folder of a store": store,

@@ -252,7 +252,7 @@ class AgentRig(ConversationRig):
         )
         self.store = store or GatedStore()
         self.updates: list[Update] = []
-        self.is_trusted = True
+        self.is_trusted, self.wants_titles = True, False
         self._approver = approver
         self.configured_models = ConfiguredByLabel()
         self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
@@ -267,6 +267,7 @@ class AgentRig(ConversationRig):
             instructions=self.instructions,
             file_history=self.history,
             wait_s=self.clock.wait_s,
+            wants_titles=lambda: self.wants_titles,
         )
         workspace = OpenWorkspace(
             "w",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -183,8 +182,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     `changed_since` is the event that changed the file which an output shows (0: none). `text` is what it says
     where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
-    be); `excluded` is the event by which the user excluded it. A note or handover replaces the events after
-    `after` up to and with `upto` (0: it replaces none). `tool` is what an output is of.
+    be); `excluded` is the event by which the user excluded it. `tool` is what an output is of.
     """
 
     seq: int
@@ -200,8 +198,6 @@ class WindowItem(msgspec.Struct, frozen=True):
     cachable: int = 0
     can_exclude: bool = False
     excluded: int = 0
-    after: int = 0
-    upto: int = 0
     tool: str = ""
 
 
@@ -320,8 +316,6 @@ def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) 
     tool = entry.event.name if isinstance(entry.event, ToolAnswered) else ""
     is_excludable, digest = can_exclude(entry, transcript), _digest_of(entry)
     item = msgspec.structs.replace(item, can_exclude=is_excludable, digest=digest, tool=tool)
-    if isinstance(entry, SummaryBlock):
-        item = msgspec.structs.replace(item, after=entry.after, upto=entry.upto)
     if exclusions := transcript.window.exclusions_of(entry):
         tokens = transcript.window.entry_tokens(entry)
         # Its message holds the line that stands for it, no longer its text.
@@ -494,76 +488,3 @@ def _plain(text: str) -> str:
 
 def _short(text: str) -> str:
     return ellipsize(" ".join(text[: _NAME_CHARS * 4].split()), _NAME_CHARS)
-
-
-_Key: TypeAlias = tuple[int, int, str, int]
-
-
-class ItemChange(msgspec.Struct, frozen=True):
-    """A part of the later request and what it was in the earlier one (None: it is new there)."""
-
-    item: WindowItem
-    before: WindowItem | None
-
-    @property
-    def tokens(self) -> int:
-        """Return by how many tokens the request grew here; negative: it shrank."""
-        return self.item.tokens - (self.before.tokens if self.before is not None else 0)
-
-    @property
-    def has_other_form(self) -> bool:
-        """Whether it was there before, and is sent in another form now."""
-        return self.before is not None and self.before.state != self.item.state
-
-
-class RemovedItem(msgspec.Struct, frozen=True):
-    """A part of the earlier request that the later one lacks, and the state of what replaces it.
-
-    None: nothing in the request replaces it, as after a retry or an undo.
-    """
-
-    item: WindowItem
-    into: WindowItemState | None
-
-
-class WindowChanges(msgspec.Struct, frozen=True):
-    """All parts of the later request, in its order, and what left since the earlier one."""
-
-    items: tuple[ItemChange, ...]
-    gone: tuple[RemovedItem, ...]
-
-    @property
-    def tokens(self) -> int:
-        """Return by how many tokens the whole request grew; negative: it shrank."""
-        return sum(change.tokens for change in self.items) - self.gone_tokens
-
-    @property
-    def gone_tokens(self) -> int:
-        """Return the tokens, in the earlier request, of all that left."""
-        return sum(gone.item.tokens for gone in self.gone)
-
-
-def compare_windows(before: tuple[WindowItem, ...], now: tuple[WindowItem, ...]) -> WindowChanges:
-    """Return what changed from the items of one request to those of a later one."""
-    earlier = dict(zip(_keys(before), before, strict=True))
-    items = tuple(ItemChange(item, earlier.pop(key, None)) for key, item in zip(_keys(now), now, strict=True))
-    blocks = tuple(item for item in now if item.upto)
-    gone = tuple(RemovedItem(item, _replaced_by(item, blocks)) for item in earlier.values())
-    return WindowChanges(items, gone)
-
-
-def _keys(items: Iterable[WindowItem]) -> list[_Key]:
-    """Return what names each item in both requests: its event, or its place in the opening and its kind."""
-    counts: Counter[tuple[int, int, str]] = Counter()
-    keys: list[_Key] = []
-    for item in items:
-        key = (item.seq, item.part, "" if item.seq else item.kind)
-        keys.append((*key, counts[key]))
-        counts[key] += 1
-    return keys
-
-
-def _replaced_by(item: WindowItem, blocks: Iterable[WindowItem]) -> WindowItemState | None:
-    """Return the state of the note or handover that stands for an item; a note's place is its last event."""
-    place = item.upto or item.seq
-    return next((block.state for block in blocks if block.after < place <= block.upto), None)

@@ -29,7 +29,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     SegmentKind,
     WindowRow,
 )
-from helix_desktop.ui.inspector.request.document import message_body
+from helix_desktop.ui.inspector.request_text import message_body
 from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.numbers import (
     format_token_change,

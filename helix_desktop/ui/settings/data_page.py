@@ -163,7 +163,7 @@ class DataPage(QWidget):
         self._workspace_parts = (
             self._totals_card, self._rule_card, self.history_card, self._action_row
         )  # fmt: skip
-        self.backup = PushButton(tr("Back up all workspaces…"), "", "save", name="back_up")
+        self.backup = PushButton(tr("Export…"), "", "save", name="export")
         for part in self._workspace_parts:
             body.addWidget(part)
         body.addWidget(self._backup_card())

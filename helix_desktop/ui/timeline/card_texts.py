@@ -21,9 +21,9 @@ from helix_desktop.ui.timeline.card_data import (
 from helix_desktop.words.rewrite_explanations import (
     explain_cached,
     explain_checkpoint,
-    explain_facts,
-    explain_merged_facts,
+    explain_merged_observations,
     explain_noted,
+    explain_observations,
     explain_summarized,
 )
 from helix_desktop.words.rewrites import masked_contents_text
@@ -182,8 +182,8 @@ def explain_group(group: Group | None) -> str:
     texts: dict[Group | None, str] = {
         "handovers": explain_summarized(),
         "checkpoints": explain_checkpoint(),
-        "observations": explain_facts(),
-        "reflections": explain_merged_facts(),
+        "observations": explain_observations(),
+        "reflections": explain_merged_observations(),
         "placements": explain_noted(),
         "notes": explain_noted(),
         "sweeps": explain_cached(),

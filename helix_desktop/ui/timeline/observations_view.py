@@ -38,7 +38,11 @@ from helix_desktop.ui.timeline.cards import (
 )
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_integer, format_token_change
-from helix_desktop.words.rewrite_explanations import explain_facts, explain_merged_facts, explain_noted
+from helix_desktop.words.rewrite_explanations import (
+    explain_merged_observations,
+    explain_noted,
+    explain_observations,
+)
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
@@ -79,7 +83,7 @@ class ObservationsView(Card):
         facts = tr.plural(len(card.facts), "%n fact", "%n facts")
         change, self._state = format_token_change(card.before, card.after), _state_pill(card)
         self.setAccessibleName(" · ".join((card_title(card), facts, change, self._state.text())))
-        self.setToolTip(explain_merged_facts() if card.is_reflection else explain_facts())
+        self.setToolTip(explain_merged_observations() if card.is_reflection else explain_observations())
         self.body.addWidget(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
         if card.coverage or card.missing.lines:

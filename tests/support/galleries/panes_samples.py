@@ -89,8 +89,8 @@ class StreamFlush:
 
 
 _STATES: tuple[CacheState, ...] = (
-    "in_window", "in_window", "marker", "marker", "noted", "handed_over", "stored", "noted", "index",
-    "marker", "pinned", "in_part",
+    "in_window", "in_window", "cached", "cached", "folded", "handed_over", "elsewhere", "observed", "index",
+    "cached", "pinned", "in_part",
 )  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def cache_row(number: int) -> CacheRow:
         first_line=line,
         size=size,
         tokens=tokens,
-        saved=tokens - 65 if state in ("marker", "handed_over", "noted") else 0,
+        saved=tokens - 65 if state in ("cached", "handed_over", "folded", "observed") else 0,
         recalls=(0, 0, 2, 0, 1)[number % 5],
         references=1 + number % 3,
         created_at_ms=NOW_MS - number * 7 * 60_000,

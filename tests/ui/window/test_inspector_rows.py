@@ -214,7 +214,7 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         cached = rig.conversation.window.measure()[0].request.messages
         rig.window.show_page("cache")
         table = rig.views.cache.table
-        await until(lambda: [r for r in table.selected_rows() if r.state == "marker"], "the cached entry")
+        await until(lambda: [r for r in table.selected_rows() if r.state == "cached"], "the cached entry")
         item = entry_menu_item(rig)
         assert item.isEnabled()
         item.trigger()

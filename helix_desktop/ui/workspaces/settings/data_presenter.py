@@ -50,7 +50,7 @@ class DataPresenter:
                 lambda open_dialog=open_dialog: start(self._leave_for(open_dialog), "leave the settings")
             )
         self._page.backup_requested.connect(dialog.hide)  # never one dialog above another
-        self._page.backup_requested.connect(commands.back_up.trigger)
+        self._page.backup_requested.connect(commands.export.trigger)
 
     async def show(self) -> None:
         """Show the figures and the rule as they are now."""
