@@ -51,7 +51,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=outside_tmp()))
     project, programs = folder / "ws", folder / ".local" / "bin"
     for name, text in {
-        "README.md": "# A project\n", "src/app.py": "import os\n\n\ndef main():\n    pass  # TODO\n",
+        "README.md": "# A project\n", "src/app.py": "import os\n\n\ndef main():\n    pass\n",
         "tests/test_app.py": "def test_main():\n    pass\n", "docs/notes.txt": "a: 1\nb: 2\n",
         "core/a.rs": "\n",
         "build/out.txt": "x\n", ".env": "KEY=secret\n", ".gitignore": ".env\nbuild/\n",
@@ -63,7 +63,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "commit -q --allow-empty -m second",
     ):  # fmt: skip
         subprocess.run(["git", *words.split()], cwd=project, check=True)
-    (project / "src" / "app.py").write_text("import os\n\n\ndef main():\n    print(1)  # TODO\n")
+    (project / "src" / "app.py").write_text("import os\n\n\ndef main():\n    print(1)\n")
     programs.mkdir(parents=True)
     for name in ("pytest", "npm", "cargo"):
         (programs / name).write_text(f"#!/bin/sh\necho {name} ran\ntouch {name}.txt\n")
