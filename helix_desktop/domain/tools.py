@@ -48,7 +48,6 @@ class ProgressText(str):
     share: float
 
     def __new__(cls, text: str, share: float) -> ProgressText:
-        """Return the text with its share."""
         self = super().__new__(cls, text)
         self.share = share
         return self
