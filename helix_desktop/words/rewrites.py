@@ -46,7 +46,7 @@ def mode_text(mode: PermissionMode) -> str:
     """Return what a mode that was chosen for a session means."""
     match mode:
         case "ask":
-            return tr("Ask mode: the agent asks before it edits files or runs commands")
+            return tr("Ask mode: the agent asks before edits, and commands that do more than read")
         case "plan":
             return tr("Plan mode: the agent only reads and plans")
         case "auto":

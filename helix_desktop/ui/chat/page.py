@@ -317,7 +317,9 @@ class ChatPage(QWidget):
             self.empty_state.set_content(sentence, tr("Connect a model"))
         elif is_writable:
             # Every session starts in mode ask, and is no longer empty once that was changed.
-            sentence = tr("Start a conversation. The agent asks before it edits files or runs commands.")
+            sentence = tr(
+                "Start a conversation. The agent asks before edits, and commands that do more than read."
+            )
             if demo_runs:
                 sentence = tr("Start a conversation. Demo calls run without asking.")
             self.empty_state.set_content(sentence, tr("Write a message"))
