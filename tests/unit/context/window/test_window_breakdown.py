@@ -1,25 +1,17 @@
-"""The window breakdown: names of its rows, states of messages, what changed."""
+"""The window breakdown: names of its rows, and states of messages."""
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.window.past_windows import PastWindows
 from helix_desktop.context.window.window import PromptFrame, project
-from helix_desktop.context.window.window_breakdown import break_down_window, compare_windows, is_in_full
+from helix_desktop.context.window.window_breakdown import break_down_window, is_in_full
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ModelInfo, ToolCall
-from tests.support.histories import SessionSimulator, histories
-from tests.support.rewrite_histories import histories_with_rewrites
 
 
 @pytest.mark.parametrize(
@@ -79,27 +71,3 @@ def test_a_recall_of_some_lines_does_not_show_all(content: str, text: str, is_fu
         "c", "recall_cached_content", text, digest, len(data), 9, 5, whole=False, recalled=digest
     )
     assert is_in_full(1, recall, Transcript()) == is_full
-
-
-@given(histories() | histories_with_rewrites(), st.data())
-def test_then_and_all_changes_add_up_to_now(simulator: SessionSimulator, data: st.DataObject) -> None:
-    window = project(simulator.transcript, simulator.policy, simulator.frame)
-    now = break_down_window(window, simulator.transcript, simulator.frame)
-    steps = read_steps(simulator.log)
-    assert compare_windows(now, now).tokens == 0
-    assert not any(change.has_other_form for change in compare_windows(now, now).items)
-    if not steps:
-        return
-    seq = data.draw(st.sampled_from(steps)).seq
-    before = PastWindows(simulator.log).window_at(seq, simulator.policy, simulator.frame).items()
-    changes = compare_windows(before, now)
-    assert tuple(change.item for change in changes.items) == now
-    matched = [change.before for change in changes.items if change.before is not None]
-    assert Counter(map(repr, (*matched, *(gone.item for gone in changes.gone)))) == Counter(map(repr, before))
-    new = sum(change.item.tokens for change in changes.items if change.before is None)
-    other = sum(change.tokens for change in changes.items if change.before is not None)
-    total = sum(item.tokens for item in before) + new - changes.gone_tokens + other
-    assert total == sum(item.tokens for item in now) == window.estimate
-    assert changes.tokens == new + other - changes.gone_tokens
-    replaced = {item.state for item in now if item.upto} | {None}
-    assert {gone.into for gone in changes.gone} <= replaced
