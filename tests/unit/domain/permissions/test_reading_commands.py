@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.permissions.reading_commands import prints_only, reading_use, split_command
+from helix_desktop.domain.permissions.reading_commands import (
+    SimpleCommand,
+    prints_only,
+    reading_use,
+    split_command,
+)
 from helix_desktop.domain.permissions.reading_programs import (
     BUILTINS,
     DEFAULT_LINES,
@@ -207,8 +212,8 @@ def test_a_reading_command_runs_in_each_mode_unless_a_rule_says_otherwise() -> N
 PIECES = (
     "a", "b", "-x", "--y=", "'", '"', "\\", " ", "  ", "$", "`", "|", "&&", ";", "~", "{", "}", "{a}", "@{0}",
     "{>x}", "{;", "{|}", "{(}", ",", "..", "!", "#", "=", "/", "(", ")", "*", "?", "[", "]", "^", "%", "\t",
-    "\n", "<", ">", "2>&1", "&", "é", "0", "a=b", '"a b"', "'c d'", "\\ ", "\\(", "$(x)", "\\n", "\\$", '\\"', ":",
-    "HEAD~1", "x~", "=~",
+    "\n", "<", ">", "2>&1", "&", "é", "0", "a=b", '"a b"', "'c d'", "\\ ", "\\(", "$(x)", "\\n", "\\$", '\\"',
+    ":", "HEAD~1", "x~", "=~",
 )  # fmt: skip
 """What commands are put together from at random: much of it means something to a shell."""
 
@@ -217,7 +222,7 @@ PIECES = (
 def test_the_shell_runs_what_was_read(tmp_path: Path) -> None:
     """Of each command that is split, bash gets the same words, and does nothing else with them."""
     draw = random.Random(1)
-    commands = []
+    commands: list[tuple[str, tuple[SimpleCommand, ...]]] = []
     while len(commands) < 1_500:
         text = "f " + "".join(draw.choices(PIECES, k=draw.randint(1, 7)))
         parts = split_command(text) or ()
