@@ -135,7 +135,7 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
         count = tr("Handover run again")
     else:
         counts = handover_counts(transcript, handover)
-        count = tr("{messages} summarized", messages=counts.text)
+        count = tr("{messages} compacted", messages=counts.text)
     before, after = format_tokens(handover.before), format_tokens(handover.after)
     size = tr("{before} → {after} tokens", before=before, after=after)
     without_model = "" if handover.edited or recorded_writer(handover.model) else tr("without a model")
@@ -161,9 +161,9 @@ def fold_text(fold: FoldMade, transcript: Transcript) -> str:
             change = tr("Older notes merged into one")
         case "truncate":
             messages = translate(transcript.messages.counts(fold.after, fold.upto).text)
-            change = tr("Removed to fit the context window: {messages}", messages=messages)
+            change = tr("Context full: {messages} compacted", messages=messages)
         case _:
-            change = tr.plural(fold.steps, "%n step noted", "%n steps noted")
+            change = tr.plural(fold.steps, "%n step compacted", "%n steps compacted")
     return f"{change} · {_saved_text(fold.saved)}"
 
 
@@ -171,8 +171,8 @@ def observations_prepared_text(event: ObservationsMade, transcript: Transcript) 
     """Return how many observations were prepared, and from how many messages."""
     count = len(event.observations)
     if event.reflection:
-        return tr.plural(count, "%n merged fact prepared", "%n merged facts prepared")
-    prepared = tr.plural(count, "%n fact noted for later", "%n facts noted for later")
+        return tr.plural(count, "%n merged observation written", "%n merged observations written")
+    prepared = tr.plural(count, "%n observation written", "%n observations written")
     messages = transcript.messages.counts(event.after, event.upto).text
     return f"{prepared} · {tr('from {messages}', messages=messages)}"
 
@@ -181,13 +181,13 @@ def observations_placed_text(event: ObservationsPlaced, transcript: Transcript) 
     """Return what observations took the place of, and what that saved."""
     observations = transcript.rewrites.observations.get(event.made)
     if observations is None:
-        change = tr("Noted facts added to the context")
+        change = tr("Messages compacted as observations")
     elif observations.reflection:
         count = len(observations.observations)
-        change = tr.plural(count, "Noted facts merged into %n", "Noted facts merged into %n")
+        change = tr.plural(count, "Observations merged into %n", "Observations merged into %n")
     else:
         counts = transcript.messages.counts(observations.after, observations.upto)
-        change = tr("{messages} noted as facts", messages=counts.text)
+        change = tr("{messages} compacted as observations", messages=counts.text)
     return f"{change} · {_saved_text(event.saved)}"
 
 
@@ -201,7 +201,7 @@ def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
 def _form_choice_text(form: Form, output: str) -> str:
     match form:
         case "full":
-            return tr("You sent {output} in full", output=output)
+            return tr("You sent the full output of {output}", output=output)
         case "preview":
             return tr("You sent a preview of {output}", output=output)
         case "compact":
@@ -210,7 +210,7 @@ def _form_choice_text(form: Form, output: str) -> str:
 
 def excluded_text(event: Excluded, transcript: Transcript) -> str:
     """Return what the user excluded, and what that saved."""
-    words = tr("You excluded {content}", content=_excluded_name(event, transcript))
+    words = tr("You left out {content}", content=_excluded_name(event, transcript))
     if event.saved > 0:
         return f"{words} · {_saved_text(event.saved)}"
     if event.saved < 0:  # its line is longer than a marker that stood there
@@ -232,9 +232,9 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
         case HandoverMade():
             name = tr("the handover")
         case ObservationsPlaced():
-            name = tr("the noted facts")
+            name = tr("the observations")
         case FoldMade():
-            name = tr("noted steps")
+            name = tr("a note")
         case _:
             name = tr("instructions")
     return name

@@ -158,7 +158,7 @@ def _closed() -> StoreClosed:
 
 
 def _write_failed(error: sqlite3.Error, code: int, path: Path) -> StoreError:
-    what = text("The change can't be stored in the file history.")
+    what = text("The change can't be saved in the file history.")
     if code == sqlite3.SQLITE_FULL:
         return StoreWriteFailed(
             what, text("The disk is full."), text("Free some disk space, then try again.")

@@ -161,7 +161,7 @@ class ContentRows:
                 text("Choose another version."),
             )
         return DigestUnknown(
-            what, text("It was never stored, or a clean-up removed it."), text("Choose another version.")
+            what, text("It was never saved, or a clean-up removed it."), text("Choose another version.")
         )
 
 

@@ -75,7 +75,7 @@ class TourController(QObject):
                 text("How full the context is"),
                 text(
                     "The next request fills this much of the model's context. Near the limit, older "
-                    "messages are summarized. You can undo that."
+                    "messages are compacted. You can undo that."
                 ),
                 chat,
                 lambda: _place_of(window.top_bar.gauge),
@@ -84,7 +84,7 @@ class TourController(QObject):
             TourStop(
                 "cache",
                 text("Every output, byte for byte"),
-                text("Search and compare what was stored, look at it, and recall it. Nothing is ever lost."),
+                text("Search and compare what was cached, look at it, and recall it. Nothing is ever lost."),
                 _shows(lambda: window.show_page("cache")),
                 lambda: self._place_of_tab("cache"),
             ),
@@ -119,8 +119,8 @@ class TourController(QObject):
             "marker",
             text("An output that left the context"),
             text(
-                "The model reads a marker or a summary in its place. Nothing is lost: recall brings all "
-                "of it back, or only the lines that are needed."
+                "The model reads a marker, a note or a handover in its place. Nothing is lost: it can recall "
+                "all of it, or only the lines that are needed."
             ),
             marker.show,
             marker.place,

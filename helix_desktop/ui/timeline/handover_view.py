@@ -43,12 +43,12 @@ from helix_desktop.ui.timeline.cards import (
 )
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_integer, format_token_change, format_token_count
-from helix_desktop.words.rewrite_explanations import explain_checkpoint, explain_summarized
+from helix_desktop.words.rewrite_explanations import STATE_WORDS, explain_checkpoint
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.rewrites import gist_sections, ordered_sections, revision_size_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_exact_duration
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
@@ -156,7 +156,9 @@ class HandoverView(Card):
         if card.origin:
             return self._origin_pills()
         messages = Pill(_messages_text(card), icon_name="message-square")
-        messages.setToolTip(explain_checkpoint() if card.is_checkpoint else explain_summarized())
+        messages.setToolTip(
+            explain_checkpoint() if card.is_checkpoint else translate(STATE_WORDS["handed_over"].tooltip)
+        )
         is_active = not (card.is_undone or card.is_checkpoint)
         pills: list[QWidget] = [
             Pill(_size_text(card), "accent" if is_active else "neutral", "gauge"),
@@ -295,4 +297,4 @@ def _size_text(card: HandoverCard) -> str:
 def _messages_text(card: HandoverCard) -> str:
     if card.is_checkpoint:
         return tr("{messages} covered", messages=card.messages)
-    return tr("{messages} summarized", messages=card.messages)
+    return tr("{messages} compacted", messages=card.messages)

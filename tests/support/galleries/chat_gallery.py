@@ -308,16 +308,16 @@ def _divider_rows() -> list[Row]:
     back = (ShowInTimeline(40), Undo(40))
     form = "You sent run_command pytest -q tests/unit in full · 12.4k tokens"
     summary = "Cached: 3 outputs and arguments of 2 steps · saved 4.4k tokens"
-    placed = "46 messages noted as facts · saved 22k tokens"
+    placed = "46 messages compacted as observations · saved 22k tokens"
     pinned = "You pinned read_file docs/DESIGN.md · always kept in context"
     return [
-        DividerRow(row_key("d2"), "handover", "137 messages summarized · 104k → 31k tokens", actions=back),
-        DividerRow(row_key("d5"), "fold", "28 steps noted · saved 9.1k tokens", actions=back),
+        DividerRow(row_key("d2"), "handover", "137 messages compacted · 104k → 31k tokens", actions=back),
+        DividerRow(row_key("d5"), "fold", "28 steps compacted · saved 9.1k tokens", actions=back),
         DividerRow(row_key("d6"), "sweep", summary, actions=back, is_quiet=True),
         DividerRow(
             row_key("d7"),
             "observations",
-            "12 facts noted for later · from 46 messages",
+            "12 observations written · from 46 messages",
             actions=back[:1],
             is_quiet=True,
         ),
@@ -325,7 +325,7 @@ def _divider_rows() -> list[Row]:
         DividerRow(
             row_key("d9"),
             "left_out",
-            "Removed to fit the context window: 9 messages, 14 tool calls · saved 40k tokens",
+            "Context full: 9 messages, 14 tool calls compacted · saved 40k tokens",
             actions=back,
         ),
         DividerRow(row_key("d10"), "pin", pinned, actions=(ShowInChat(37),), is_quiet=True),
@@ -338,8 +338,10 @@ def _divider_rows() -> list[Row]:
             details=("src/app.py changed since it was read", "notes.md was deleted since it was read"),
         ),
         DividerRow(row_key("d3"), "interrupted", "Interrupted: Helix ended during this turn"),
-        DividerRow(row_key("d4"), "handover", "10 messages summarized", True, (Redo(20),)),
-        DividerRow(row_key("d13"), "fold", "11 steps noted · saved 3.1k tokens", True, (back[0], Redo(48))),
+        DividerRow(row_key("d4"), "handover", "10 messages compacted", True, (Redo(20),)),
+        DividerRow(
+            row_key("d13"), "fold", "11 steps compacted · saved 3.1k tokens", True, (back[0], Redo(48))
+        ),
     ]
 
 
@@ -400,7 +402,7 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             uncovered_places=(
                 "node_modules · Ignored by git, or a build folder",
                 "dist · Ignored by git, or a build folder",
-                ".env · May hold a secret: only its digest is stored",
+                ".env · May contain a secret: only its digest is saved",
             ),
         ),
         *question_rows(at),

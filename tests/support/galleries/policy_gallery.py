@@ -63,4 +63,6 @@ def fill_policy(page: PolicyPage) -> None:
     page.replay_card.show_comparison(sample_comparison(is_exact=False))
     page.advanced.head.setChecked(True)
     page.advanced.show_effects({"protect_steps": "This session: bills 12k more, coverage +1 %"})
-    page.advanced.show_error("observe_place_at", "“Note facts above” can't be above “Use noted facts above”.")
+    page.advanced.show_error(
+        "observe_place_at", "“Write observations above” can't be above “Use observations above”."
+    )

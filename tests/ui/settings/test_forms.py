@@ -454,7 +454,7 @@ def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog
     numbers = msgspec.structs.asdict(PROFILES["balanced"])
     page.advanced.show_error("observe_place_at", conflict_text({**numbers, "observe_at": 0.8}, POLICY))
     assert page.error_text("observe_place_at") == (
-        "“Note facts above” can't be above “Use noted facts above”."
+        "“Write observations above” can't be above “Use observations above”."
     )
 
 

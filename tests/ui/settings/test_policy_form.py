@@ -25,8 +25,8 @@ def test_every_field_of_the_policy_is_in_its_form() -> None:
     assert sorted(field.key for field in POLICY.fields) == sorted(FIELDS)
     titles = [group.title for group in POLICY.groups]
     assert titles == [
-        "General", "Previous turn", "Cached outputs", "Cached arguments", "Noted steps", "Large outputs",
-        "Noted facts", "Compaction", "Overflow", "Session budget",
+        "General", "Previous turn", "Cached outputs", "Cached arguments", "Notes", "Large outputs",
+        "Observations", "Handovers", "Overflow", "Session budget",
     ]  # fmt: skip
     for field in POLICY.fields:
         assert " " in field.label, field.key
@@ -77,7 +77,7 @@ def test_a_profile_is_described_with_the_threshold_that_holds(name: str) -> None
         return {profile.name: profile.description for profile in form.profiles}
 
     own, changed = descriptions(), descriptions(handover_at=0.6)
-    assert "summarizes at 85 %" in own[name]
+    assert "writes a handover at 85 %" in own[name]
     assert changed[name] == own[name].replace("85 %", "60 %")
     others = own.keys() - {name}
     assert all(changed[other] == own[other] for other in others)

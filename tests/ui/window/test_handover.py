@@ -208,9 +208,9 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     assert handover.sections[0].bullets[0].text == "My own words."
     assert rig.conversation.window.measure()[0].estimate < before.estimate
     await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
-    assert "what_is:summarized" in _hit_names(rig)
-    rig.window.help_windows.show_topic("summarized")
-    assert "what_is:summarized" not in _hit_names(rig)
+    assert "what_is:compacted" in _hit_names(rig)
+    rig.window.help_windows.show_topic("compacted")
+    assert "what_is:compacted" not in _hit_names(rig)
 
     rig.window.commands.undo_compaction.trigger()
     await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
@@ -487,7 +487,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
 
 async def approve_notes(rig: WindowRig) -> None:
     """Answer the question that shows the price of notes that the user asked for."""
-    await until(lambda: "Note older messages?" in rig.banner_text(), "the price")
+    await until(lambda: "Write observations?" in rig.banner_text(), "the price")
     assert "tokens · price unknown" in rig.banner_text()
     press(rig.window.banners, "spend-observations:allow")
 
@@ -501,7 +501,10 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         await rig.begin("project", FILES, server, **BY_HAND)
         rig.window.commands.observe_now.trigger()
-        await until(lambda: "All older messages are noted already" in rig.banner_text(), "the reason")
+        await until(
+            lambda: "Observations of all older messages are written already" in rig.banner_text(),
+            "the reason",
+        )
         for text in ("Read everything", "And now?", "And again?"):
             await rig.run_turn(text)
         rig.window.commands.observe_now.trigger()

@@ -61,7 +61,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         sent = rig.conversation.window.measure()[0]
         assert _badges(rig)["part0.txt"] == "cached"
         assert _badges(rig)["part7.txt"] == "in_window"
-        assert (await _states(rig))["part0.txt"] == "marker"
+        assert (await _states(rig))["part0.txt"] == "cached"
         divider = rig.rows(DividerRow)[0]
         assert action_names(divider) == ("view", "undo")
         assert f"{len(sweep.masked)} output" in divider.text
@@ -124,7 +124,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         after = rig.conversation.window.measure()
         assert after[1].used < before[1].used
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "handover")
-        assert "summarized" in divider.text
+        assert "compacted" in divider.text
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
 

@@ -44,7 +44,7 @@ from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, TINY, UI
 from helix_desktop.words.action_labels import action_label
-from helix_desktop.words.rewrite_explanations import explain_cached, explain_noted, explain_summarized
+from helix_desktop.words.rewrite_explanations import explain_cached, explain_compacted
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -121,8 +121,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
 }
 _EXPLANATIONS: dict[str, Callable[[], str]] = {
     "cached": explain_cached,
-    "noted": explain_noted,
-    "summarized": explain_summarized,
+    "compacted": explain_compacted,
 }
 """What a topic of the guide says in one sentence."""
 _EXPLAIN = "explain:chip"

@@ -342,9 +342,9 @@ class QuestionRow(msgspec.Struct, frozen=True):
 
 TOPICS: dict[DividerKind, str] = {
     "sweep": "cached",
-    "fold": "noted",
-    "observations": "noted",
-    "handover": "summarized",
+    "fold": "compacted",
+    "observations": "compacted",
+    "handover": "compacted",
 }
 """The topic of the guide that explains what a divider is about."""
 

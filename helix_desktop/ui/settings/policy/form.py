@@ -53,25 +53,25 @@ def _profile(policy: ContextPolicy) -> Profile:
     match name:
         case "lean":
             description = tr(
-                "Sends the least: outputs are cached and old steps become short notes early. Facts that a "
-                "model notes replace older messages as soon as they are ready."
+                "Sends the least: outputs are cached, old steps become short notes, and observations replace "
+                "older messages, each early."
             )
         case "balanced":
             description = tr(
-                "The default: old outputs are cached, old steps become short notes, and facts that a model "
-                "notes replace older messages, each when that pays off."
+                "The default: old outputs are cached, old steps become short notes, and observations "
+                "replace older messages, each when that pays off."
             )
         case "classic":
             description = tr(
-                "For comparison: caches old outputs in fixed batches and summarizes at {share}. No notes "
-                "before that.",
+                "For comparison: caches old outputs in fixed batches and writes a handover at {share}. No "
+                "notes before that.",
                 share=handover_at,
             )
         case "plain":
             description = tr(
-                "For comparison: caches old outputs at once and summarizes at {share}. Changes the context "
-                "most often, and loses the provider's cache of what follows each time: can cost more than "
-                "Off.",
+                "For comparison: caches old outputs at once and writes a handover at {share}. Changes the "
+                "context most often, and loses the prompt cache of what follows each time: can cost more "
+                "than Off.",
                 share=handover_at,
             )
         case _:
@@ -121,7 +121,7 @@ def _general(policy: ContextPolicy) -> PolicyGroup:
 def _previous_turn(policy: ContextPolicy) -> PolicyGroup:
     lead = tr(
         "While the context is small, outputs and arguments of the running turn and of the one before it stay "
-        "whole, unless they are outdated. Above the limit, older turns are cached and noted first."
+        "whole, unless they are outdated. Above the limit, older turns are cached and compacted first."
     )
     note = tr("What you and the agent wrote in the previous turn always stays. 0 turns this off.")
     return PolicyGroup(tr("Previous turn"), lead, (
@@ -157,7 +157,7 @@ def _cached_outputs(policy: ContextPolicy) -> PolicyGroup:
         field("sweep_max", tr("Largest batch"), tokens,
               tr("When it pays off: a batch of this size is cached without waiting.")),
         field("sweep_fixed", tr("Fixed batch"), tokens),
-        field("cache_ttl_s", tr("Provider cache expires after"), tr("seconds"),
+        field("cache_ttl_s", tr("Prompt cache expires after"), tr("seconds"),
               tr("After a longer pause a quarter of the smallest batch is enough: the provider reads the "
                  "whole request again anyway. Where Helix asked for a longer lifetime, that counts.")),
     ))  # fmt: skip
@@ -174,11 +174,11 @@ def _cached_arguments(policy: ContextPolicy) -> PolicyGroup:
 def _noted_steps(policy: ContextPolicy) -> PolicyGroup:
     field, share, tokens = partial(_field, policy), partial(_share, policy), tr("tokens")
     lead = tr(
-        "Old steps are noted: one note replaces them. It keeps what was said and a few words for each call. "
-        "The agent can recall the outputs."
+        "Old steps are compacted: one note replaces them, written without a model. It keeps what was said "
+        "and a few words for each call. The agent can recall the outputs."
     )
-    return PolicyGroup(tr("Noted steps"), lead, (
-        field("fold_after_steps", tr("Note steps older than"), tr("steps"),
+    return PolicyGroup(tr("Notes"), lead, (
+        field("fold_after_steps", tr("Compact steps older than"), tr("steps"),
               tr("What the running turn works on stays longer. 0 turns notes off.")),
         field("fold_least", tr("A note frees at least"), tokens,
               tr("Less in a context window below 128,000 tokens, and after a long pause.")),
@@ -190,13 +190,13 @@ def _noted_steps(policy: ContextPolicy) -> PolicyGroup:
         field("condense_message", tr("Your messages in merged notes"), tr("tokens each"),
               tr("A longer message keeps its beginning and its end.")),
         field("anchor_tokens", tr("Names kept beside notes"), tokens,
-              tr("File names, symbols and numbers of the noted steps. 0 turns this off.")),
+              tr("File names, symbols and numbers of these steps. 0 turns this off.")),
     ))  # fmt: skip
 
 
 def _large_outputs(policy: ContextPolicy) -> PolicyGroup:
     field = partial(_field, policy)
-    lead = tr("A large output is stored whole, and only a part enters the context. The agent can recall it.")
+    lead = tr("A large output is saved whole, and only a part enters the context. The agent can recall it.")
     return PolicyGroup(tr("Large outputs"), lead, (
         field("intake_above", tr("An output is large above"), tr("tokens"),
               tr("0: only the limit below counts, and the agent doesn't choose.")),
@@ -213,16 +213,16 @@ def _large_outputs(policy: ContextPolicy) -> PolicyGroup:
 def _observations(policy: ContextPolicy) -> PolicyGroup:
     share = partial(_share, policy)
     lead = tr(
-        "A model notes dated facts about older turns in the background. They replace the turns when that "
+        "A model writes dated facts about older turns in the background. They replace the turns when that "
         "pays off."
     )
-    return PolicyGroup(tr("Noted facts"), lead, (
-        share("observe_at", tr("Note facts above"),
-              tr("Counts messages without a note. 0 turns this off."), maximum=0.9),
-        share("observe_place_at", tr("Use noted facts above"),
-              tr("Counts the whole context. With the same number as above: as soon as they are ready."),
+    return PolicyGroup(tr("Observations"), lead, (
+        share("observe_at", tr("Write observations above"),
+              tr("Counts messages without observations. 0 turns this off."), maximum=0.9),
+        share("observe_place_at", tr("Use observations above"),
+              tr("Counts the whole context. With the same number as above: at once."),
               maximum=0.9),
-        share("reflect_at", tr("Merge noted facts above"),
+        share("reflect_at", tr("Merge observations above"),
               tr("They become fewer: outdated facts are dropped."), minimum=0.05, maximum=0.9),
     ))  # fmt: skip
 
@@ -230,12 +230,11 @@ def _observations(policy: ContextPolicy) -> PolicyGroup:
 def _compaction(policy: ContextPolicy) -> PolicyGroup:
     field, share, tokens = partial(_field, policy), partial(_share, policy), tr("tokens")
     lead = tr(
-        "Older messages are summarized: a handover in six sections replaces them, with a list of files, "
-        "commands and errors."
+        "A handover in six sections replaces older messages, with a list of files, commands and errors."
     )
-    return PolicyGroup(tr("Compaction"), lead, (
+    return PolicyGroup(tr("Handovers"), lead, (
         share("handover_at", tr("Compact above"), minimum=0.30, maximum=0.95),
-        field("handover_least_messages", tr("Summarize at least"), tr("messages and outputs"),
+        field("handover_least_messages", tr("Replace at least"), tr("messages and outputs"),
               tr("Your messages, the agent's answers and tool outputs, each counted as one.")),
         share("handover_least_gain", tr("Free at least"),
               tr("A compaction that would free less is refused."), maximum=0.5),
@@ -247,21 +246,21 @@ def _compaction(policy: ContextPolicy) -> PolicyGroup:
               tr("A model updates the handover ahead of time; requests stay as they are. Each checkpoint "
                  "reads about 5,000 tokens. 0 turns them off."), step=5_000),
         field("user_text_tokens", tr("Your messages kept word for word"), tokens,
-              tr("The newest that fit, at most 16 % of the context window. Also in notes and noted facts.")),
+              tr("The newest that fit, at most 16 % of the context window. Also in notes and observations.")),
         field("ledger_tokens", tr("List of files, commands, errors"), tokens,
-              tr("Also in merged notes and noted facts.")),
+              tr("Also in merged notes and observations.")),
     ))  # fmt: skip
 
 
 def _overflow(policy: ContextPolicy) -> PolicyGroup:
     lead = tr(
         "A full context is reduced by what is needed: outputs, images, then steps. If that isn't enough, "
-        "the next step waits for the summary. Without one, the oldest messages are left out."
+        "the next step waits for the handover. Without one, a short note replaces the oldest messages."
     )
     return PolicyGroup(tr("Overflow"), lead, (
         _share(policy, "panic_at", tr("Make room above"),
                tr("Can't be below the limit for compaction."), minimum=0.5, maximum=1.0),
-        _share(policy, "panic_to", tr("Make room down to"), tr("When messages have to be left out."),
+        _share(policy, "panic_to", tr("Make room down to"), tr("When a short note has to replace messages."),
                minimum=0.1, maximum=0.9),
     ))  # fmt: skip
 
@@ -278,5 +277,5 @@ def _budget(policy: ContextPolicy) -> PolicyGroup:
         field("budget_cost", tr("Cost in US dollars"), "$",
               tr("0: no limit. Only models with known prices count."), maximum=10**6),
         field("ask_above", tr("Ask before background work reads more than"), tokens,
-              tr("Compacting and noting facts. 0: never asks; the session budget is the only limit.")),
+              tr("Handovers and observations. 0: never asks; the session budget is the only limit.")),
     ))  # fmt: skip

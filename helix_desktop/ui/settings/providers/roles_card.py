@@ -31,7 +31,7 @@ Role = Literal["model", "fast", "summary", "long"]
 ROLES: tuple[tuple[Role, str, str], ...] = (
     ("model", text("Main", "model role"), text("Answers you and calls tools.")),
     ("fast", text("Large outputs"), text("Extracts details from large outputs. Use a fast model.")),
-    ("summary", text("Summaries"), text("Writes handovers, and facts about older messages.")),
+    ("summary", text("Compaction"), text("Writes handovers and observations.")),
     ("long", text("Long texts"), text("Reads texts that fit no other model's context window.")),
 )
 """The roles, their names, and what they do."""
@@ -93,7 +93,7 @@ class RolesCard(Themed, QWidget):
             reason.hide()
             grid.addWidget(reason, 3 * place + 3, 1)
             grid.addLayout(_heading(translate(name), translate(words)), 3 * place + 1, 0, 1, 2)
-        self._background_effort = _choice(tr("Reasoning effort for summaries and extracts"))
+        self._background_effort = _choice(tr("Reasoning effort for compaction and extracts"))
         self._background_effort.activated.connect(
             lambda _: self.background_effort_chosen.emit(self._background_effort.currentData())
         )
@@ -114,7 +114,7 @@ class RolesCard(Themed, QWidget):
         return slow_card
 
     def _add_background_effort(self, grid: QGridLayout) -> None:
-        words = tr("How much models think for summaries and extracts.")
+        words = tr("How much models think for compaction and extracts.")
         heading, line = _heading(tr("Background effort"), words), grid.rowCount()
         grid.addLayout(heading, line, 0, 1, 2)
         grid.addWidget(self._background_effort, line + 1, 1)

@@ -234,7 +234,7 @@ class PolicyPresenter(QObject):
         try:
             self._replace(policy_from({**own, **stored, "profile": profile}))
         except ValueError:
-            self._show_field_error(tr("Your stored changes conflict with your current ones."), ("enabled",))
+            self._show_field_error(tr("Your saved changes conflict with your current ones."), ("enabled",))
 
     def _apply_to_workspace(self) -> None:
         workspace = self._active_workspace.opened

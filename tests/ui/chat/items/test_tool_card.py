@@ -331,7 +331,7 @@ def test_quiet_dividers_are_less_prominent_in_both_themes(view: ChatView) -> Non
     loud = DividerRow(
         row_key("e1"),
         "fold",
-        "28 steps noted · saved 9.1k tokens",
+        "28 steps compacted · saved 9.1k tokens",
         actions=(ShowInTimeline(1), Undo(1)),
     )
     view.chat_viewport.model.reset([loud, replace(loud, key=row_key("e2"), is_quiet=True)])

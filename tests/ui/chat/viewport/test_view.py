@@ -324,11 +324,11 @@ def test_what_cannot_be_undone_is_one_line_and_a_click_names_each_place(qtbot: Q
 
 
 @pytest.mark.parametrize(
-    ("kind", "topic"), [("sweep", "cached"), ("fold", "noted"), ("handover", "summarized"), ("model", "")]
+    ("kind", "topic"), [("sweep", "cached"), ("fold", "compacted"), ("handover", "compacted"), ("model", "")]
 )
 def test_a_divider_explains_its_word(qtbot: QtBot, view: ChatView, kind: DividerKind, topic: str) -> None:
     """A click on what left the context opens the guide there; other dividers have nothing to explain."""
-    view.chat_viewport.model.reset([DividerRow(row_key("d"), kind, "137 messages summarized")])
+    view.chat_viewport.model.reset([DividerRow(row_key("d"), kind, "137 messages compacted")])
     done: list[SessionAction] = []
     view.action_triggered.connect(done.append)
     item = _widget(view, "d").item
@@ -342,7 +342,7 @@ def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [
             DividerRow(
-                row_key("d"), "handover", "137 messages summarized", actions=(ShowInTimeline(1), Undo(1))
+                row_key("d"), "handover", "137 messages compacted", actions=(ShowInTimeline(1), Undo(1))
             ),
             NoticeRow(row_key("n"), "error", "It broke.", "Why", "Do this", (ControlTurn("retry"),)),
         ]

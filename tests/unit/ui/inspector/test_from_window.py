@@ -244,8 +244,8 @@ def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]
     assert isinstance(card, FoldCard)
     assert isinstance(divider, DividerRow)
-    assert fold_card_text(card) == f"Removed to fit the context window: {messages}"
-    assert divider.text.startswith(f"Removed to fit the context window: {messages} · saved ")
+    assert fold_card_text(card) == f"Context full: {messages} compacted"
+    assert divider.text.startswith(f"Context full: {messages} compacted · saved ")
     assert row.why.startswith(f"Replaces {messages}, e")
 
 
