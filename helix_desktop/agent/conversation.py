@@ -27,6 +27,7 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.subagents import DelegatingTools, SubagentFactory, SubagentRunner
+from helix_desktop.agent.titles import SessionTitles
 from helix_desktop.agent.tool_calls.approvals import (
     ApprovalService,
     AutoRunDecisions,
@@ -103,6 +104,8 @@ class Conversation:
         self.permissions, self._is_subagent = permissions, is_subagent
         rewriter = context_manager.rewriter
         self.side_questions = SideQuestions(runtime, budget, rewriter, services.is_trusted)
+        if not (is_subagent or services.is_unattended):
+            SessionTitles(runtime, services.is_trusted, services.wants_titles)
         self.queue = MessageQueue(runtime.session)
         self._runtime, self._services = runtime, services
         self._engine, self._context_manager = engine, context_manager
@@ -503,14 +506,16 @@ def create_conversation(
     is_subagent: bool = False,
     parent_budget: Callable[[], SessionBudget | None] = lambda: None,
     subagent_spending: Mapping[str, Spending] | None = None,
+    other_versions: Callable[[], Sequence[Spending]] = tuple,
 ) -> Conversation:
     """Return the conversation of a session that works with `settings`.
 
-    Without a `subagent_factory` it cannot start subagents; `subagent_spending` is what others spent. One
-    that works under another's `permissions` `is_subagent`; `parent_budget` returns what pays for it.
+    Without a `subagent_factory` it cannot start subagents; `subagent_spending` is what others spent,
+    `other_versions` returns what its other versions did. One that works under another's `permissions`
+    `is_subagent`; `parent_budget` returns what pays for it.
     """
     permissions = permissions or SessionPermissions(session.transcript)
-    budget = SessionBudget(session, settings, parent_budget, subagent_spending)
+    budget = SessionBudget(session, settings, parent_budget, subagent_spending, other_versions)
     session.has_budget = lambda transcript: not budget.is_exhausted_in(transcript)
     model_choice = model_choice or ModelChoice(session, settings)
     runtime = _create_runtime(session, scope, services, BudgetedSettings(settings, budget), model_choice)

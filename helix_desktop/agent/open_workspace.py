@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 
 from helix_desktop.agent.branches import SessionBranches, continuation
 from helix_desktop.agent.budget import SessionBudget
@@ -18,12 +19,19 @@ from helix_desktop.agent.run_settings import SessionModels
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import EventRecorded, ExternalChange, RequestChanged, Update
-from helix_desktop.agent.session_usage import SessionUsage, WorkspaceFallbacks, spending_of_session
+from helix_desktop.agent.session_usage import (
+    SessionUsage,
+    WorkspaceFallbacks,
+    spending_of_session,
+    subagent_sessions,
+    total_spending,
+)
 from helix_desktop.agent.subagents import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.domain.choices import Effort
+from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -37,7 +45,7 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.listeners import Listeners, OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.entries import ListPlace, SessionSummary
+from helix_desktop.domain.store.entries import ListPlace, SessionSummary, SessionVersions
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupResult, RetentionRule
 from helix_desktop.system.task_scope import TaskScope
 
@@ -89,6 +97,10 @@ class OpenWorkspace:
         self.services = services
         self._open: dict[str, Conversation] = {}
         self._subagents: dict[str, Conversation] = {}
+        self._versions = SessionVersions(())
+        self._version_spending: dict[
+            str, Spending
+        ] = {}  # of versions that are not open, with their subagents
         self._listeners: Listeners[[str, Update], None] = Listeners()
 
     def clock(self) -> int:
@@ -207,6 +219,7 @@ class OpenWorkspace:
         for summary in listed:
             for label, ratio in summary.ratios.items():
                 self.models.ratios.setdefault(label, ratio)  # the newest session comes first
+        self._read_versions(listed, session_id)
         conversation = await self._create_conversation(session_id, log, transcript, listed)
         if session_id in self._open:  # opened by another task meanwhile
             return self._open[session_id]
@@ -259,7 +272,25 @@ class OpenWorkspace:
             subagent_spending={
                 summary.id: spending_of_session(summary) for summary in listed if summary.parent == session_id
             },
+            other_versions=lambda: self._spent_by_others(session_id),
         )
+
+    def _read_versions(self, listed: list[SessionSummary], session_id: str) -> None:
+        """Take in which sessions are versions of one, and what those of a session spent that are not open."""
+        self._versions, own = SessionVersions(listed), _find_summary(listed, session_id)
+        versions = self._versions.of(own) if own is not None else ()
+        subagents = subagent_sessions(listed) if len(versions) > 1 else {}
+        self._version_spending |= {version.id: total_spending(version, subagents) for version in versions}
+
+    def _spent_by_others(self, session_id: str) -> list[Spending]:
+        """Return what each other version of a session spent."""
+        return [
+            here.budget.own_spent
+            if (here := self._open.get(version)) is not None
+            else self._version_spending.get(version, Spending())
+            for version in self._versions.ids_of(session_id)
+            if version != session_id
+        ]
 
     def _find_session(self, session_id: str) -> Session | None:
         conversation = self.find_open(session_id)
@@ -344,23 +375,38 @@ class OpenWorkspace:
     async def move_in_list(
         self, session_id: str, *, pinned: bool | None = None, archived: bool | None = None
     ) -> ListPlace:
-        """Pin or archive a session, or take either back (None: leave it); return where it was listed.
+        """Pin or archive a session with its versions, or take either back (None: leave it).
 
-        A session that is pinned leaves the archive. Raises InvalidInput as `Conversation.set_place` does,
-        StoreError.
+        Return where it was listed. A session that is pinned leaves the archive. Raises InvalidInput as
+        `Conversation.set_place` does, StoreError.
         """
-        conversation = await self.open_session(session_id)
-        previous = conversation.session.transcript.place
+        listed = await self.store.sessions()
+        versions, own = SessionVersions(listed), _find_summary(listed, session_id)
+        previous = versions.place_of(own) if own is not None else ListPlace()
         if archived is None:
             archived = previous.archived and not pinned
-        await conversation.set_place(ListPlace(previous.pinned if pinned is None else pinned, archived))
+        place = ListPlace(previous.pinned if pinned is None else pinned, archived)
+        conversations = [await self.open_session(version) for version in versions.ids_of(session_id)]
+        for conversation in sorted(conversations, key=lambda each: not each.asks):  # one that refuses first
+            await conversation.set_place(place)
         return previous
+
+    async def set_budget(self, session_id: str, limit: Budget) -> None:
+        """Set what a session may spend with all its versions. Raises StoreError."""
+        for version in SessionVersions(await self.store.sessions()).ids_of(session_id):
+            await (await self.open_session(version)).budget.set_limit(limit)
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Give a session and its versions a title. Raises StoreError."""
+        for version in SessionVersions(await self.store.sessions()).ids_of(session_id):
+            await (await self.open_session(version)).rename(title)
 
     async def close_session(self, session_id: str) -> None:
         """Stop what runs in a session and release it: `open_session` then reads it from the store again."""
         conversation = self._open.get(session_id)
         if conversation is not None:
             await conversation.close()
+            self._version_spending[session_id] = conversation.budget.own_spent
             self._open.pop(session_id, None)
             self.models.close(session_id)
 
@@ -424,9 +470,18 @@ async def redact(
     return await workspace.store.redaction.redact(request, on_progress)
 
 
-async def delete_session(workspace: OpenWorkspace, session_id: str) -> tuple[str, ...]:
-    """Close a session and its subagents', and move them to the trash; return the trashed ids."""
-    subagents = [subagent.id for subagent in await workspace.sessions(session_id)]
-    for each in (session_id, *subagents):
-        await workspace.close_session(each)
-    return await workspace.store.retention.trash_session(session_id)
+async def delete_session(
+    workspace: OpenWorkspace, session_id: str, *, with_versions: bool = True
+) -> tuple[str, ...]:
+    """Close a session, its other versions and their subagents', and move them to the trash.
+
+    Return the trashed ids.
+    """
+    listed = await workspace.store.sessions()
+    deleted = SessionVersions(listed).ids_of(session_id) if with_versions else (session_id,)
+    for summary in listed:
+        if summary.id in deleted or summary.parent in deleted:
+            await workspace.close_session(summary.id)
+    return tuple(
+        chain.from_iterable([await workspace.store.retention.trash_session(version) for version in deleted])
+    )

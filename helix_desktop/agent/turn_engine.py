@@ -390,4 +390,4 @@ def _first_title(transcript: Transcript, message: UserMessage) -> list[SessionRe
     title = title_line(message.prompt.typed_text if message.prompt else message.text)
     if transcript.messages.turns or transcript.title not in ("", NEW_TITLE) or not title:
         return []
-    return [SessionRenamed(title)]
+    return [SessionRenamed(title, "message")]

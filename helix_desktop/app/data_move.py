@@ -14,8 +14,7 @@ from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.store.files.owner_lock import OwnerLock
-from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.store.files import OwnerLock, StoreFiles
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 

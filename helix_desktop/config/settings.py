@@ -175,7 +175,8 @@ NOTIFICATIONS = ("waiting", "turn", "job", "error")
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for all workspaces.
 
-    `text_size` is that of body text, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
+    `text_size` is that of body text, in pixels. `titles`: whether the fast model names new sessions.
+    `model` is PROVIDER/NAME; empty: the offline demo model.
     `notify`: whether to notify the user of questions and of the ends of long turns while the window is
     inactive, `notify_sound`: with a sound, `notify_off`: which of `NOTIFICATIONS` not. `reduce_motion`: as Qt
     knows it of the system, or yes or no.
@@ -186,13 +187,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `background_effort` is how much models think for summaries and extracts; empty: as is set for the model of
     the role, while the main model gets the provider's default. `shortcuts` are the keys of commands that
     differ from the defaults: command → portable texts of keys. Invalid entries are preserved: see
-    `ui.shell.key_bindings`. `advanced_policy`: whether the policy page lists all numbers. `home_shown` and
-    `home_hidden` add to, and take from, what sandboxed commands see of the home folder.
+    `ui.shell.key_bindings`. `home_shown` and `home_hidden` add to, and take from, what sandboxed
+    commands see of the home folder.
     """
 
     theme: Theme = "system"
     text_size: Annotated[int, msgspec.Meta(ge=10, le=32)] = 13
     enter_sends: bool = True
+    titles: bool = True
     model: str = ""
     recent: tuple[str, ...] = ()
     providers: tuple[Provider, ...] = ()
@@ -208,7 +210,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     user_roles: tuple[str, ...] = ()
     background_effort: Effort = ""
     shortcuts: dict[str, Any] = msgspec.field(default_factory=dict)
-    advanced_policy: bool = False
     home_shown: tuple[str, ...] = ()
     home_hidden: tuple[str, ...] = ()
 

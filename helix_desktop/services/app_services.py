@@ -21,7 +21,7 @@ from helix_desktop.config.settings import Settings
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
-from helix_desktop.domain.choices import Effort
+from helix_desktop.domain.choices import Effort, SamplePlace
 from helix_desktop.domain.errors import HelixError, WorkspaceMissing
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ToolSpec
@@ -53,8 +53,7 @@ from helix_desktop.services.sample_session import play_session
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.services.tool_service import ToolService
 from helix_desktop.services.user_instructions import UserInstructions
-from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.open_store import open_as_owner, open_store
+from helix_desktop.store.remote.client import RemoteStore, open_as_owner, open_store
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.tools.tool import ToolRegistry, parse_description
@@ -207,6 +206,7 @@ class AppServices:
             line_search=self.tools.create_line_search(),
             slow_models=self.slow_models,
             auto_run=auto_run,
+            wants_titles=lambda: self.settings.titles,
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),
@@ -328,13 +328,14 @@ class AppServices:
         except (HelixError, OSError, ValueError) as error:
             log.warning("the sample's session could not be prepared: %s", error)
 
-    async def sample_messages(self, workspace_id: str) -> tuple[str, ...]:
-        """Return the messages of a sample's script, in order; none in other workspaces."""
+    async def sample_messages(self, workspace_id: str) -> dict[str, SamplePlace]:
+        """Return the messages of a sample's script, in order, each with where to look; none elsewhere."""
         record = self.registry.get(workspace_id)
         if not record.demo:
-            return ()
+            return {}
         scripts = await asyncio.to_thread(read_scripts, resources_dir() / "demo")
-        return next((script.user_messages for script in scripts if script.name == Path(record.path).name), ())
+        tasks = next((script.task for script in scripts if script.name == Path(record.path).name), ())
+        return {task.ask: task.look_at for task in tasks}
 
     async def key_status(self, provider: str) -> KeyStatus:
         """Return where a provider's key is stored."""

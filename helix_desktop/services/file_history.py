@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.file_history.database.schema import FILE_NAME
+from helix_desktop.file_history.database import FILE_NAME
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.file_history.tree.rules import included_place

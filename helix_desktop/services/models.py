@@ -30,9 +30,8 @@ from helix_desktop.domain.translatable_text import OptionalText, TextContext, Tr
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
-from helix_desktop.providers.local_servers import DEFAULT_PORTS, find_servers, identify
 from helix_desktop.providers.model_factory import create_model
-from helix_desktop.providers.model_list import list_models
+from helix_desktop.providers.model_list import DEFAULT_PORTS, find_servers, identify, list_models
 from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy
 from helix_desktop.providers.streaming import WindowLimits
 from helix_desktop.services.provider_check import ProviderCheck

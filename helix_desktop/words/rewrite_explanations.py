@@ -73,11 +73,6 @@ def explain_cached() -> str:
     return translate(STATE_WORDS["cached"].tooltip)
 
 
-def explain_compacted() -> str:
-    """Say what became of messages that are compacted, in whichever form."""
-    return tr("Replaced by something shorter. The agent can recall it, and you can undo it.")
-
-
 def explain_noted() -> str:
     """Say what became of steps that a note replaced."""
     return translate(STATE_WORDS["folded"].tooltip)

@@ -10,14 +10,11 @@ from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.choices import Effort, PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import (
-    ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
     Form,
     FormChosen,
     Pinned,
-    SweepMade,
-    SweepReason,
     Unpinned,
 )
 from helix_desktop.domain.events.session import BudgetSet
@@ -25,7 +22,6 @@ from helix_desktop.domain.events.summary import (
     SECTIONS,
     Bullet,
     HandoverMade,
-    ObservationsMade,
     ObservationsPlaced,
     Section,
 )
@@ -35,9 +31,8 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.numbers import format_token_count, format_token_difference, format_tokens, format_usd
-from helix_desktop.words.rewrite_reasons import sweep_reason_text
 from helix_desktop.words.sessions import session_title
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Compaction")
 
@@ -73,25 +68,6 @@ def effort_text(effort: Effort) -> str:
     if not effort:
         return tr("Reasoning effort for this session: workspace default")
     return tr("Reasoning effort for this session: {effort}", effort=effort_name(effort))
-
-
-def sweep_text(sweep: SweepMade, transcript: Transcript) -> str:
-    """Return what was cached, and what that saved.
-
-    What a handover took along is counted in its own figures; beside a note it is a saving of its own.
-    """
-    events = [item.event for seq in sweep.masked if (item := transcript.messages.item(seq)) is not None]
-    steps = sum(1 for event in events if isinstance(event, AssistantSpoke))
-    pictured = sum(1 for event in events if isinstance(event, UserSpoke))
-    contents = masked_contents_text(len(events) - steps - pictured, steps, pictured)
-    if sweep.reason is SweepReason.HANDOVER:
-        return f"{contents} · {tr('counted in the handover')}"
-    if sweep.reason is SweepReason.REFUSED:
-        return f"{contents} · {sweep_reason_text(sweep.reason)}"
-    if sweep.reason in ATTACHED_SWEEP_REASONS:
-        tokens = format_token_count(sweep.saved)
-        return f"{contents} · {tr('saved another {tokens}', tokens=tokens)}"
-    return f"{contents} · {_saved_text(sweep.saved)}"
 
 
 def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
@@ -152,43 +128,6 @@ def revision_size_text(before: int, after: int) -> str:
 def _continued_text(title: str) -> str:
     """Return that a session continues another one, by its title."""
     return tr("Continues “{title}”", title=session_title(title))
-
-
-def fold_text(fold: FoldMade, transcript: Transcript) -> str:
-    """Return what became a note, or was removed, and what that saved."""
-    match fold.how:
-        case "condense":
-            change = tr("Older notes merged into one")
-        case "truncate":
-            messages = translate(transcript.messages.counts(fold.after, fold.upto).text)
-            change = tr("Context full: {messages} compacted", messages=messages)
-        case _:
-            change = tr.plural(fold.steps, "%n step compacted", "%n steps compacted")
-    return f"{change} · {_saved_text(fold.saved)}"
-
-
-def observations_prepared_text(event: ObservationsMade, transcript: Transcript) -> str:
-    """Return how many observations were prepared, and from how many messages."""
-    count = len(event.observations)
-    if event.reflection:
-        return tr.plural(count, "%n merged observation written", "%n merged observations written")
-    prepared = tr.plural(count, "%n observation written", "%n observations written")
-    messages = transcript.messages.counts(event.after, event.upto).text
-    return f"{prepared} · {tr('from {messages}', messages=messages)}"
-
-
-def observations_placed_text(event: ObservationsPlaced, transcript: Transcript) -> str:
-    """Return what observations took the place of, and what that saved."""
-    observations = transcript.rewrites.observations.get(event.made)
-    if observations is None:
-        change = tr("Messages compacted as observations")
-    elif observations.reflection:
-        count = len(observations.observations)
-        change = tr.plural(count, "Observations merged into %n", "Observations merged into %n")
-    else:
-        counts = transcript.messages.counts(observations.after, observations.upto)
-        change = tr("{messages} compacted as observations", messages=counts.text)
-    return f"{change} · {_saved_text(event.saved)}"
 
 
 def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:

@@ -37,7 +37,7 @@ from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit, PartialOutput
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.words.store_reports import summary_lines
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_content, make_summary
 

@@ -20,7 +20,7 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content
 from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS, RetentionRule, indexed_digests
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from tests.support.store.builders import (
     WORKSPACE,
     TickingClock,

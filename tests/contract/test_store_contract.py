@@ -19,8 +19,8 @@ from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.memory.store import MemoryStore
-from helix_desktop.store.remote.open_store import connect
+from helix_desktop.store.memory import MemoryStore
+from helix_desktop.store.remote.client import connect
 from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import (
     START_MS,

@@ -23,8 +23,7 @@ from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.schema import FILE_NAME
+from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry

@@ -21,7 +21,7 @@ from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.file_history.file_coverage import MAX_FILE, QUOTA
 from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES, SLASH, WORKSPACE_FOLDERS
 from helix_desktop.domain.store.retention import TRASH_DAYS
-from helix_desktop.providers.local_servers import DEFAULT_PORTS
+from helix_desktop.providers.model_list import DEFAULT_PORTS
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.replay.policy.session_replays import MAX_SESSIONS
 from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES

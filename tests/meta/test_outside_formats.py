@@ -42,17 +42,17 @@ from helix_desktop.domain.store.commit import BranchPoint, Draft
 from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
 from helix_desktop.domain.store.reports import RepairReport
 from helix_desktop.domain.tools import PermissionRule
-from helix_desktop.file_history.database.rows import RunningCallRow
-from helix_desktop.file_history.revert.operations import JournalEntry
+from helix_desktop.file_history.revert.folders import JournalEntry
+from helix_desktop.file_history.rows import RunningCallRow
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.services.mcp.config_import import parse_server_configs
 from helix_desktop.services.mcp.servers import ServerSecrets
-from helix_desktop.store.archive.archive_file import ArchiveManifest, SessionHeader
+from helix_desktop.store.archive_file import ArchiveManifest, SessionHeader
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import PendingDeletion, Tombstone
-from helix_desktop.store.files.store_files import CleanState, StoreFiles, StoreFormat
+from helix_desktop.store.files import CleanState, StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.rows import EntryRecord
-from helix_desktop.workspaces.policy_file import CHANGES_FILE, POLICY_FILE
+from helix_desktop.workspaces.policy_file import POLICY_FILE
 from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER, WorkspaceRecord
 from tests.support.interface_golden import assert_matches_golden, fields_of_type, to_json
 from tests.support.memory_keychain import MemoryKeychain
@@ -180,7 +180,6 @@ def test_files_keep_their_names_in_the_data_directory(tmp_path: Path) -> None:
         "the folder of a workspace": {
             "record": RECORD_FILE,
             "policy": POLICY_FILE,
-            "changes to profiles": CHANGES_FILE,
             "store": STORE_FOLDER,
         },
         "the folder of a store": store,

@@ -33,7 +33,7 @@ from helix_desktop.domain.tools import (
     ignore_output,
 )
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.tools.ask_user import AskUser
 from helix_desktop.tools.tool import ToolRegistry
 from tests.support.conversation_rig import ConversationRig
@@ -254,7 +254,7 @@ class AgentRig(ConversationRig):
         )
         self.store = store or GatedStore()
         self.updates: list[Update] = []
-        self.is_trusted = True
+        self.is_trusted, self.wants_titles = True, False
         self._approver = approver
         self.configured_models = ConfiguredByLabel()
         self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
@@ -269,6 +269,7 @@ class AgentRig(ConversationRig):
             instructions=self.instructions,
             file_history=self.history,
             wait_s=self.clock.wait_s,
+            wants_titles=lambda: self.wants_titles,
         )
         workspace = OpenWorkspace(
             "w",

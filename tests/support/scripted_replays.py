@@ -22,7 +22,6 @@ class ScriptedReplays:
     def __init__(self) -> None:
         self.go, self.fails, self.loads, self.is_closed = asyncio.Event(), False, 0, False
         self.policies: list[ContextPolicy] = []
-        self.next_policies: Sequence[ContextPolicy] = ()
         self.is_ready = False
 
     async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
@@ -55,10 +54,6 @@ class ScriptedReplays:
         """More protected steps cost more."""
         own, default = getattr(policy, field), getattr(PROFILES[policy.profile], field)
         return FieldEffect(field, 1_500.0 * (own - default), 0.01, 0)
-
-    async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
-        """Remember what may be chosen next."""
-        self.next_policies = policies
 
     async def stay_ready(self, *, is_on: bool) -> None:
         """Remember whether it may end when nobody asks."""

@@ -61,7 +61,7 @@ from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolCall, ToolSpec, TurnOutcome, Usage
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import first_line
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.scripted_model import ScriptedModel, text_reply

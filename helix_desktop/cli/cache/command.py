@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -38,7 +39,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.store.entries import CacheEntry, SessionVersions
 from helix_desktop.domain.store.retention import CleanupPlan, CleanupResult, RetentionRule, TrashContents
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
@@ -161,12 +162,14 @@ async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         )
     selected = candidates if args.all else [_match_prefix(candidates, prefix) for prefix in args.ids]
     sessions = {session.id for session in trash_contents.sessions}
+    versions = SessionVersions(trash_contents.sessions)
     result = await retention.restore([item_id for item_id in selected if item_id not in sessions])
     restored = [
         restored_id
         for session_id in selected
         if session_id in sessions
-        for restored_id in await retention.restore_session(session_id)
+        for version in versions.ids_of(session_id)
+        for restored_id in await retention.restore_session(version)
     ]
     if args.json:
         print_out(json.dumps({"digests": result.digests, "sessions": restored}, indent=1))
@@ -186,7 +189,9 @@ async def delete(args: argparse.Namespace, services: AppServices, workspace: Ope
     candidates = [*(entry.digest for entry in trash_contents.entries), *sessions]
     selected = dict.fromkeys(_match_prefix(candidates, prefix) for prefix in args.ids)
     digests = [item_id for item_id in selected if item_id not in sessions]
-    chosen_sessions = [item_id for item_id in selected if item_id in sessions]
+    trashed = SessionVersions(trash_contents.sessions)
+    chosen = (trashed.ids_of(item_id) for item_id in selected if item_id in sessions)
+    chosen_sessions = list(dict.fromkeys(chain.from_iterable(chosen)))
     history = services.history_storage(workspace.id)
     deletion = await retention.delete_permanently(digests, chosen_sessions, dry_run=not args.yes)
     versions = await (history.clean_up() if args.yes else history.plan_deletion(deletion.sessions))

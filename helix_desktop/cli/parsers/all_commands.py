@@ -212,6 +212,9 @@ def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
         "sessions", parents=[common], help=tr("list sessions, each branch below its parent")
     )
     sessions.add_argument("--archived", action="store_true", help=tr("also list archived sessions"))
+    sessions.add_argument(
+        "--versions", action="store_true", help=tr("list each version made by an edit or a retry")
+    )
     branch = commands.add_parser(
         "branch",
         parents=[common],

@@ -55,11 +55,31 @@ class SessionBranched(EventBase, frozen=True, tag="session-branched"):
     title: str
     how: BranchKind = ""
 
+    @property
+    def is_version(self) -> bool:
+        """Return True if an edit or a retry made it: a version of its parent, no session of its own."""
+        return self.how in ("edit", "retry")
+
+
+TitleSource = Literal["", "message", "model"]
+"""What gave a session its title: the user (also in older logs, whatever did), its first message, a model."""
+
 
 class SessionRenamed(EventBase, frozen=True, tag="session-renamed"):
-    """The user gave the session a title."""
+    """The session has another title, given `by` the user, its first message, or the model named here.
+
+    What the request to the model spent is in tokens in and out, and in US dollars; `unpriced` are the tokens
+    whose price is not known.
+    """
 
     title: str
+    by: TitleSource = ""
+    model: str = ""
+    prompt: str = ""
+    spent: int = 0
+    cost: float = 0.0
+    estimated: bool = False
+    unpriced: int = 0
 
 
 class SessionPinned(EventBase, frozen=True, tag="session-pinned"):

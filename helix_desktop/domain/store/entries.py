@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -34,9 +34,6 @@ class MessageCounts(msgspec.Struct, frozen=True):
         return _text("{messages}, {calls}", messages=messages, calls=calls)
 
 
-MAX_NAME_CHARS = 60
-
-
 class SavedCondition(msgspec.Struct, frozen=True):
     """One condition: what it is about, its value, and the name of what that stands for (of a session)."""
 
@@ -58,15 +55,6 @@ class SavedFilter(msgspec.Struct, frozen=True):
         """Return all that the user or the workspace wrote in it."""
         values = (word for condition in self.conditions for word in (condition.value, condition.label))
         return self.name, self.text, *values
-
-
-def with_filter(filters: tuple[SavedFilter, ...], added: SavedFilter) -> tuple[SavedFilter, ...]:
-    """Return filters with one more; it takes the place of one with the same name, whatever its case."""
-    names = [existing.name.casefold() for existing in filters]
-    if added.name.casefold() not in names:
-        return (*filters, added)
-    at = names.index(added.name.casefold())
-    return (*filters[:at], added, *filters[at + 1 :])
 
 
 PLACE_EVENTS = (SessionPinned, SessionArchived)
@@ -344,6 +332,11 @@ class SessionSummary(msgspec.Struct, frozen=True):
         """Return where the session is listed."""
         return ListPlace(self.pinned, self.archived)
 
+    @property
+    def is_version(self) -> bool:
+        """Return True if an edit or a retry made it: lists show it as a version of its parent."""
+        return bool(self.branch_of) and self.branch_how in ("edit", "retry")
+
 
 NEWEST = EntrySort("created", descending=True)
 OLDEST = EntrySort("created")
@@ -435,35 +428,99 @@ def _matches_state(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
     )
 
 
+class SessionVersions:
+    """Which sessions are versions of one: an edit or a retry makes one, which has no row of its own in lists.
+
+    Branches and rewinds are sessions of their own. A version whose parent is not listed is one of those that
+    have the same parent.
+    """
+
+    def __init__(self, listed: Iterable[SessionSummary]) -> None:
+        by_id = {summary.id: summary for summary in listed}
+        self._groups: dict[str, tuple[SessionSummary, ...]] = {}
+        members: dict[str, list[SessionSummary]] = {}
+        for summary in by_id.values():
+            origin, seen = summary, {summary.id}
+            while origin.is_version and origin.branch_of in by_id and origin.branch_of not in seen:
+                origin = by_id[origin.branch_of]
+                seen.add(origin.id)
+            first = origin.branch_of if origin.is_version and origin.branch_of not in seen else origin.id
+            members.setdefault(first, []).append(summary)
+        for group in members.values():
+            if len(group) > 1:
+                ordered = tuple(sorted(group, key=lambda summary: (summary.created, summary.id)))
+                self._groups |= dict.fromkeys((summary.id for summary in ordered), ordered)
+
+    def of(self, summary: SessionSummary) -> tuple[SessionSummary, ...]:
+        """Return all versions of a listed session, oldest first; itself alone where there are no others."""
+        return self._groups.get(summary.id, (summary,))
+
+    def ids_of(self, session_id: str) -> tuple[str, ...]:
+        """Return the ids of all versions of a session, oldest first, its own among them."""
+        return tuple(summary.id for summary in self._groups.get(session_id, ())) or (session_id,)
+
+    def row_of(self, summary: SessionSummary) -> SessionSummary:
+        """Return the version that a list shows: the one that was used last."""
+        return max(self.of(summary), key=lambda version: (version.updated, version.created, version.id))
+
+    def place_of(self, summary: SessionSummary) -> ListPlace:
+        """Return where a session is listed: older apps pinned and archived each version alone."""
+        places = [version.place for version in self.of(summary)]
+        return ListPlace(any(place.pinned for place in places), all(place.archived for place in places))
+
+    def parent_of(self, summary: SessionSummary) -> str:
+        """Return the session that a session with its versions branched from; empty if from none."""
+        first = self.of(summary)[0]
+        return "" if first.is_version else first.branch_of
+
+
 class TreeRow(msgspec.Struct, frozen=True):
-    """A session in a list, and how many of its ancestors are listed above it."""
+    """A session in a list, how many of its ancestors are listed above it, and the ids of its versions."""
 
     depth: int
     summary: SessionSummary
+    versions: tuple[str, ...] = ()
 
 
-def session_tree(summaries: Sequence[SessionSummary]) -> list[TreeRow]:
+def session_tree(
+    summaries: Sequence[SessionSummary], *, with_versions: bool = False, with_archived: bool = True
+) -> list[TreeRow]:
     """Return the sessions that are no subagents', each before its branches, of them the newest first.
 
     A branch whose parent is not among them, or is listed elsewhere (`ListPlace.is_below`), stands at the top.
-    A tree is as new as the newest in it; pinned ones come first, archived ones last.
+    A tree is as new as the newest in it; pinned ones come first, archived ones last. Of several versions the
+    one used last is listed, or each `with_versions`.
     """
-    listed = {summary.id: summary for summary in summaries if not summary.parent}
-    parents = _listed_parents(listed)
-    newest = {session_id: listed[session_id].updated for session_id in parents}
+    versions = SessionVersions(summary for summary in summaries if not summary.parent)
+    rows_of = {
+        summary.id: summary if with_versions else versions.row_of(summary)
+        for summary in summaries
+        if not summary.parent
+    }
+    listed = {row.id: row for row in rows_of.values() if with_archived or not versions.place_of(row).archived}
+    places = {session_id: versions.place_of(row) for session_id, row in listed.items()}
+    above: dict[str, str] = {}
+    for session_id, row in listed.items():
+        origin = rows_of.get(row.branch_of if with_versions else versions.parent_of(row))
+        above[session_id] = origin.id if origin is not None else ""
+    parents = _listed_parents(above, places)
+    newest = {
+        session_id: max(version.updated for version in versions.of(listed[session_id]))
+        for session_id in parents
+    }
     for session_id, parent in reversed(parents.items()):
         if parent:
             newest[parent] = max(newest[parent], newest[session_id])
     branches: dict[str, list[str]] = {}
     for session_id, parent in sorted(
-        parents.items(), key=lambda pair: (-listed[pair[0]].place.rank, newest[pair[0]], pair[0])
+        parents.items(), key=lambda pair: (-places[pair[0]].rank, newest[pair[0]], pair[0])
     ):
         branches.setdefault(parent, []).append(session_id)
     rows: list[TreeRow] = []
     waiting = [(session_id, 0) for session_id in branches.get("", ())]
     while waiting:
         session_id, depth = waiting.pop()
-        rows.append(TreeRow(depth, listed[session_id]))
+        rows.append(TreeRow(depth, listed[session_id], versions.ids_of(session_id)))
         waiting += [(branch, depth + 1) for branch in branches.get(session_id, ())]
     return rows
 
@@ -479,18 +536,18 @@ def related_branches(summaries: Sequence[SessionSummary], session_id: str) -> li
     return [summary for summary in summaries if summary.id in related and summary.id != session_id]
 
 
-def _listed_parents(listed: Mapping[str, SessionSummary]) -> dict[str, str]:
+def _listed_parents(above: Mapping[str, str], places: Mapping[str, ListPlace]) -> dict[str, str]:
     """Return the listed parent of each session, empty for none, with parents before their branches.
 
-    One of those that would be each other's ancestors has none.
+    `above` has the session that each branched from, listed or not. One of those that would be each other's
+    ancestors has none.
     """
     children: dict[str, list[str]] = {}
-    for summary in listed.values():
-        parent = listed.get(summary.branch_of)
-        is_below = parent is not None and summary.place.is_below(parent.place)
-        children.setdefault(summary.branch_of if is_below else "", []).append(summary.id)
+    for session_id, parent in above.items():
+        is_below = parent in above and places[session_id].is_below(places[parent])
+        children.setdefault(parent if is_below else "", []).append(session_id)
     parents: dict[str, str] = {}
-    for root in (*children.get("", ()), *listed):
+    for root in (*children.get("", ()), *above):
         waiting = [] if root in parents else [root]
         parents.setdefault(root, "")
         while waiting:

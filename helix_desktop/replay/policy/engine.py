@@ -31,7 +31,7 @@ from helix_desktop.replay.policy.session import OutputForms, SessionFacts
 from helix_desktop.replay.policy.traced_policy import TracedPolicy
 from helix_desktop.replay.replayer import SummaryWriter
 from helix_desktop.replay.token_counters import MessageTokenCounter
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 

@@ -126,12 +126,6 @@ class StartReplay(msgspec.Struct, frozen=True, tag="replay"):
     in_background: bool = False
 
 
-class PrepareReplays(msgspec.Struct, frozen=True, tag="prepare"):
-    """The policies that may be chosen next, likeliest first: they are replayed while nothing is requested."""
-
-    policies: list[ContextPolicy]
-
-
 class StopReplay(msgspec.Struct, frozen=True, tag="stop"):
     """Nobody waits for a replay any more."""
 
@@ -159,7 +153,7 @@ class ReplayEnded(msgspec.Struct, frozen=True, tag="ended"):
     failure: str = ""
 
 
-Request = OpenSession | AddEvents | StartReplay | PrepareReplays | StopReplay
+Request = OpenSession | AddEvents | StartReplay | StopReplay
 Reply = ReplayDone | EffectDone | ReplayEnded
 encode = msgspec.msgpack.Encoder(enc_hook=plain_text).encode
 decode_request = msgspec.msgpack.Decoder(Request).decode

@@ -101,7 +101,6 @@ class SessionReplay:
         self._names, self._sums = UsedNames(), SessionSums()
         self._uses: dict[int, list[NameUse]] | None = None  # None: to be read
         self._runs: dict[ContextPolicy, _Run] = {}  # the newest last
-        self._ahead: dict[ContextPolicy, _Run] = {}  # a run ahead that was called off, to go on with
         self._playing: _Run | None = None
         # Whatever the policy, what is extracted of an output is the same.
         self._extracts = OutputExtracts(*map(lru_cache(maxsize=_EXTRACTS), UNCACHED))
@@ -136,18 +135,15 @@ class SessionReplay:
         """Return a first picture with what the replay that plays came to so far; for `should_stop`."""
         return partly_exact(self._playing.result(), estimate) if self._playing is not None else estimate
 
-    def run(
-        self, policy: ContextPolicy, should_stop: ShouldStop = lambda: False, *, is_ahead: bool = False
-    ) -> PolicyReplay:
+    def run(self, policy: ContextPolicy, should_stop: ShouldStop = lambda: False) -> PolicyReplay:
         """Return the exact replay of a policy, from where an earlier one of it ended or was called off.
 
-        That of another policy will do if each of its decisions is the same under this one. A run `is_ahead`
-        of any request is not remembered: the session may never go on under it. Raises ReplayStopped once
-        `should_stop` returns True.
+        That of another policy will do if each of its decisions is the same under this one. Raises
+        ReplayStopped once `should_stop` returns True.
         """
         self.prepare(should_stop)
         result = self._same_run(policy, should_stop)
-        return result or self._play(policy, should_stop, is_ahead=is_ahead and policy not in self._runs)
+        return result or self._play(policy, should_stop)
 
     def _same_run(self, policy: ContextPolicy, should_stop: ShouldStop) -> PolicyReplay | None:
         """Return the replay of another policy that comes to the same; None if there is none."""
@@ -177,10 +173,8 @@ class SessionReplay:
             return None
         return replace(result, handover_at=_handover_at(policy, self.facts.info))
 
-    def _play(
-        self, policy: ContextPolicy, should_stop: ShouldStop, *, is_ahead: bool = False
-    ) -> PolicyReplay:
-        run = self._runs.pop(policy, None) or self._ahead.pop(policy, None)
+    def _play(self, policy: ContextPolicy, should_stop: ShouldStop) -> PolicyReplay:
+        run = self._runs.pop(policy, None)
         if run is None:
             key_words = self._names.key_words
             run = _Run(policy, self.facts, self._counter, self._extracts, self._output_forms, key_words)
@@ -188,15 +182,11 @@ class SessionReplay:
         try:
             run_inline(lambda: run.play(self.events, self._uses or {}, should_stop))
         except ReplayStopped:
-            if is_ahead:
-                self._ahead = {policy: run}
-            else:
-                self._keep(policy, run)
+            self._keep(policy, run)
             raise
         finally:
             self._playing = None
-        if not is_ahead:
-            self._keep(policy, run)
+        self._keep(policy, run)
         return run.result()
 
     def _keep(self, policy: ContextPolicy, run: _Run) -> None:

@@ -103,8 +103,8 @@ class CacheEndpoints:
         self, workspace_id: str, port: int, token: str, ready: asyncio.Future[SharingState]
     ) -> None:
         # Half a second of imports, which must not hold the window up.
-        loopback = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.server.http_server")
-        serving = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.server.cache_server")
+        loopback = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.http_server")
+        serving = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.cache_server")
         store = LazyStore(lambda: self._borrow_store(workspace_id))
         tools = CacheServerTools(store, self._count_tokens)
         server = serving.cache_server(tools, self._registry.get(workspace_id).name, __version__)

@@ -15,7 +15,7 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.diagnostics.report_names import ReportNames
 from helix_desktop.workspaces.registry import MODEL_ROLES, WorkspaceRecord, WorkspaceRegistry
 
-_PLAIN = ("theme", "text_size", "enter_sends", "notify", "background_effort")
+_PLAIN = ("theme", "text_size", "enter_sends", "titles", "notify", "background_effort")
 _WORKSPACE_PLAIN = (
     "listed", "demo", "trusted", "sandbox", "network", "fetch", "quota", "unused_ms", "effort", "demo_calls",
     "history_max_file", "history_quota", "history_paused",

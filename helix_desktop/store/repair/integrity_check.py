@@ -15,8 +15,7 @@ from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.event_log import holder_of
-from helix_desktop.store.leveldb.identity import read_sequence, read_totals
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, handover_mark
+from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, handover_mark, read_sequence, read_totals
 
 
 def check_row(view: ReadView, key: bytes, row: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from PySide6.QtCore import QModelIndex, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
@@ -35,7 +34,6 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.commands import CONTEXT_COMMANDS
 from helix_desktop.ui.inspector.inspector_data import (
@@ -46,7 +44,6 @@ from helix_desktop.ui.inspector.inspector_data import (
     Segment,
     SegmentKind,
     StatusPart,
-    WindowChangesState,
 )
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.words.numbers import (
@@ -273,20 +270,15 @@ class Inspector(Themed, QWidget):
         self.keys = PageKeys(CONTEXT_COMMANDS, self)
         self.requests = RequestList(self.keys)
         mark_pane_stop(self.requests)
-        self.changes, self.gone_rows = ChangesBar(), RequestList(self.keys)
-        self.gone_rows.is_read_only = True
-        self.gone_rows.setObjectName("gone_rows")
-        self.gone_rows.setAccessibleName(tr("Left since then"))
         self.provider_cache = ProviderCacheCard()
         self.page = ContentViewer(wraps=True)
         self._stack = QStackedLayout(self)
         self._unknown = QWidget()  # until there is a state
         for part in (self._overview(), self._reader(), self.empty, self._unknown):
             self._stack.addWidget(part)
-        for rows in (self.requests, self.gone_rows):
-            rows.action_triggered.connect(self.action_triggered)
-            rows.row_opened.connect(self.row_text_requested)
-            rows.selectionModel().currentChanged.connect(partial(self._scroll_to_current, rows))
+        self.requests.action_triggered.connect(self.action_triggered)
+        self.requests.row_opened.connect(self.row_text_requested)
+        self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
         self.empty.button_clicked.connect(self.compose_requested)
         self._stack.setCurrentWidget(self._unknown)
 
@@ -312,7 +304,6 @@ class Inspector(Themed, QWidget):
         count = len(state.rows)
         self._count.set_text(tr.plural(count, "%n item", "%n items"))
         self.requests.show_rows(state.rows)
-        self._show_changes(state)
 
     def show_page(self, title: str, text: str) -> None:
         """Show a text over the overview, until the user goes back."""
@@ -458,27 +449,8 @@ class Inspector(Themed, QWidget):
         title = FlowBox([self._request_title, self._count])
         head.addWidget(ResponsiveRow(title, [], corner=show_request))
         card.body.addLayout(head)
-        card.body.addWidget(self.changes)
         card.body.addWidget(self.requests)
-        self.gone = DisclosureHead("", "", "muted")
-        self.gone.setObjectName("gone")
-        self.gone.toggled.connect(self.gone_rows.setVisible)
-        foot = QHBoxLayout()
-        set_margins(foot, 13, 0, 8, 0)
-        foot.addWidget(self.gone)
-        card.body.addLayout(foot)
-        card.body.addWidget(self.gone_rows)
         return card
-
-    def _show_changes(self, state: InspectorState) -> None:
-        """Show what changed since the turn in the choice, and what left, folded."""
-        changes = state.changes or WindowChangesState("")
-        self.changes.show_changes(state.turns, changes.summary)
-        self.gone_rows.show_rows(changes.gone)
-        self.gone.setVisible(bool(changes.gone))
-        self.gone_rows.setVisible(bool(changes.gone) and self.gone.isChecked())
-        self.gone.setText(changes.gone_title)
-        self.gone.setAccessibleName(changes.gone_title)
 
     def _reader(self) -> QWidget:
         page = QWidget()
@@ -545,9 +517,9 @@ class Inspector(Themed, QWidget):
         self._entries.set_value(tr("Workspace"), f"{entries} · {format_size(cache.size)}")
         self._disk.set_value(tr("Outputs, on disk"), format_size(cache.stored_size))
 
-    def _scroll_to_current(self, rows: RequestList, current: QModelIndex, previous: QModelIndex) -> None:
-        if current.isValid() and rows.hasFocus():
-            center = rows.mapTo(self._page, rows.visualRect(current).center())
+    def _scroll_to_current(self, current: QModelIndex) -> None:
+        if current.isValid() and self.requests.hasFocus():
+            center = self.requests.mapTo(self._page, self.requests.visualRect(current).center())
             self._scroll.ensureVisible(center.x(), center.y(), 0, 60)
 
 

@@ -101,7 +101,6 @@ SPECS: dict[str, ActionSpec] = {
     "guide": ActionSpec(text("Guide"), ("F1",)),
     "keys": ActionSpec(text("Keyboard shortcuts"), ("Ctrl+/",)),
     "commands_help": ActionSpec(text("Slash commands")),
-    "tour": ActionSpec(text("Take the tour")),
 }
 
 
@@ -177,7 +176,6 @@ class WindowActions(NamedTuple):
     guide: QAction
     keys: QAction
     commands_help: QAction
-    tour: QAction
 
     def for_workspace(self) -> tuple[QAction, ...]:
         """Return those that need an open workspace."""
@@ -195,7 +193,7 @@ class WindowActions(NamedTuple):
             self.choose_model, self.choose_effort, self.set_budget, self.change_policy,
             self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,
             self.export_session,
-            self.tour, self.toggle_inspector,
+            self.toggle_inspector,
         )  # fmt: skip
 
 

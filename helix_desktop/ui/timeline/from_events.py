@@ -141,9 +141,9 @@ def _branch_text(how: BranchKind) -> str:
     """Return where a branch begins, and what the user did there."""
     match how:
         case "edit":
-            return tr("Branch begins here: message edited")
+            return tr("Version begins here: message edited")
         case "retry":
-            return tr("Branch begins here: answer retried")
+            return tr("Version begins here: answer retried")
         case "rewind":
             return tr("Branch begins here: rewound")
     return tr("Branch begins here")

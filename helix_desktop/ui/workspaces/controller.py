@@ -95,7 +95,6 @@ class WorkspaceController(QObject):
 
     workspace_opened = Signal(str)
     """A workspace was opened for the first time in this run."""
-    sample_opened = Signal()
     session_updated = Signal(object, str, object)
     """Workspace, session id and update, of any session of an open workspace."""
     _repair_reported = Signal(str)
@@ -194,7 +193,6 @@ class WorkspaceController(QObject):
         record = await self._jobs.run(tr("Preparing the sample"), self._services.sample_workspace)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
-        self.sample_opened.emit()
 
     async def pick_folder(self) -> None:
         """Let the user choose a folder, and open it."""

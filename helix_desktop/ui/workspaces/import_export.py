@@ -187,7 +187,7 @@ class ImportExportController(QObject):
         async with self._windows.away_from_sessions(self._window, workspace_id, sessions):
             await self._workspace_controller.session_controller.show(workspace, None)
             for session_id in sessions:
-                await delete_session(workspace, session_id)
+                await delete_session(workspace, session_id, with_versions=False)
         await self._workspace_controller.open_workspace(workspace_id)
         count = len(sessions)
         what = tr.plural(count, "%n session moved to the trash.", "%n sessions moved to the trash.")

@@ -76,7 +76,7 @@ class SessionSearchPresenter(QObject):
 
     def _on_found(self, hits: Sequence[MessageHit]) -> None:
         for hit in hits:
-            self._found[hit.session_id] = FoundMessage(hit.seq, hit.excerpt)
+            self._found[hit.session_id] = FoundMessage(hit.seq, hit.excerpt, hit.session_id)
         if not self._show_timer.isActive():
             self._show_timer.start()
 

@@ -19,7 +19,7 @@ from helix_desktop.agent.subagents import DELEGATE, delegate_spec
 from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.replay.token_counters import MessageTokenCounter
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.tools.environment.description import WorkspaceEnvironment, describe_environment
 from helix_desktop.tools.grants import ToolGrants, clean_environment
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider

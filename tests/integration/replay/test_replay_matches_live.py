@@ -31,7 +31,7 @@ from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResu
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.replayer import MODEL_CALL_MS, STARTED_AT_MS, TURN_MS, SummaryWriter
 from helix_desktop.replay.token_counters import MessageTokenCounter
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import MemoryRules
 from tests.support.synthetic_recordings import make_session as recording

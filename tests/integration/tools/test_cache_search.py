@@ -24,7 +24,7 @@ from helix_desktop.domain.store.entries import Content, ContentKind
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.cache.search import SearchCacheArguments, SearchCachedContent, SearchLimits
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock

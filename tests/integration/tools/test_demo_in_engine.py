@@ -38,7 +38,7 @@ from helix_desktop.services.sample_session import (
     read_commands,
     unhurried_workspace,
 )
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
 from tests.support.demo_loop import DEMO_DIR, copy_sample_project
 

@@ -25,8 +25,6 @@ from helix_desktop.services.cache_server.config_snippets import SharingState
 from helix_desktop.services.diagnostics.bundle import FILE_NAMES
 from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
-from helix_desktop.ui.cache.recall.dialog import RecallDialog
-from helix_desktop.ui.cache.recall.part import RecallPart
 from helix_desktop.ui.chat.composer.completer import CompletionPopup
 from helix_desktop.ui.chat.composer.completion import CompletionItem
 from helix_desktop.ui.chat.composer.composer import Composer
@@ -252,7 +250,7 @@ def settings_screens() -> Iterator[Screen]:
 def _fill_settings(dialog: SettingsDialog) -> None:
     models = ("ollama/qwen3-coder:30b", "anthropic/claude-sonnet-5-5")
     roles: dict[Role, str] = {"model": models[0], "fast": models[1], "summary": "", "long": ""}
-    dialog.roles.show_roles("helix-desktop", models, {"model": models[1]}, roles)
+    dialog.roles.show_roles(models, roles)
     cheap = (
         "Chosen by Helix: $0.10 / $0.50 per million tokens in and out, claude-opus-5-5 costs $4.00 / $20.00."
     )
@@ -374,14 +372,6 @@ def _question_screens(window: QWidget) -> Iterator[Screen]:
     yield Screen("error", ErrorDialog(window, HelixError(verbatim(what), verbatim(why))), _OWN)
     name = TextInputDialog(window, what, "", half_longer("Rename this session"), why)
     yield Screen("name", name, _OWN)
-    part = RecallPart("pattern", pattern="failed")
-    recall = RecallDialog(window, "run_command npm test -- --watch · 812 KB", part)
-    recall.show_result(
-        part, half_longer("12 matching lines · ≈ 340 tokens"), "7: failed\n" * 40, can_recall=True
-    )
-    yield Screen("recall", recall, _LEAST)
-    refused = RecallDialog(window, "run_command npm test", RecallPart("lines", 9, 4))
-    yield Screen("recall_refused", refused, _LEAST)
     followed = AutoRunFile("AGENTS.md", half_longer("instructions that go to your model"), is_followed=True)
     files = (followed, *(AutoRunFile(".vscode/tasks.json", half_longer("tasks that VS Code runs")),) * 3)
     yield Screen("trust", TrustDialog(window, "helix-desktop", "/home/mara/code/helix-desktop", files), _OWN)

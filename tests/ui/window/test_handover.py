@@ -207,10 +207,7 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     assert handover.focus == "the fourth file"
     assert handover.sections[0].bullets[0].text == "My own words."
     assert rig.conversation.window.measure()[0].estimate < before.estimate
-    await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
-    assert "what_is:compacted" in _hit_names(rig)
-    rig.window.help_windows.show_topic("compacted")
-    assert "what_is:compacted" not in _hit_names(rig)
+    await until(lambda: any(row.kind == "context" for row in rig.rows(DividerRow)), "the divider")
 
     rig.window.commands.undo_compaction.trigger()
     await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
@@ -315,16 +312,6 @@ def _is_in_sight(timeline: Timeline, seq: int) -> bool:
     return card is not None and not card.visibleRegion().isEmpty()
 
 
-def _hit_names(rig: WindowRig) -> list[str]:
-    """Return what can be clicked in the divider of the newest handover."""
-    row = next(row for row in reversed(rig.rows(DividerRow)) if row.kind == "handover")
-    index = rig.chat.model.index_of(row.key)
-    assert index is not None
-    item = rig.chat.view.chat_viewport.item_cache.get(index)
-    item.layout(700)
-    return [area.name for area in item.hit_areas]
-
-
 async def test_a_recorded_handover_is_compared_run_again_and_edited(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -409,7 +396,7 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     await _closed(rig)
     again = rig.events(HandoverMade)[-1]
     assert (again.replaces, again.focus) == ((first,), "the fourth file")
-    rows = {row.key.seq: row for row in rig.rows(DividerRow) if row.kind == "handover"}
+    rows = {row.key.seq: row for row in rig.rows(DividerRow) if row.kind == "context"}
     assert not rows[first].is_undone
     assert "undo" not in [button_name(action) for action in rows[first].actions]
     rig.window.commands.undo_compaction.trigger()
@@ -528,9 +515,9 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         assert [observation.priority for observation in event.observations] == [1, 3]
         assert rig.events(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
         assert rig.conversation.window.measure()[0].estimate < before.estimate
-        divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.is_quiet)
+        divider = next(row for row in rig.rows(DividerRow) if row.kind == "context")
         rig.window.show_page("chat")
-        press_action(rig.chat.view, divider, "view")
+        press_action(rig.chat.view, divider, "details")
         await until(lambda: rig.views.timeline.card_widget(divider.key.seq), "the card")
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.conversation.window.measure()[0] == before, "all as before")

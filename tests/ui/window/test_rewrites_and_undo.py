@@ -17,15 +17,15 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.actions import ShowGuide
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
+from helix_desktop.words.numbers import format_tokens
 from tests.support.part_files import part_files, reads_all
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-FILES = part_files()
+FILES = part_files(lines=240)
 BY_HAND = {"protect_tokens": 100_000, "protect_steps": 50, "handover_least_gain": 0.0}
 
 
@@ -63,13 +63,8 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         assert _badges(rig)["part7.txt"] == "in_window"
         assert (await _states(rig))["part0.txt"] == "cached"
         divider = rig.rows(DividerRow)[0]
-        assert action_names(divider) == ("view", "undo")
-        assert f"{len(sweep.masked)} output" in divider.text
-        rig.chat.view.action_triggered.emit(ShowGuide("cached"))
-        guide = rig.window.help_windows.guide
-        assert guide is not None
-        assert guide.topic == "cached"
-        guide.close()
+        assert action_names(divider) == ("details", "undo")
+        assert divider.text.startswith("Context: ")
 
         changed: list[int] = []
         rig.chat.model.rows_changed.connect(lambda rows: changed.append(len(rows)))
@@ -123,12 +118,12 @@ async def _check_a_handover(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         after = rig.conversation.window.measure()
         assert after[1].used < before[1].used
-        divider = next(row for row in rig.rows(DividerRow) if row.kind == "handover")
-        assert "compacted" in divider.text
+        (divider,) = rig.rows(DividerRow)
+        assert divider.text.endswith(f" → {format_tokens(after[1].used)}")
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
 
-        press_action(rig.chat.view, divider, "view")
+        press_action(rig.chat.view, divider, "open_handover")
         assert rig.window.page() == "timeline"
         await until(lambda: rig.views.timeline.card_widget(divider.key.seq), "the handover's card")
         source = next(

@@ -17,7 +17,7 @@ from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.store.remote.open_store import connect
+from helix_desktop.store.remote.client import connect
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.model_servers.chat_server import (

@@ -12,7 +12,7 @@ from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.events.workspace import ChangesRecorded
 from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange, FileState
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.file_history.database.database import FileHistoryDatabase
+from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.services.history_storage import WorkspaceHistoryStorage
 from helix_desktop.store.leveldb_store import LevelDbStore

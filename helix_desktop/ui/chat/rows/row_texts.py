@@ -90,10 +90,8 @@ def excerpt_source(excerpt: Excerpt) -> str:
 
 
 def divider_text(row: DividerRow) -> str:
-    """Return what a divider says, and whether it was undone or stands inside a later rewrite."""
-    if row.is_undone:
-        return f"{row.text} · {tr('undone')}"
-    return f"{row.text} · {tr('part of {title}', title=row.inside)}" if row.inside else row.text
+    """Return what a divider says, and whether it was undone."""
+    return f"{row.text} · {tr('undone')}" if row.is_undone else row.text
 
 
 def bar_texts(row: ToolRow) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.message_linter import lint
 from tests.support.scripted_model import Script, ScriptedModel, ScriptedReply, WordCounter, text_reply

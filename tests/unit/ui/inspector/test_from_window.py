@@ -33,9 +33,8 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.events.workspace import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec, Usage
 from helix_desktop.domain.store.entries import StoreTotals
-from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
-from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
 from helix_desktop.ui.inspector.request.document import request_document
@@ -240,12 +239,9 @@ def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     messages = translate(simulator.transcript.messages.counts(removed.after, removed.upto).text)
     assert "tool call" in messages
     card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
-    divider = next(row for row in rows_from_log(simulator.log)[1] if row.key == RowKey(seq))
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]
     assert isinstance(card, FoldCard)
-    assert isinstance(divider, DividerRow)
     assert fold_card_text(card) == f"Context full: {messages} compacted"
-    assert divider.text.startswith(f"Context full: {messages} compacted · saved ")
     assert row.why.startswith(f"Replaces {messages}, e")
 
 
@@ -264,11 +260,8 @@ def test_what_a_rewrite_saved_is_one_number_everywhere() -> None:
     for ratio in (0.75, 1.3, 1.3):
         simulator.step("On.", 1, usage_ratio=ratio)
     card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
-    divider = next(row for row in rows_from_log(simulator.log)[1] if row.key == RowKey(seq))
     assert isinstance(card, SweepCard)
-    assert isinstance(divider, DividerRow)
     assert card.saved == saved
-    assert divider.text.endswith(f"saved {format_tokens(saved)} tokens")
     assert saved in [saving.tokens for saving in _state(simulator).cache.savings]
 
 
@@ -297,12 +290,11 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
         assert card.tokens == tokens
         said = next(row for row in rows if isinstance(row, UserRow) and row.attachments)
         assert said.attachments[0].facts.endswith("2k tokens")
-        divider = next(row for row in rows if isinstance(row, DividerRow) and row.kind == "form")
         cards = build_cards(simulator.log, simulator.transcript)
         texts = [
             found.text for found in cards if isinstance(found, ManualActionCard) and found.kind == "form"
         ]
-        assert [text.endswith(words) for text in (divider.text, *texts)] == [True, True]
+        assert [text.endswith(words) for text in texts] == [True]
         preview = next(found for found in cards if isinstance(found, FormCard) and found.seq == output.seq)
         assert preview.after == output.event.tokens + FRAMING_TOKENS
         assert [line for line in rewrite_lines(simulator.log) if f"{tokens:,} tokens" in line]
