@@ -526,11 +526,11 @@ class Timeline(Themed, QWidget):
         for label in self.findChildren(TimeLabel):
             label.update_time(now)
 
-    def _create_view(self, card: TimelineCard, is_live: bool) -> QWidget:
+    def _create_view(self, card: TimelineCard) -> QWidget:
         now = self._clock()
         match card:
             case HandoverCard():
-                return HandoverView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, is_live))
+                return HandoverView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, False))
             case FoldCard():
                 return FoldView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, False))
             case ObservationsCard():

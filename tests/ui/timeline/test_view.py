@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.events.summary import Bullet
+from helix_desktop.domain.events.summary import SECTIONS, Bullet
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.pill import Pill
@@ -100,12 +100,17 @@ def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Tim
     assert card(pane, 440).accessibleName().endswith("Undone")
 
 
-def test_the_newest_handover_is_open_and_sources_link_to_events(qtbot: QtBot, pane: Timeline) -> None:
-    """Six sections with source chips; a sentence without source is flagged; the index links to the cache."""
+def test_a_handover_shows_what_is_open_first_and_sources_link_to_events(qtbot: QtBot, pane: Timeline) -> None:
+    """Current issues and to-do items before the rest, with source chips; the index links to the cache."""
     view = card(pane, 492)
     assert isinstance(view, HandoverView)
+    titles = [line.text for line in view.findChildren(TextLine)]
+    assert [title for title in titles if title in SECTIONS] == ["Current Issues", "TODO Items"]
+    assert "In context" in [pill.text() for pill in view.findChildren(Pill)]
+    assert "In context" not in [pill.text() for pill in card(pane, 210).findChildren(Pill)]
+    view.opener.click()
     assert [fold.head.text() for fold in view.parts][-1] == "Files, commands and errors"
-    assert len(view.parts) == 7
+    assert {"Completed Work", "Technical Details"} < {fold.head.text() for fold in view.parts}
     with qtbot.waitSignal(pane.source_clicked) as source:
         chip(view, "e31").click()
     assert source.args == [31]
