@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.onboarding.tour import Tour, TourStop
@@ -78,7 +79,7 @@ class TourController(QObject):
                     "messages are summarized. You can undo that."
                 ),
                 chat,
-                lambda: _place_of(window.top_bar.gauge),
+                lambda: _place_of(window.findChild(ContextGauge)),
             ),
             *self._marker_stops(),
             TourStop(

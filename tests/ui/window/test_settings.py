@@ -304,7 +304,7 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     find_button(page, "apply_to_workspace").click()
     now = rig.conversation.window.measure()[1]
     left = f"compacts in ≈ {format_tokens(now.window // 2 - now.used)}"
-    await until(lambda: left in rig.window.top_bar.gauge.accessibleName(), "the gauge")
+    await until(lambda: left in rig.composer.gauge.accessibleName(), "the gauge")
     page.advanced.changed.emit({"sweep_min": 30_000})
     assert page.error_text("sweep_min") == "“Smallest batch” can't be above “Largest batch”."
     assert rig.workspace.policy.sweep_min == 2_000
