@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal, NamedTuple, TypeAlias
 
 from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.tools import failed_tests
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.translation import Translator, translate
 
@@ -50,37 +50,12 @@ def call_verb(tool: str, tense: CallTense) -> str:
     return translate(getattr(verb, tense)) if verb is not None else display_name(tool)
 
 
-_TEST_SUMMARIES = tuple(
-    re.compile(form)
-    for form in (
-        r"=* ?(?P<n>\d+) (?:failed|errors?)\b.* in \d[\d.:]*m?s\b.*",  # pytest
-        r"\s*Tests:?\s+(?P<n>\d+) failed\b.*",  # jest, vitest
-        r"test result: FAILED\. .*; (?P<n>\d+) failed;.*",  # cargo
-        r"FAILED \((?:failures=(?P<n>\d+))?(?:, )?(?:errors=(?P<m>\d+))?.*\)",  # unittest
-        r"\s*(?P<n>\d+) failing",  # mocha
-        r"# fail (?P<n>\d+)",  # node, TAP
-        r"\d+ examples?, (?P<n>\d+) failures?.*",  # rspec
-        r"\d+ tests? completed, (?P<n>\d+) failed.*",  # gradle
-        r"(?:\[\w+\] )?Tests run: \d+, Failures: (?P<n>\d+), Errors: (?P<m>\d+).*",  # maven
-        r"\d+% tests passed, (?P<n>\d+) tests? failed out of \d+",  # ctest
-        r"(?P<go>FAIL)(?:\s.*)?",  # go test
-    )
-)
-_SUMMARY_LINES = 8  # from the end: jest and cargo say more below
-
-
 def failed_tests_text(output: str) -> str:
     """Return how many tests failed, as the last lines of a test run say; empty if they don't."""
-    for line in reversed(output.rstrip().split("\n")[-_SUMMARY_LINES:]):
-        found = next(filter(None, (form.fullmatch(line) for form in _TEST_SUMMARIES)), None)
-        if found is None:
-            continue
-        numbers = found.groupdict()
-        if numbers.get("go"):
-            return tr("Tests failed")
-        count = int(numbers["n"] or 0) + int(numbers.get("m") or 0)
-        return tr.plural(count, "%n failed", "%n failed") if count else ""
-    return ""
+    count = failed_tests(output)
+    if count is None:
+        return ""
+    return tr.plural(count, "%n failed", "%n failed") if count else tr("Tests failed")
 
 
 def target_title(target: str) -> str:

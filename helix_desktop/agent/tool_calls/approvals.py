@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.agent.ports.tools import Approver, AutoRunStore, WorkspacePermissions
+from helix_desktop.agent.ports import Approver, AutoRunStore, WorkspacePermissions
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.choices import PermissionMode

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from helix_desktop.domain.file_history.changes import FileChange, FileState
-from helix_desktop.domain.file_history.file_coverage import (
+from helix_desktop.domain.file_history.changes import (
+    FileChange,
     FileCoverage,
     FileCoverageSettings,
+    FileState,
     UncoveredPlace,
     UncoveredReason,
 )
-from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.rows import SeenPath
+from helix_desktop.file_history.database import FileHistoryDatabase
+from helix_desktop.file_history.rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders, file_stamp, folder_stamp, is_folder, stat_in
-from helix_desktop.file_history.tree.path_reader import PathRecorder, unread
 from helix_desktop.file_history.tree.rules import FileCoverageRules
-from helix_desktop.file_history.tree.scan import Scan, ScanResult, TooManyPaths
+from helix_desktop.file_history.tree.scan import PathRecorder, Scan, ScanResult, TooManyPaths, unread
 
 _PENDING_PLACES = 500  # named; of the others the number is
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, SavedCondition
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.ui.cache.rows import SAME_STATES, CacheState
@@ -110,6 +110,47 @@ def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:
     for choice in options:
         criteria |= choice.criteria
     return msgspec.structs.replace(DEFAULT_FILTER, **criteria)
+
+
+_OLD_STATES: dict[str, CacheState] = {
+    "pinned": "in_window",
+    "in_part": "in_window",
+    "marker": "cached",
+    "noted": "handed_over",
+    "left_out": "handed_over",
+    "stored": "elsewhere",
+}
+"""Names of states that earlier versions stored."""
+
+
+def saved_conditions(options: Iterable[FilterOption]) -> tuple[SavedCondition, ...]:
+    """Return what is stored of these conditions; an age is stored by its name, and counts from each use."""
+    return tuple(
+        SavedCondition(option.slot, option.key, option.name if option.slot == "session" else "")
+        for option in options
+    )
+
+
+def restored_options(conditions: Iterable[SavedCondition], now_ms: int) -> list[FilterOption]:
+    """Return stored conditions as they are at a time; those of another version are left out."""
+    found = (_restored(condition, now_ms) for condition in conditions)
+    return [option for option in found if option is not None]
+
+
+def _restored(condition: SavedCondition, now_ms: int) -> FilterOption | None:
+    value = condition.value
+    match condition.about:
+        case "state":
+            current = _OLD_STATES.get(value, value)
+            return next((state_option(state) for state in SAME_STATES if state == current), None)
+        case "tool":
+            return tool_option(value)
+        case "path":
+            return target_option(value)
+        case "session":
+            return session_option(value, condition.label)
+    fixed = (*SIZE_OPTIONS, *age_options(now_ms), UNUSED_OPTION, ORPHAN_OPTION, PINNED_OPTION)
+    return next((option for option in fixed if (option.slot, option.key) == (condition.about, value)), None)
 
 
 def filter_menu(

@@ -61,12 +61,10 @@ def _add(
 def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
     preview, single = actions.preview, _single(actions, rows)
     key_of = actions.keys.shown_key
-    recall_key, part_key = key_of("cache_recall"), key_of("cache_recall_part")
+    recall_key = key_of("cache_recall")
     sound = actions.count_of(is_readable)
     here = single is not None and preview.digest == single.digest
     _add(menu, "open", tr("Open preview"), actions.table.opened.emit, single is not None, key="Enter")
-    quick_look = actions.table.quick_look_requested.emit
-    _add(menu, "quick-look", tr("Quick look"), quick_look, single is not None, key=key_of("cache_quick_look"))
     if here and preview.lines[1]:
         _add(menu, "recall-lines", preview.recall_text, preview.recall, bool(sound), recall_key)
         _add(menu, "recall", tr("Recall whole output"), actions.recall_whole, bool(sound))
@@ -76,7 +74,6 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
             selection = actions.recall_selection
             words = " · ".join(filter(None, (selection.words, selection.cost)))
         _add(menu, "recall", words, actions.recall_whole, bool(sound), recall_key)
-    _add(menu, "recall-part", tr("Recall a part…"), actions.recall_part, bool(sound), part_key)
     if single is not None:
         why_not = _why_not_in_context(single)
         recall = partial(actions.context_requested.emit, single.digest)
@@ -85,8 +82,7 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
     _add(menu, "find", tr("Find in content"), preview.content.open_find, _is_sound(single), key="Ctrl+F")
     _add(menu, "verify", tr("Verify"), actions.verify, True, key=key_of("cache_verify"))
     if actions.table.selected_count() > 1:
-        _add(menu, "export", tr("Save to folder…"), actions.export, bool(sound), key=key_of("cache_save"))
-        _add(menu, "export-zip", tr("Save as zip…"), actions.export_zip, bool(sound))
+        _add(menu, "export", tr("Export…"), actions.export, bool(sound), key=key_of("cache_save"))
     elif single is not None:
         export = partial(actions.export_requested.emit, single.digest)
         _add(menu, "export", tr("Save as…"), export, bool(sound), key=key_of("cache_save"))

@@ -230,10 +230,14 @@ class RewindTo(msgspec.Struct, frozen=True):
 
 
 class OpenVersion(msgspec.Struct, frozen=True):
-    """Show the session in which a message or an answer has another version, or that this one continues."""
+    """Show the session in which a message or an answer has another version, or that this one continues.
+
+    Of several `versions` the other one is shown at that message, where this one stands.
+    """
 
     session_id: str
     is_source: bool = False
+    versions: tuple[str, ...] = ()
 
 
 class ControlTurn(msgspec.Struct, frozen=True):

@@ -45,11 +45,10 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.ui.design.buttons import EnterActivates
-from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror
+from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
 from helix_desktop.ui.design.page_keys import PageKeys, pressed_key
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
@@ -71,7 +70,7 @@ _TONES: dict[WindowItemState, Tone] = {
     "not_read": "warn",
     "excluded": "warn",
 }
-_DOT_PX, _TEXT_X, _MARK_PX = 8, 20, 12
+_DOT_PX, _TEXT_X = 8, 20
 _OUT_PX = 8  # that the ground of a row reaches out to both sides
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
@@ -115,7 +114,7 @@ class RequestModel(QAbstractListModel):
             return " · ".join(
                 filter(
                     None,
-                    (row.name, row.exact_tokens_text, row.change_text, row.state_text, row.reason_text),
+                    (row.name, row.exact_tokens_text, row.state_text, row.reason_text),
                 )
             )
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -163,8 +162,6 @@ class RequestDelegate(QStyledItemDelegate):
         else:
             right = self._paint_end(painter, rect, row)
         line = QRectF(rect.left() + _TEXT_X, rect.top(), right - rect.left() - _TEXT_X, rect.height())
-        if row.change_text:
-            line.setRight(self._paint_change(painter, line, row))
         painter.setFont(self._name)
         painter.setPen(QColor(self._theme.text))
         elide = Qt.TextElideMode.ElideMiddle if row.tool else Qt.TextElideMode.ElideRight
@@ -204,22 +201,6 @@ class RequestDelegate(QStyledItemDelegate):
         colors = tone_colors(self._theme, _TONES.get(row.state, "neutral"))
         paint_pill(painter, box, words, colors, self._pill, 7)
         return box.left() - 8
-
-    def _paint_change(self, painter: QPainter, line: QRectF, row: WindowRow) -> float:
-        """Draw what became of a row, as an icon and a word at the line's end; return where that begins."""
-        color = self._theme.ok if row.change == "new" else self._theme.accent
-        device = painter.device()
-        ratio = device.devicePixelRatioF() if device is not None else 1.0
-        side = scaled(_MARK_PX)
-        wide = min(self._small_metrics.horizontalAdvance(row.change_text), line.width() / 2)
-        left = line.right() - wide - side - 4
-        icon = pixmap("circle-plus" if row.change == "new" else "diff", color, side, ratio)
-        draw_pixmap(painter, left, line.center().y() - side / 2, icon)
-        painter.setFont(self._small)
-        painter.setPen(QColor(color))
-        shortened = self._small_metrics.elidedText(row.change_text, Qt.TextElideMode.ElideRight, wide)
-        draw_text(painter, QRectF(left + side + 4, line.top(), wide, line.height()), _VCENTER, shortened)
-        return left - 8
 
 
 class AlwaysSentRow(EnterActivates, Themed, QAbstractButton):

@@ -21,12 +21,14 @@ from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.files.fuzzy_search import FuzzyPaths, PathMatch, name_start
 from helix_desktop.domain.files.mention import (
+    FuzzyPaths,
     Mention,
+    PathMatch,
     find_mentions,
     format_lines,
     format_mention,
+    name_start,
     parse_typed,
 )
 from helix_desktop.domain.messages import display_name

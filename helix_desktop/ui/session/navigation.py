@@ -13,7 +13,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts, render_handover
-from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -165,12 +165,7 @@ class SessionNavigation(QObject):
             self._window.show_page("chat")
 
     def _show_row(self, row: WindowRow) -> None:
-        request, earlier = (
-            self._session_controller.request_on_screen(),
-            self._session_controller.changes_since,
-        )
-        if row.change == "gone" and earlier.window is not None:
-            request = earlier.window.window, earlier.window.items()
+        request = self._session_controller.request_on_screen()
         if request is not None:
             self._views.inspector.show_page(row.name, request_row_text(*request, row))
 

@@ -174,7 +174,7 @@ class SessionOpener(QObject):
             fresh = [
                 info.id
                 for info in await workspace.sessions()
-                if not info.messages and info.title == NEW_TITLE and not info.archived
+                if not info.messages and info.title == NEW_TITLE and not (info.archived or info.branch_of)
                 if self._windows.other_with(self._window, workspace.id, info.id) is None
                 if self._shows(info.id) or (is_untouched(info) and not await workspace.store.draft(info.id))
             ]
@@ -222,6 +222,5 @@ class SessionOpener(QObject):
     async def _rename_session(self, session_id: str, title: str) -> None:
         workspace = self._active_workspace.opened
         if workspace is not None and title.strip():
-            conversation = await workspace.open_session(session_id)
-            await conversation.rename(title.strip())
+            await workspace.rename(session_id, title.strip())
             await self._sidebar.refresh()

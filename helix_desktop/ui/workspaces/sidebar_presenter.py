@@ -11,11 +11,11 @@ from time import perf_counter
 
 from PySide6.QtCore import QObject, QTimer
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import ResponseDelta, Update
-from helix_desktop.agent.session_usage import subagent_sessions, total_spending
+from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
+from helix_desktop.agent.session import ResponseDelta, Update
+from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
@@ -60,6 +60,7 @@ class SidebarPresenter(QObject):
         self._opening_id = ""  # the session that is on screen soon
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
+        self._last_shown: dict[str, str] = {}  # by session: which of its versions was on screen last
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(
             lambda: self._async_actions.start(self._refresh(), "refresh sidebar")
@@ -191,14 +192,24 @@ class SidebarPresenter(QObject):
         self._cache_sizes[workspace.id] = size if totals.entries else ""
         started_s = perf_counter()
         titles = {session.id: session.title for session in sessions}
+        versions = SessionVersions(session for session in sessions if not session.parent)
         on_screen = conversation.session.id if conversation is not None else ""
         marked_id = self._opening_id if self._opening_id in titles else on_screen
         unused = await unused_sessions(workspace, sessions, self._windows) - {marked_id}
         subagents = subagent_sessions(sessions)
-        items = [
-            _item(session, workspace, marked_id, titles.get(session.origin, ""), subagents)
+        self._last_shown |= dict.fromkeys(versions.ids_of(marked_id), marked_id)
+        shown = {
+            session.id: last
+            if (last := self._last_shown.get(session.id, "")) in versions.ids_of(session.id)
+            else versions.row_of(session).id
             for session in sessions
-            if (not session.parent or session.parent in titles) and session.id not in unused
+            if not session.parent
+        }
+        items = [
+            _item(session, workspace, marked_id, titles.get(session.origin, ""), subagents, versions, shown)
+            for session in sessions
+            if session.id not in unused
+            and (session.parent in titles if session.parent else shown[session.id] == session.id)
         ]
         sidebar.show_sessions(items, datetime.now())
         took_ms = round((perf_counter() - started_s) * 1000)
@@ -241,17 +252,11 @@ def _groups(rows: list[WorkspaceRow], key: Callable[[WorkspaceRow], str]) -> lis
     return [group for group in alike.values() if group[1:]]
 
 
-def _branch_words(session: SessionSummary) -> list[str]:
-    """Return what a branch was made for, if it was not to go on from a point."""
-    match session.branch_how:
-        case "edit":
-            return [tr("Edited message")]
-        case "retry":
-            return [tr("Another answer")]
-        case "rewind":
-            return [tr("Rewound")]
-        case "":
-            return []
+def _branch_words(first: SessionSummary) -> list[str]:
+    """Return what a session began as, by its first version: a branch or a rewind."""
+    if not first.branch_of or first.is_version:
+        return []
+    return [tr("Rewound") if first.branch_how == "rewind" else tr("Branch")]
 
 
 def _badge(workspace: OpenWorkspace | None, record: WorkspaceRecord) -> WorkspaceBadge:
@@ -270,37 +275,49 @@ def _item(
     active_session_id: str,
     origin: str,
     subagents: Mapping[str, Sequence[SessionSummary]],
+    versions: SessionVersions,
+    shown: Mapping[str, str],
 ) -> SessionItem:
-    """Return a session as the list shows it; `origin` is the title of the session that it continues."""
+    """Return a session as the list shows it; `origin` is the title of the session that it continues.
+
+    `shown` has by session the version that its row opens: this one. What it costs, and what runs or asks, is
+    that of all versions; the rest is its own.
+    """
+    group = versions.of(session)
+    conversations = [here for version in group if (here := workspace.find_open(version.id)) is not None]
     here = workspace.find_open(session.id)
     is_demo = session.model.startswith(_DEMO_PROVIDER)
-    is_running = here is not None and here.is_running
+    is_running = any(conversation.is_running for conversation in conversations)
     has_budget_again = session.budget_spent and here is not None and here.session.failed_end is None
     failure = "" if is_running or has_budget_again else turn_failure_reason(session.failure)
     parts = [failure_text(session.budget_spent)] if failure else []
     # The sum first, which is always shown; a model's name last, of which a part says enough.
-    parts.append(CostState(total_spending(session, subagents), is_demo=is_demo).short_cost_text)
+    spent = sum((total_spending(version, subagents) for version in group), Spending())
+    parts.append(CostState(spent, is_demo=is_demo).short_cost_text)
     if session.counts is not None:
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
+    if len(group) > 1:
+        parts.append(tr.plural(len(group), "%n version", "%n versions"))
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
-    parts += _branch_words(session)
+    parts += _branch_words(group[0])
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
     gauge = workspace.usage.of(session)
     return SessionItem(
         id=session.id,
         title=session_title(session.title),
         subtitle=dotted(parts),
-        updated_ms=session.updated,
+        updated_ms=max(version.updated for version in group),
         used=gauge.share if gauge else None,
         pressure=pressure_of(gauge) if gauge else "calm",
         running=is_running,
         active=session.id == active_session_id,
-        waiting=here is not None and bool(here.asks),
-        parent=session.parent,
-        created_ms=session.created,
-        branch_of=session.branch_of,
-        place=session.place,
+        waiting=any(conversation.asks for conversation in conversations),
+        parent=shown.get(session.parent, session.parent),
+        created_ms=group[0].created,
+        branch_of=shown.get(versions.parent_of(session), versions.parent_of(session)),
+        place=versions.place_of(session),
         failure=failure,
         budget_spent=session.budget_spent,
         stopped=session.stopped and not is_running,
+        versions=tuple((version.id, version.title) for version in group) if len(group) > 1 else (),
     )

@@ -9,8 +9,8 @@ import msgspec
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import Attachment, SubagentStarted
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.store.archive.transfer import export_session, import_store
+from helix_desktop.domain.store import Commit
+from helix_desktop.store.archive_transfer import export_session, import_store
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.words.store_reports import export_summary, import_summary
 from helix_desktop.words.translation import translate

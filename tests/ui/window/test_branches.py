@@ -80,8 +80,9 @@ async def _check_an_edit(rig: WindowRig) -> None:
         assert rig.conversation.session.id == original
         await until(lambda: rig.composer.text() == "a draft", "its own draft")
         await until(lambda: rig.rows(UserRow)[1].versions is not None, "its versions")
-        tree = [(item.depth, bool(item.branch_of)) for item in rig.window.sidebar.session_list.sessions()]
-        assert tree == [(0, False), (1, True)]
+        (row,) = rig.window.sidebar.session_list.sessions()
+        assert (row.id, row.active, len(row.versions), row.branch_of) == (original, True, 2, "")
+        assert "2 versions" in row.subtitle
 
 
 async def _check_a_canceled_edit(rig: WindowRig) -> None:
@@ -93,12 +94,15 @@ async def _check_a_canceled_edit(rig: WindowRig) -> None:
         original = rig.conversation.session.id
         rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
         await in_branch(rig, original)
-        await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "the branch in the list")
+        assert [len(row.versions) for row in rig.window.sidebar.session_list.sessions()] == [2]
         rig.window.banners.action_clicked.emit("editing", "cancel")
         await until(
             lambda: rig.app_window.shown_session.session_id == original, "the session with the message"
         )
-        await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 1, "no branch left")
+        await until(
+            lambda: [len(row.versions) for row in rig.window.sidebar.session_list.sessions()] == [0],
+            "no version left",
+        )
         await until(lambda: [row.versions for row in rig.rows(UserRow)] == [None], "one version")
 
 
@@ -125,10 +129,15 @@ async def _check_a_retry(rig: WindowRig) -> None:
         rig.chat.view.action_triggered.emit(OpenVersion(original))
         await until(lambda: rig.app_window.shown_session.session_id == original, "the original")
         await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "two answers")
-        rig.window.sidebar.session_deleted.emit(branch)
-        await until(lambda: rig.rows(TurnFooterRow)[0].versions is None, "the other one is in the trash")
+        rig.window.sidebar.session_deleted.emit(original)
+        await until(
+            lambda: "with its 2 versions moved to the trash" in rig.banner_text(), "both in the trash"
+        )
+        trash = await rig.workspace.store.retention.trash()
+        assert {session.id for session in trash.sessions} == {original, branch}
         rig.window.sidebar.session_list.undo_requested.emit()
-        await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "it is back")
+        await until(lambda: rig.app_window.shown_session.session_id == original, "it is back")
+        await until(lambda: [bool(row.versions) for row in rig.rows(TurnFooterRow)] == [True], "both answers")
 
 
 async def _check_a_branch(rig: WindowRig) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.store.entries import ListPlace, SessionSummary, session_tree
+from helix_desktop.domain.events.session import BranchKind
+from helix_desktop.domain.store import ListPlace, SessionSummary, SessionVersions, session_tree
 
 DATED, PINNED, ARCHIVED = ListPlace(), ListPlace(pinned=True), ListPlace(archived=True)
 
@@ -51,3 +52,46 @@ def test_a_pin_takes_its_branches_along_and_the_archive_takes_the_session_alone(
         line("b", 1),
     )
     assert drawn(*archived) == ["a1", "b", "a", "-a2"]
+
+
+def version(name: str, of: str, updated: int, how: BranchKind = "retry", created: int = 0) -> SessionSummary:
+    return SessionSummary(name, name, created or updated, updated, branch_of=of, branch_seq=3, branch_how=how)
+
+
+def test_versions_have_one_row_the_one_used_last() -> None:
+    lines = [
+        line("a", 1),
+        version("a-retried", "a", 7),
+        version("a-edited-again", "a-retried", 5, "edit"),
+        version("rewound", "a-retried", 6, "rewind"),
+        line("branch", 2, "a-edited-again"),
+        line("other", 3),
+    ]
+    assert drawn(*lines) == ["a-retried", "-rewound", "-branch", "other"]
+    rows = {row.summary.id: row.versions for row in session_tree(lines)}
+    assert rows == {
+        "a-retried": ("a", "a-edited-again", "a-retried"),
+        "rewound": ("rewound",),
+        "branch": ("branch",),
+        "other": ("other",),
+    }
+    each = {row.summary.id for row in session_tree(lines, with_versions=True)}
+    assert each == {summary.id for summary in lines}, "none is lost"
+
+
+def test_versions_of_a_deleted_session_stay_versions_of_one_another() -> None:
+    lines = [version("b", "gone", 4), version("c", "gone", 2), version("d", "c", 9, created=1)]
+    assert drawn(*lines) == ["d"]
+    assert SessionVersions(lines).ids_of("b") == ("d", "c", "b")
+    assert SessionVersions(lines).ids_of("not listed") == ("not listed",)
+    circle = [version("x", "y", 1), version("y", "x", 2)]
+    assert len(session_tree(circle)) == 2, "each is listed, though no app writes that"
+
+
+def test_a_version_that_is_in_use_keeps_its_session_out_of_the_archive() -> None:
+    archived = line("a", 1, place=ARCHIVED)
+    later = version("b", "a", 2)
+    versions = SessionVersions([archived, later])
+    assert versions.place_of(archived) == DATED
+    assert [row.summary.id for row in session_tree([archived, later], with_archived=False)] == ["b"]
+    assert session_tree([archived], with_archived=False) == []

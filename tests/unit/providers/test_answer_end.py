@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from helix_desktop.providers.answer_end import is_written_call
+from helix_desktop.providers.answers import is_written_call
 
 TOOLS = frozenset({"read_file", "run_command"})
 CALL = json.dumps({"name": "read_file", "arguments": {"path": "a.txt"}})

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest
 from helix_desktop.domain.model_spec import DialectName
-from helix_desktop.providers.anthropic.request import ThinkingScope, encode_request
-from helix_desktop.providers.openai_chat.request import request_body as chat_body
-from helix_desktop.providers.openai_responses.request import request_body as responses_body
+from helix_desktop.providers.anthropic import ThinkingScope, encode_request
+from helix_desktop.providers.openai_chat import request_body as chat_body
+from helix_desktop.providers.openai_responses import request_body as responses_body
 from tests.support.histories import SessionSimulator, histories
 from tests.support.model_servers.request_rules import anthropic_problems, responses_problems
 from tests.support.model_servers.signed_thinking import strip_cache_breakpoints

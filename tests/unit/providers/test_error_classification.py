@@ -21,9 +21,9 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.error_classification import MAX_QUOTE_CHARS
 from helix_desktop.providers.http import HttpClient, HttpResponse
 from helix_desktop.providers.retry import TransientError
+from helix_desktop.providers.server_errors import MAX_QUOTE_CHARS
 from tests.support.model_servers.canned_http import CannedResponse
 
 KEY = "sk-0123456789"

@@ -11,8 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.providers.error_classification import extract_error_text, is_quota_used_up
-from helix_desktop.providers.overflow_errors import Overflow, read_overflow
+from helix_desktop.providers.server_errors import (
+    Overflow,
+    extract_error_text,
+    is_quota_used_up,
+    read_overflow,
+)
 
 
 def read(

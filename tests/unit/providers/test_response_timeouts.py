@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.providers.openai_chat.dialect import ChatAssembler
+from helix_desktop.providers.openai_chat import ChatAssembler
 from helix_desktop.providers.streaming import END_GRACE_S, USAGE_GRACE_S, StallTimer
 
 

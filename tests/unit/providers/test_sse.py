@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.providers.sse import EventTooLarge, SseEvent, SseParser
+from helix_desktop.providers.streaming import EventTooLarge, SseEvent, SseParser
 
 
 def parse(*chunks: bytes, longest: int = 1000) -> list[SseEvent]:

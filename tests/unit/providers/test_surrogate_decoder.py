@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.providers.sse import SurrogateDecoder
+from helix_desktop.providers.streaming import SurrogateDecoder
 
 
 def pieces(text: str, size: int) -> list[str]:

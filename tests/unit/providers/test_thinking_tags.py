@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.providers.thinking_tags import ThinkingTags, split_thinking
+from helix_desktop.providers.answers import ThinkingTags, split_thinking
 
 
 @pytest.mark.parametrize(

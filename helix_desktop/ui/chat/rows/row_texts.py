@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.agent.session import did_not_run
-from helix_desktop.context.window.message_states import MessageState
+from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.tools import Excerpt

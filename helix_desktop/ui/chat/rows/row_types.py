@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from PySide6.QtGui import QImage
 
-from helix_desktop.context.window.message_states import MessageState
+from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem

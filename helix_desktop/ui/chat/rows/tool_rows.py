@@ -7,19 +7,19 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.session_updates import SubagentProgress
+from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.intake.descriptions import count_header_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, SubagentStarted, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Form, FormChosen
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.files.file_use import call_target, mcp_call_target, tool_kind
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import parse_question
 from helix_desktop.domain.todo import TODO, parse_items
-from helix_desktop.domain.tool_call_target import call_target, mcp_call_target, tool_kind
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.chat.row_key import RowKey
@@ -73,8 +73,7 @@ class ToolRows:
             digests = short.get(call.id, ())
             row = ToolRow(RowKey(seq, call.id, "call"), call.name, _tool_row_target(call), arguments=digests)
             row = replace(row, question=parse_question(call), command=_call_command(call))
-            if call.name == TODO:
-                row = replace(row, todo=parse_items(call.arguments))
+            row = replace(row, todo=parse_items(call.arguments) if call.name == TODO else ())
             self._key_by_call[call.id] = row.key
             self._put(row)
             if digests:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.permissions.rules import suggest_command_rules, suggest_server_rules
 from helix_desktop.domain.tools import ApprovalRequest, McpChange
 from helix_desktop.ui.chat.items.approval import ApprovalItem

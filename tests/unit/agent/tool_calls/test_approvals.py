@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.agent.session_updates import ApprovalRequested, ErrorRaised
+from helix_desktop.agent.session import ApprovalRequested, ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import DENIED
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.domain.errors import InvalidInput, WorkspaceUntrusted

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.file_history.changes import CallMark, Capture, ChangeList, FileChange, FileState
-from helix_desktop.domain.store.retention import HOUR_MS
-from helix_desktop.file_history.database.cleanup import clean_up, make_room, plan_clean_up
-from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.rows import RunningCallRow, SeenPath
+from helix_desktop.domain.retention import HOUR_MS
+from helix_desktop.file_history.database import FileHistoryDatabase
+from helix_desktop.file_history.rows import RunningCallRow, SeenPath
+from helix_desktop.file_history.storage import clean_up, make_room, plan_clean_up
 
 NOW = 1_800_000_000_000
 

@@ -22,8 +22,8 @@ from helix_desktop.domain.errors import (
     StoreWriteFailed,
 )
 from helix_desktop.domain.file_history.changes import CallMark, Capture, ChangeList, FileChange, FileState
-from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.rows import SeenPath
+from helix_desktop.file_history.database import FileHistoryDatabase
+from helix_desktop.file_history.rows import SeenPath
 
 AT_MS = 1_800_000_000_000
 
@@ -63,7 +63,7 @@ def test_two_processes_write_at_once_and_see_each_other(tmp_path: Path) -> None:
     script = """if True:
         import sys
         from pathlib import Path
-        from helix_desktop.file_history.database.database import FileHistoryDatabase
+        from helix_desktop.file_history.database import FileHistoryDatabase
         database = FileHistoryDatabase(Path(sys.argv[1]), lambda: 1)
         for number in range(20):
             with database.write():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
-from helix_desktop.providers.anthropic.request import DIALECT, encode_request
+from helix_desktop.providers.anthropic import DIALECT, encode_request
 from tests.support.image_bytes import image_and_bytes
 
 INFO = ModelInfo("here", "m")

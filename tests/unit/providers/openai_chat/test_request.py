@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
-from helix_desktop.providers.openai_chat.dialect import ChatAssembler
-from helix_desktop.providers.openai_chat.request import DIALECT, RequestVariant, request_body
+from helix_desktop.providers.openai_chat import DIALECT, ChatAssembler, RequestVariant, request_body
 from tests.support.image_bytes import image_and_bytes
 
 INFO = ModelInfo("here", "m")

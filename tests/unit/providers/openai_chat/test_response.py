@@ -21,8 +21,8 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
-from helix_desktop.providers.answer_end import MalformedCall
-from helix_desktop.providers.openai_chat.dialect import ChatAssembler
+from helix_desktop.providers.answers import MalformedCall
+from helix_desktop.providers.openai_chat import ChatAssembler
 
 Piece = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall
-from helix_desktop.providers.openai_responses.request import DIALECT, request_body
+from helix_desktop.providers.openai_responses import DIALECT, request_body
 
 INFO = ModelInfo("here", "m")
 THOUGHT: dict[str, Any] = {

@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry, Content, EntryFilter, EntrySort
+from helix_desktop.domain.store import CacheEntry, Commit, Content, EntryFilter, EntrySort
+from helix_desktop.store import leveldb_store, retention
 from helix_desktop.store.core.keys import Span
 from helix_desktop.store.core.store_search import build_query
-from helix_desktop.store.leveldb import listings
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.retention import trash
 from tests.support.store.builders import START_MS, WORKSPACE
 
 
@@ -44,7 +42,7 @@ async def test_a_list_by_size_reads_every_record_once(
 
     It is sorted in runs, because sorting a million at once held up the window for seconds.
     """
-    monkeypatch.setattr(listings, "_RUN_ENTRIES", 10)
+    monkeypatch.setattr(leveldb_store, "_RUN_ENTRIES", 10)
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
     datas = [(b"%02d" % n).ljust(2 + n % 7) for n in range(97)]  # of seven sizes
     contents = [Content(digest_of(data), data, "t", "f", "", 1) for data in datas]
@@ -53,10 +51,10 @@ async def test_a_list_by_size_reads_every_record_once(
 
     def listed(view: ReadView) -> tuple[int, bytes, list[str]]:
         counted: Any = CountedView(view)
-        digests = listings.read_digests(counted, by_size)
+        digests = leveldb_store.read_digests(counted, by_size)
         scans, paged, query = counted.scans, list[str](), by_size
         while True:
-            page = listings.read_page(view, query)
+            page = leveldb_store.read_page(view, query)
             paged += [entry.digest for entry in page.entries]
             if not page.cursor:
                 return scans, digests, paged
@@ -81,7 +79,7 @@ def test_the_garbage_collector_has_nothing_to_look_at_in_a_sorted_list() -> None
     was_enabled = gc.isenabled()
     gc.disable()
     gc.collect()
-    listings._sorted_digests(entries(), EntrySort("size"))
+    leveldb_store._sorted_digests(entries(), EntrySort("size"))
     if was_enabled:
         gc.enable()
     assert counts[0] < 300
@@ -94,7 +92,7 @@ async def test_moving_one_to_the_trash_looks_into_no_logs_for_the_others(tmp_pat
 
     def choose(view: ReadView) -> tuple[int, list[str]]:
         counted: Any = CountedView(view)
-        chosen = trash.read_collectable(
+        chosen = retention.read_collectable(
             counted, store_contents, [contents[7].digest, digest_of(b"never stored")], 0, START_MS
         )
         return counted.scans, chosen
@@ -114,8 +112,8 @@ async def test_what_is_not_in_the_trash_is_not_looked_for_in_logs(tmp_path: Path
 
     def scans_of_both(view: ReadView) -> tuple[int, list[str], list[str]]:
         counted: Any = CountedView(view)
-        trashed = [entry.digest for entry in trash.read_trash(counted)]
-        purgeable = trash.read_purgeable(counted, store_contents, START_MS + 1)
+        trashed = [entry.digest for entry in retention.read_trash(counted)]
+        purgeable = retention.read_purgeable(counted, store_contents, START_MS + 1)
         return counted.scans, trashed, purgeable
 
     store_contents: Any = None  # there is no index entry whose content would be read
