@@ -441,12 +441,12 @@ async def _allow_again(args: argparse.Namespace, services: AppServices, workspac
         print_out(
             json.dumps({"lifted": lifted})
             if args.json
-            else tr.plural(len(lifted), "%n output may be stored again", "%n outputs may be stored again")
+            else tr.plural(len(lifted), "%n output may be saved again", "%n outputs may be saved again")
         )
     if unknown := [digest for digest in digests if digest not in lifted]:
         raise DigestUnknown(
             text("No removed output has the digest {digest}.", digest=unknown[0]),
-            text("Nothing with this digest was removed here, or it may already be stored again."),
+            text("Nothing with this digest was removed here, or it may already be saved again."),
             text("Copy the 64 digits from the marker in the conversation."),
         )
     return 0

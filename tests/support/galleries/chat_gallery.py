@@ -384,7 +384,7 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             uncovered_places=(
                 "node_modules · Ignored by git, or a build folder",
                 "dist · Ignored by git, or a build folder",
-                ".env · May hold a secret: only its digest is stored",
+                ".env · May contain a secret: only its digest is saved",
             ),
         ),
         *question_rows(at),

@@ -275,7 +275,7 @@ async def test_the_middle_is_omitted() -> None:
     assert result.fallback_reason.startswith(
         "test/main read a shortened version. test/main has room for 500 "
     )
-    assert "test/main: The model sent no summary." in result.fallback_reason
+    assert "test/main: The model sent no text." in result.fallback_reason
     assert result.value is not None
     assert "e1 " in result.value
     assert result.value.endswith("e200")

@@ -178,7 +178,7 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
     assert rate.newest_reason == "box/small couldn't write it."
     assert "Choose another model for large outputs in Settings → Model roles." in fallback_advice(rate)
     later = fallback_rate([*log(*[output()] * 4), RecordedEvent(5, 9_000, handover("No model."))])
-    assert "for summaries in" in fallback_advice(rate + later)
+    assert "for compaction in" in fallback_advice(rate + later)
 
 
 def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
@@ -196,7 +196,7 @@ def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
 def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
     """Without one, nothing is said."""
     rate = FallbackRate(100, fallbacks, "No model answered.")
-    text = f"In this workspace, {fallbacks} of 100 summaries and extracts needed a fallback."
+    text = f"In this workspace, {fallbacks} of 100 handovers, observations and extracts needed a fallback."
     assert fallback_text(rate) == (text if fallbacks else "")
     assert bool(fallback_advice(rate)) == is_high
     if is_high:
