@@ -44,7 +44,7 @@ package-%:
 doctor: ## List what is installed and what is missing
 	@./helix doctor
 
-lock: ## Resolve pyproject.toml into requirements.txt and requirements-dev.txt
+lock: ## Resolve pyproject.toml into requirements.txt and the other locks
 	@./helix lock
 
 clean: ## Remove what was built; .venv and your data are kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from typing import NoReturn
 import qt_libraries
 from check.static import LOCK as STATIC_LOCK
 from doctor import examine
-from environment import LOCKS, Environment, SetupFailed, call, clean_environ, say
+from environment import LOCKS, Environment, SetupFailed, call, clean_environ, read_lock, say
 from package import main as build_packages
 from package_environment import LOCK as PACKAGE_LOCK
 from peers import LOCK as PEERS_LOCK
@@ -147,18 +148,33 @@ def lock(arguments: Sequence[str]) -> int:
             *("--generate-hashes", "--no-emit-index-url", "--no-emit-find-links", "--no-header"),
             "--system-certs",
         ]
-        for need, name in LOCKS.items():
-            group = ["--group", "dev"] if need == "test" else []
-            _must(str(tool.python), *resolve, *group, *arguments, "pyproject.toml", "-o", name)
-        # The tested versions are the shipped ones.
-        package = ["--group", "package", "--constraints", LOCKS["run"], "-o", str(PACKAGE_LOCK)]
-        _must(str(tool.python), *resolve, *arguments, "pyproject.toml", *package)
+        run_lock = Path(LOCKS["run"])
+        _must(str(tool.python), *resolve, *arguments, "pyproject.toml", "-o", str(run_lock))
+        for group, name in (("dev", Path(LOCKS["test"])), ("package", PACKAGE_LOCK)):
+            whole = Path(folder, f"{group}.txt")
+            whole.write_text(read_lock(name), encoding="utf-8")  # versions that are locked now stay
+            # The tested versions are the shipped ones.
+            words = ["--group", group, "--constraints", str(run_lock), "-o", str(whole)]
+            _must(str(tool.python), *resolve, *arguments, "pyproject.toml", *words)
+            begins_with = os.path.relpath(run_lock, name.parent)
+            rest = _only_here(whole.read_text(encoding="utf-8"), run_lock.read_text(encoding="utf-8"))
+            name.write_text(f"-r {begins_with}\n{rest}", encoding="utf-8")
         static = ["--group", "pyproject.toml:static", "-o", str(STATIC_LOCK)]
         _must(str(tool.python), *resolve, *arguments, *static)
         peers = ["--group", "pyproject.toml:peers", "-o", str(PEERS_LOCK)]
         _must(str(tool.python), *resolve, *arguments, *peers)
     lock_node(ROOT)
     return 0
+
+
+def _only_here(lock: str, other: str) -> str:
+    """Return the entries of a lock that another lacks; comments are no difference.
+
+    An entry for more systems than in the other (another marker) stays: pip takes both, of one version.
+    """
+    entries, known = (re.findall(r"^[a-z0-9].*\n(?: .*\n)*", text, re.MULTILINE) for text in (lock, other))
+    names = {entry.partition(" \\\n")[0] for entry in known}
+    return "".join(entry for entry in entries if entry.partition(" \\\n")[0] not in names)
 
 
 def show_help(arguments: Sequence[str]) -> int:

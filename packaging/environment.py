@@ -16,7 +16,7 @@ from pathlib import Path
 
 import leveldb
 
-# What a command needs, and the lock with it. The second contains all of the first.
+# What a command needs, and the lock with it. The second begins with the first: `-r requirements.txt`.
 LOCKS = {"run": "requirements.txt", "test": "requirements-dev.txt"}
 
 
@@ -123,8 +123,8 @@ class Environment:
 
     def _required_stamp(self, need: str) -> str:
         digest = hashlib.sha256()
-        for name in ("pyproject.toml", self.locks[need]):
-            digest.update((self.root / name).read_bytes())
+        digest.update((self.root / "pyproject.toml").read_bytes())
+        digest.update(read_lock(self.root / self.locks[need]).encode())
         return digest.hexdigest()
 
     def _make(self) -> None:
@@ -168,8 +168,16 @@ class Environment:
         except leveldb.NotThere as error:
             raise SetupFailed(f"{error}. Install {leveldb.PACKAGES['apt']}, or Python 3.12.") from None
         lock = self.root / self.place / "lock.txt"
-        lock.write_text(leveldb.without_binding(lock_file.read_text(encoding="utf-8")), encoding="utf-8")
+        lock.write_text(leveldb.without_binding(read_lock(lock_file)), encoding="utf-8")
         return lock, binding
+
+
+def read_lock(lock: Path) -> str:
+    """Return all that a lock names, with the lock that it begins with (`-r FILE`) in place of that line."""
+    first, _, rest = (text := lock.read_text(encoding="utf-8")).partition("\n")
+    if not first.startswith("-r "):
+        return text
+    return read_lock(lock.parent / first.removeprefix("-r ")) + rest
 
 
 def call(*command: str) -> int:

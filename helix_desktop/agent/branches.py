@@ -9,15 +9,14 @@ from collections.abc import Awaitable, Callable, Container, Sequence
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store, TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.steps import holder_of, point_after, point_before_message, point_of_retry
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.handover_fallback import without_repeats
+from helix_desktop.context.summaries.handover_revision import continued_handover, continued_title
 from helix_desktop.context.summaries.index_entry import index_content
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import UserSpoke
@@ -25,14 +24,14 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
     BranchKind,
+    BudgetSet,
     EffortChosen,
     ModelChosen,
     SessionBranched,
     SessionStarted,
 )
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.store.commit import Commit, Draft
-from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.store import Commit, Content, Draft, SessionSummary
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.clock import ClockMs
 
@@ -139,11 +138,17 @@ class SessionBranches:
         how: BranchKind = "",
         draft: Draft = _NO_DRAFT,
     ) -> tuple[SessionSummary, list[RecordedEvent]]:
-        """Store a branch of events up to `seq`, with its draft; return it and its own events."""
-        if not title:
+        """Store a branch of events up to `seq`, with its draft; return it and its own events.
+
+        A version has the title of the session, but a first message that is edited titles it again unless the
+        user did.
+        """
+        is_untitled = _is_before_messages(source.transcript, seq) and how != "rewind"
+        if not title and how in ("edit", "retry"):
+            title = NEW_TITLE if is_untitled and source.transcript.titled_by else source.transcript.title
+        elif not title:
             titles = {summary.title for summary in await self._store.sessions() if not summary.parent}
-            is_retitled = how != "rewind" and _is_before_messages(source.transcript, seq)
-            title = NEW_TITLE if is_retitled else continued_title(source.transcript.title, titles)
+            title = NEW_TITLE if is_untitled else continued_title(source.transcript.title, titles)
         return await _store_branch(self._store, self._clock(), source, seq, title, how, draft)
 
 
@@ -155,7 +160,8 @@ async def _store_branch(
     Raise StoreError.
     """
     session_id, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session_id, seq)
-    events = [SessionBranched(parent, seq, title, how), *_later_choices(source.log, seq)]
+    branched = SessionBranched(parent, seq, title, how)
+    events = [branched, *_later_choices(source.log, seq, is_version=branched.is_version)]
     own = [RecordedEvent(number, now_ms, event) for number, event in enumerate(events, seq + 1)]
     counts = source.transcript.messages.counts(upto=seq)
     summary = SessionSummary(
@@ -176,9 +182,13 @@ async def _store_branch(
     return summary, own
 
 
-def _later_choices(log: Sequence[RecordedEvent], seq: int) -> list[Event]:
-    """Return the model and effort that the user chose behind event `seq`: the branch goes on with them."""
-    choices = (entry for entry in log if isinstance(entry.event, ModelChosen | EffortChosen))
+def _later_choices(log: Sequence[RecordedEvent], seq: int, *, is_version: bool) -> list[Event]:
+    """Return what the user chose behind event `seq`, with which the branch goes on: model and effort.
+
+    A version has the session's budget, too.
+    """
+    kinds = (ModelChosen, EffortChosen, BudgetSet) if is_version else (ModelChosen, EffortChosen)
+    choices = (entry for entry in log if isinstance(entry.event, kinds))
     newest = {type(entry.event): entry for entry in choices}
     return [entry.event for entry in newest.values() if entry.seq > seq]
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NoReturn
 
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.agent.models.model_wrapper import ModelWrapper
-from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.models import ModelRoles, ModelWrapper, RunSettingsSource
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.session import (
     ErrorRaised,
     EventRecorded,
+    Session,
     SpendDecided,
     SpendRequestsChanged,
     Update,
 )
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
@@ -50,6 +49,7 @@ class SessionBudget:
     """The budget of one session, checked before each model call.
 
     `parent` returns the budget of the session that a subagent works for; None if there is none.
+    `other_versions` returns what each other version of the session spent: they share one budget.
     """
 
     def __init__(
@@ -58,8 +58,10 @@ class SessionBudget:
         settings: RunSettingsSource,
         parent: Callable[[], SessionBudget | None] = lambda: None,
         subagent_spending: Mapping[str, Spending] | None = None,
+        other_versions: Callable[[], Sequence[Spending]] = tuple,
     ) -> None:
         self._session, self._settings, self._parent = session, settings, parent
+        self.other_versions = other_versions
         self.subagent_spending = dict(subagent_spending or {})  # by the subagent's session id
 
     @property
@@ -78,15 +80,22 @@ class SessionBudget:
 
     @property
     def spent(self) -> Spending:
-        """The total spent on model calls so far, subagents included; of the provider cache its own steps."""
+        """The total spent on model calls so far, by all versions and their subagents.
+
+        Of the provider cache it has the session's own steps.
+        """
         return self._spent_in(self._session.transcript)
 
+    @property
+    def own_spent(self) -> Spending:
+        """What this version and its subagents spent so far."""
+        return self._own_spent_in(self._session.transcript)
+
+    def _own_spent_in(self, transcript: Transcript) -> Spending:
+        return sum(map(_without_cache, self.subagent_spending.values()), transcript.spending)
+
     def _spent_in(self, transcript: Transcript) -> Spending:
-        subagents = (
-            Spending(spent.tokens, spent.cost, spent.estimated, unpriced=spent.unpriced, demo=spent.demo)
-            for spent in self.subagent_spending.values()
-        )
-        return sum(subagents, transcript.spending)
+        return sum(map(_without_cache, self.other_versions()), self._own_spent_in(transcript))
 
     @property
     def is_exhausted(self) -> bool:
@@ -159,17 +168,21 @@ class SessionBudget:
         await self._session.record(BudgetSet(limit.tokens, limit.cost))
 
 
+def _without_cache(spent: Spending) -> Spending:
+    return Spending(spent.tokens, spent.cost, spent.estimated, unpriced=spent.unpriced, demo=spent.demo)
+
+
 def _usage(budget: Budget, spent: Spending) -> TranslatableText:
     """Return how much of a budget is used, for each of its limits."""
     cost, limit = format_usd(spent.cost), format_usd(budget.cost)
     if not budget.cost:
         return text(
-            "Used: {spent} of {limit} tokens, including subagents and summaries.",
+            "Used: {spent} of {limit} tokens, including subagents and compaction.",
             spent=spent.tokens,
             limit=budget.tokens,
         )
     if not budget.tokens:
-        return text("Used: {spent} of {limit}, including subagents and summaries.", spent=cost, limit=limit)
+        return text("Used: {spent} of {limit}, including subagents and compaction.", spent=cost, limit=limit)
     return text(
         "Used: {spent} of {limit} tokens and {spent_cost} of {cost_limit}, including subagents.",
         spent=spent.tokens,
@@ -241,7 +254,7 @@ def over_budget_warning(work: BackgroundWork, error: BudgetExhausted) -> ErrorRa
     """Return what says that background work stopped because of the budget."""
     not_done = {
         "handover": _text("The conversation wasn't compacted."),
-        "observations": _text("Older messages weren't noted."),
+        "observations": _text("No observations were written."),
         "checkpoint": _text("No checkpoint was written."),
     }
     why = join_sentences(error.what, error.why)

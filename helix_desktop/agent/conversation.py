@@ -6,27 +6,26 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from helix_desktop.agent.budget import BudgetedSettings, SessionBudget, SpendApprovals
-from helix_desktop.agent.changes.recorder import ChangeRecorder
+from helix_desktop.agent.change_recorder import ChangeRecorder
 from helix_desktop.agent.instructions import SessionInstructions
-from helix_desktop.agent.intake.output_forms import Extractor, OutputForms
-from helix_desktop.agent.intake.output_gate import IntakeGate
 from helix_desktop.agent.message_queue import MessageQueue, MessageTooLarge, TurnStart, UserMessage
-from helix_desktop.agent.model_choice import ModelChoice
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.models import RunSettingsSource
+from helix_desktop.agent.output_forms import Extractor, IntakeGate, OutputForms
+from helix_desktop.agent.session import (
     ApprovalRequested,
     AutoRunPut,
     QuestionAsked,
     RequestChanged,
     ResponseReset,
+    Session,
     SpendRequestsChanged,
     Update,
 )
+from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.subagents import DelegatingTools, SubagentFactory, SubagentRunner
+from helix_desktop.agent.titles import SessionTitles
 from helix_desktop.agent.tool_calls.approvals import (
     ApprovalService,
     AutoRunDecisions,
@@ -35,8 +34,7 @@ from helix_desktop.agent.tool_calls.approvals import (
     UserReply,
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
-from helix_desktop.agent.tool_calls.runner import ToolRunner
-from helix_desktop.agent.tool_calls.running_calls import RunningCalls
+from helix_desktop.agent.tool_calls.runner import RunningCalls, ToolRunner
 from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.turn_engine import TurnEngine
 from helix_desktop.agent.window.manager import ContextManager
@@ -59,7 +57,7 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.question import Question, QuestionReply, late_reply_text
 from helix_desktop.domain.slash_command import PromptSource
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
@@ -103,6 +101,8 @@ class Conversation:
         self.permissions, self._is_subagent = permissions, is_subagent
         rewriter = context_manager.rewriter
         self.side_questions = SideQuestions(runtime, budget, rewriter, services.is_trusted)
+        if not (is_subagent or services.is_unattended):
+            SessionTitles(runtime, services.is_trusted, services.wants_titles)
         self.queue = MessageQueue(runtime.session)
         self._runtime, self._services = runtime, services
         self._engine, self._context_manager = engine, context_manager
@@ -503,14 +503,16 @@ def create_conversation(
     is_subagent: bool = False,
     parent_budget: Callable[[], SessionBudget | None] = lambda: None,
     subagent_spending: Mapping[str, Spending] | None = None,
+    other_versions: Callable[[], Sequence[Spending]] = tuple,
 ) -> Conversation:
     """Return the conversation of a session that works with `settings`.
 
-    Without a `subagent_factory` it cannot start subagents; `subagent_spending` is what others spent. One
-    that works under another's `permissions` `is_subagent`; `parent_budget` returns what pays for it.
+    Without a `subagent_factory` it cannot start subagents; `subagent_spending` is what others spent,
+    `other_versions` returns what its other versions did. One that works under another's `permissions`
+    `is_subagent`; `parent_budget` returns what pays for it.
     """
     permissions = permissions or SessionPermissions(session.transcript)
-    budget = SessionBudget(session, settings, parent_budget, subagent_spending)
+    budget = SessionBudget(session, settings, parent_budget, subagent_spending, other_versions)
     session.has_budget = lambda transcript: not budget.is_exhausted_in(transcript)
     model_choice = model_choice or ModelChoice(session, settings)
     runtime = _create_runtime(session, scope, services, BudgetedSettings(settings, budget), model_choice)

@@ -7,17 +7,17 @@ import re
 from collections.abc import Callable, Mapping
 from copy import copy
 
-from helix_desktop.agent.models.roles import SlowModels
-from helix_desktop.agent.ports.file_history import FileHistory
-from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.store import Store
-from helix_desktop.agent.ports.tools import (
+from helix_desktop.agent.models import SlowModels
+from helix_desktop.agent.ports import (
     Approver,
     AutoRunStore,
+    FileHistory,
     FileReader,
     FileVersionChecker,
     InstructionSource,
     LineSearch,
+    Store,
+    TokenCounter,
     Tools,
     WorkspacePermissions,
 )
@@ -40,7 +40,7 @@ class SessionServices:
     without `instructions` no session is told of its workspace, without a `file_history` no change of a file
     can be undone, without a `line_search` nothing is recalled by a pattern, without `auto_run`
     nothing that a call changed is taken back. Without `slow_models` of the app
-    the workspace remembers its own.
+    the workspace remembers its own. `wants_titles` returns True if the fast model names new sessions.
     `create_session_tools` returns the tools that know the session that
     calls them.
     """
@@ -65,13 +65,14 @@ class SessionServices:
         slow_models: SlowModels | None = None,
         auto_run: AutoRunStore | None = None,
         wait_s: WaitSeconds = asyncio.sleep,
+        wants_titles: Callable[[], bool] = lambda: False,
     ) -> None:
         self.store, self.counter, self.clock, self.wait_s = store, counter, clock, wait_s
         self.tools: Tools = TrustGatedTools(tools, is_trusted)
         self.is_trusted = is_trusted
         self.delegate_spec, self.file_checker, self.file_reader = delegate_spec, file_checker, file_reader
         self.instructions, self.file_history = instructions, file_history
-        self.line_search, self.auto_run = line_search, auto_run
+        self.line_search, self.auto_run, self.wants_titles = line_search, auto_run, wants_titles
         self.slow_models = slow_models or SlowModels(clock)
         self._create_session_tools = create_session_tools
         self.permissions = permissions

@@ -6,8 +6,8 @@ import asyncio
 
 import msgspec
 
-from helix_desktop.agent.intake.output_forms import OutputForms
-from helix_desktop.agent.ports.model import wire_request
+from helix_desktop.agent.output_forms import OutputForms
+from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
 from helix_desktop.agent.window.rewriter import Exclusions, WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
@@ -108,15 +108,15 @@ class SessionWindow:
         max_tokens = self._runtime.policy.handover_at * gauge.window - gauge.reserve
         return int(max_tokens / gauge.ratio) - fixed
 
-    async def undo(self, seq: int) -> None:
-        """Undo a sweep, fold, handover or placement of observations by recording a counter-event."""
-        if self._runtime.transcript.can_undo(seq):
-            await self._runtime.session.record(Undone(seq))
+    async def undo(self, *seqs: int) -> None:
+        """Undo sweeps, folds, handovers or placements of observations by recording counter-events."""
+        can_undo = self._runtime.transcript.can_undo
+        await self._runtime.session.record(*(Undone(seq) for seq in reversed(seqs) if can_undo(seq)))
 
-    async def redo(self, seq: int) -> None:
+    async def redo(self, *seqs: int) -> None:
         """Redo what was undone."""
-        if self._runtime.transcript.can_redo(seq):
-            await self._runtime.session.record(Redone(seq))
+        can_redo = self._runtime.transcript.can_redo
+        await self._runtime.session.record(*(Redone(seq) for seq in seqs if can_redo(seq)))
 
     async def choose_form(self, seq: int, form: Form, instructions: str = "") -> None:
         """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.

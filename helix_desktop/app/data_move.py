@@ -8,14 +8,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from helix_desktop.config.data_dir_move import DataDirMove, plan_move
+from helix_desktop.config.data_dir import DataDirMove, plan_move
 from helix_desktop.config.paths import DataDir, places_of
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.store.files.owner_lock import OwnerLock
-from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.store.files import OwnerLock, StoreFiles
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 

@@ -14,8 +14,8 @@ from helix_desktop.cli.workspace_command import resolve_workspace, with_services
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.cache_server.tools import CacheServerTools
-from helix_desktop.services.lazy_store import LazyStore
+from helix_desktop.services.cache_server import CacheServerTools
+from helix_desktop.services.closed_workspaces import LazyStore
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -52,16 +52,15 @@ async def _serve(args: argparse.Namespace, tools: CacheServerTools, name: str) -
     if args.http:
         await _serve_http(args.port, tools, name)
         return
-    from helix_desktop.mcp.server.cache_server import cache_server
-    from helix_desktop.mcp.server.stdio_server import serve_stdio
+    from helix_desktop.mcp.cache_server import cache_server, serve_stdio
 
     await serve_stdio(cache_server(tools, name, __version__))
 
 
 async def _serve_http(port: int, tools: CacheServerTools, name: str) -> None:
     token, is_generated = _token()  # first: the protocol takes a second to import
-    from helix_desktop.mcp.server.cache_server import cache_server
-    from helix_desktop.mcp.server.http_server import serve_loopback
+    from helix_desktop.mcp.cache_server import cache_server
+    from helix_desktop.mcp.http_server import serve_loopback
 
     def ready(url: str) -> None:
         try:

@@ -10,7 +10,8 @@ from typing import Any, TextIO
 
 import msgspec
 
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.open_workspace import spending_of_session
+from helix_desktop.agent.session import (
     ErrorRaised,
     EventRecorded,
     ModelCalled,
@@ -20,7 +21,6 @@ from helix_desktop.agent.session_updates import (
     SummaryAwaited,
     Update,
 )
-from helix_desktop.agent.session_usage import spending_of_session
 from helix_desktop.cli.rewrite_lines import as_counted, rewrite_line
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, ToolAnswered, TurnEnded
@@ -32,7 +32,14 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     SweepReason,
 )
-from helix_desktop.domain.events.session import BudgetNeared, EffortRefused, WindowLearned
+from helix_desktop.domain.events.session import (
+    BudgetNeared,
+    ChangesRecorded,
+    EffortRefused,
+    FilesChanged,
+    InstructionsAdded,
+    WindowLearned,
+)
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
@@ -40,10 +47,9 @@ from helix_desktop.domain.events.summary import (
     HandoverPrepared,
     ObservationsPlaced,
 )
-from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged, InstructionsAdded
 from helix_desktop.domain.messages import StopReason, display_name
-from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
-from helix_desktop.domain.store.reports import LostContent
+from helix_desktop.domain.store import CacheEntry, SessionSummary
+from helix_desktop.domain.store_reports import LostContent
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
@@ -141,7 +147,7 @@ def _write_over(text: str) -> None:
 def print_remaining_work(is_compacting: bool, is_noting: bool) -> None:
     """Print what is still being done after a turn, if anything."""
     if is_compacting or is_noting:
-        work = tr("compacting") if is_compacting else tr("noting older messages")
+        work = tr("compacting") if is_compacting else tr("writing observations")
         print_err(tr("[the turn is done; still {work}: Ctrl+C stops it]", work=work))
 
 
@@ -285,7 +291,7 @@ def _spend_decision_text(decision: SpendDecided) -> str:
     estimate, is_compaction = decision.request.estimate, decision.request.work == "handover"
     price = price_text(estimate)
     if decision.allowed:
-        work = tr("compacting") if is_compaction else tr("noting older messages")
+        work = tr("compacting") if is_compaction else tr("writing observations")
         return tr(
             "[{work}: reads about {tokens} tokens with {model} ({price}), within the budget]",
             work=work,
@@ -293,7 +299,7 @@ def _spend_decision_text(decision: SpendDecided) -> str:
             model=estimate.model,
             price=price,
         )
-    not_done = tr("Not compacted.") if is_compaction else tr("Older messages not noted.")
+    not_done = tr("Not compacted.") if is_compaction else tr("No observations written.")
     reason = tr(
         "No budget covers reading about {tokens} tokens with {model} ({price}). To allow it, set "
         "{tokens_option} or {usd_option}. A full context is compacted without a model.",

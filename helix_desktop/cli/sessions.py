@@ -1,4 +1,4 @@
-"""The commands `sessions` and `branch`: list the sessions of a workspace, and branch one."""
+"""The commands `sessions`, `branch` and `timeline`: sessions of a workspace, branching one, its rewrites."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_usage import subagent_sessions, total_spending
-from helix_desktop.cli.output import print_out, session_as_builtins
+from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
+from helix_desktop.cli.output import as_builtins, print_out, session_as_builtins
+from helix_desktop.cli.rewrite_lines import counted_rewrites, rewrite_lines
 from helix_desktop.cli.workspace_command import with_workspace
+from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.store.entries import SessionSummary, TreeRow, session_tree
-from helix_desktop.domain.text_format import ellipsize_title, title_line
+from helix_desktop.domain.store import SessionSummary, TreeRow, session_tree
+from helix_desktop.domain.text_format import ellipsize, ellipsize_title, title_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.fallbacks import fallback_advice, fallback_text
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, translate
 
@@ -33,15 +35,17 @@ def list_sessions(args: argparse.Namespace) -> int:
 
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
         stored = await workspace.store.sessions()
-        listed = [summary for summary in stored if args.archived or not summary.archived]
-        rows = session_tree(listed)
+        rows = session_tree(stored, with_versions=args.versions, with_archived=args.archived)
         if args.json:
             subagents = subagent_sessions(stored)
-            documents = [_document(row, subagents) for row in rows]
+            by_id = {summary.id: summary for summary in stored}
+            documents = [_document(row, by_id, subagents) for row in rows]
             print_out(json.dumps(documents, indent=1))
             return 0
         for row in rows:
-            print_out("  " * row.depth + _session_line(row.summary))
+            print_out(
+                "  " * row.depth + _session_line(row.summary, 0 if args.versions else len(row.versions))
+            )
         if not rows:
             print_out(await _nothing_listed(workspace))
         return 0
@@ -49,14 +53,18 @@ def list_sessions(args: argparse.Namespace) -> int:
     return with_workspace(args, work)
 
 
-def _document(row: TreeRow, subagents: Mapping[str, Sequence[SessionSummary]]) -> dict[str, Any]:
-    """Return a session as JSON, with what it spent together with its subagents.
+def _document(
+    row: TreeRow, by_id: Mapping[str, SessionSummary], subagents: Mapping[str, Sequence[SessionSummary]]
+) -> dict[str, Any]:
+    """Return a session as JSON, with what all its versions spent together with their subagents.
 
     `total_spent` and `total_unpriced`, the part without a price, are tokens, `total_cost` is in US dollars.
+    `versions` are the ids of its versions, oldest first, its own among them.
     """
-    total = total_spending(row.summary, subagents)
+    total = sum((total_spending(by_id[version], subagents) for version in row.versions), Spending())
     totals = {"total_spent": total.tokens, "total_cost": total.cost, "total_unpriced": total.unpriced}
-    return {"depth": row.depth, **session_as_builtins(row.summary), **totals}
+    versions = {"versions": list(row.versions)}
+    return {"depth": row.depth, **session_as_builtins(row.summary), **totals, **versions}
 
 
 def branch(args: argparse.Namespace) -> int:
@@ -104,13 +112,18 @@ async def find_session(
     )
 
 
-def _session_line(summary: SessionSummary) -> str:
+def _session_line(summary: SessionSummary, versions: int = 1) -> str:
+    """Return a session on one line; `versions` says how many it has (0: each of them is listed)."""
     title = escape_hidden_name(ellipsize_title(summary.title))
     parts = [f"{summary.id[:_SHORT_ID]}  {title}"]
     if summary.counts is not None:
         parts.append(translate(summary.counts.text))
     parts.append(format_date_and_time(summary.updated))
-    if summary.branch_of:
+    if versions > 1:
+        parts.append(tr.plural(versions, "%n version", "%n versions"))
+    if summary.is_version and not versions:
+        parts.append(tr("version from {event}", event=f"e{summary.branch_seq}"))
+    if summary.branch_of and not summary.is_version:
         parts.append(tr("branched at {event}", event=f"e{summary.branch_seq}"))
     if summary.pinned:
         parts.append(tr("pinned"))
@@ -126,3 +139,29 @@ async def _nothing_listed(workspace: OpenWorkspace) -> str:
             archived, "%n archived session (see --archived)", "%n archived sessions (see --archived)"
         )
     return tr("No sessions yet")
+
+
+def timeline(args: argparse.Namespace) -> int:
+    """Print all rewrites and undos in a workspace, session by session."""
+
+    async def work(_: AppServices, workspace: OpenWorkspace) -> int:
+        documents: list[dict[str, Any]] = []
+        for session in await workspace.store.sessions():
+            log = await workspace.store.events(session.id)
+            if args.json:
+                events = [as_builtins(recorded) for recorded in counted_rewrites(log)]
+                documents.append({"session": session.id, "title": session.title, "events": events})
+                continue
+            lines = [escape_hidden_name(line) for line in rewrite_lines(log)]
+            print_out(f"{escape_hidden_name(ellipsize(session.title))}  ({session.id[:8]})")
+            for line in lines or [tr("No changes to the context yet")]:
+                print_out(f"  {line}")
+        if args.json:
+            print_out(json.dumps(documents, indent=1))
+            return 0
+        rate = await workspace.fallbacks.count()
+        for text in filter(None, (fallback_text(rate), fallback_advice(rate))):
+            print_out(text)
+        return 0
+
+    return with_workspace(args, work)

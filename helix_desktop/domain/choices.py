@@ -25,6 +25,10 @@ PermissionMode = Literal["ask", "plan", "auto"]
 """How freely a session's agent acts: asks first, only reads and plans, or edits and runs confined."""
 
 
+SamplePlace = Literal["", "timeline", "cache"]
+"""Where to look in the window after a message of the guided sample."""
+
+
 EffortLevel = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """What a request can ask for, from the least to the most. Which of them a model takes differs."""
 

@@ -15,6 +15,7 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FormChosen
+from helix_desktop.domain.events.session import SessionRenamed
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
@@ -213,6 +214,7 @@ def _paid_for(event: Event) -> Spending:
             | SideQuestionAnswered()
             | ObservationsMade()
             | ObservationsFailed()
+            | SessionRenamed()
         ):
             return Spending(event.spent, event.cost, event.estimated)
     return Spending()
@@ -225,7 +227,7 @@ def delegated_spending(event: Event) -> Spending:
     return Spending(event.delegated.tokens, event.delegated.cost, event.delegated.estimated)
 
 
-Purpose: TypeAlias = Literal["answers", "outputs", "summaries", "facts", "questions", "unused"]
+Purpose: TypeAlias = Literal["answers", "outputs", "summaries", "facts", "questions", "titles", "unused"]
 """What a model was called for: `outputs` is the choice of their form, `unused` what was refused, canceled or
 not taken: summaries, facts, side questions without an answer, requests whose connection broke."""
 
@@ -251,6 +253,8 @@ def _purpose_of(event: Event) -> Purpose:
             return "facts"
         case SideQuestionAnswered():
             return "questions"
+        case SessionRenamed():
+            return "titles"
         case HandoverDiscarded() | HandoverFailed() | ObservationsFailed():
             return "unused"
     return "answers"

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome, server_tool_name
@@ -50,7 +50,6 @@ class ProgressText(str):
     share: float
 
     def __new__(cls, text: str, share: float) -> ProgressText:
-        """Return the text with its share."""
         self = super().__new__(cls, text)
         self.share = share
         return self

@@ -18,7 +18,7 @@ from helix_desktop.domain.messages import (
     ReasoningDelta,
     TextDelta,
 )
-from helix_desktop.providers.error_classification import extract_error_text
+from helix_desktop.providers.server_errors import extract_error_text
 
 
 class RequestEffort:

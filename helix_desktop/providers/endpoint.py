@@ -21,10 +21,13 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.messages import API_KEY, WireHeader, WireRequest
 from helix_desktop.domain.model_spec import DialectName
-from helix_desktop.domain.redaction.report_text import MIN_SECRET_LENGTH
 from helix_desktop.domain.request_extras import header_fault
+from helix_desktop.domain.text_variants import MIN_SECRET_LENGTH
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, verbatim
-from helix_desktop.providers.error_classification import (
+from helix_desktop.providers.http import HttpClient, HttpError, HttpErrorKind, HttpResponse
+from helix_desktop.providers.retry import TransientError, is_transient, retry_after_s
+from helix_desktop.providers.server_errors import (
+    Overflow,
     extract_error_text,
     http_status_text,
     is_about_billing,
@@ -33,10 +36,8 @@ from helix_desktop.providers.error_classification import (
     is_out_of_credit,
     is_quota_used_up,
     is_without_tools,
+    read_overflow,
 )
-from helix_desktop.providers.http import HttpClient, HttpError, HttpErrorKind, HttpResponse
-from helix_desktop.providers.overflow_errors import Overflow, read_overflow
-from helix_desktop.providers.retry import TransientError, is_transient, retry_after_s
 
 _text = TextContext("Providers")
 
@@ -148,7 +149,7 @@ class Endpoint:
                 _text(
                     "The secret header {name} of {provider} has no value.", name=name, provider=self.provider
                 ),
-                _text("No value is stored for this address."),
+                _text("No value is saved for this address."),
                 self._header_advice(name),
                 remedies=_ADDRESS_REMEDIES,
             )
@@ -323,7 +324,7 @@ class Endpoint:
                 why = _text("The key is wrong, has expired, or was revoked.")
             else:
                 what = _text("{provider} requires an API key.", provider=self.provider)
-                why = _text("No key is stored for it.")
+                why = _text("No key is saved for it.")
             return AuthenticationFailed(what, why, self._key_advice, details=message)
         if status == HTTPStatus.FORBIDDEN:
             what = _text("{provider} denied access.", provider=self.provider)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import DialectName
-from helix_desktop.providers.anthropic.dialect import MessagesDialect
+from helix_desktop.providers.anthropic import MessagesDialect
 from helix_desktop.providers.dialect import Dialect, NewId, new_call_id
 from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.openai_chat.dialect import ChatDialect
-from helix_desktop.providers.openai_responses.dialect import ResponsesDialect
+from helix_desktop.providers.openai_chat import ChatDialect
+from helix_desktop.providers.openai_responses import ResponsesDialect
 from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import STALL_S, StreamedModel, WindowLimits
 

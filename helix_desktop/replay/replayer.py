@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.intake.intake import Intake
-from helix_desktop.agent.model_choice import ModelChoice
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.intake import Intake
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
 from helix_desktop.agent.session_services import split_versions
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.config.paths import load_prompts, resources_dir
@@ -46,7 +45,7 @@ from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.model import write_summary
 from helix_desktop.replay.token_counters import MessageTokenCounter
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.tool import ToolRegistry

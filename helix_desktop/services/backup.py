@@ -9,10 +9,11 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidInput
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.store.reports import ArchiveInfo, ExportResult, ImportResult
+from helix_desktop.domain.store import SessionVersions
+from helix_desktop.domain.store_reports import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
-from helix_desktop.services.lazy_store import BorrowStore
-from helix_desktop.store.archive.archive_file import file_name, read_info, refused_write
+from helix_desktop.services.closed_workspaces import BorrowStore
+from helix_desktop.store.archive_file import file_name, read_info, refused_write
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.files import non_folder_in, write_text_durably
 from helix_desktop.words.session_markdown import session_markdown
@@ -31,7 +32,6 @@ class BackupService:
         self._registry, self._borrow_store, self._clock = registry, borrow_store, clock
 
     def file_name(self, workspace_id: str) -> str:
-        """Return a name for a file of a workspace."""
         return file_name(self._registry.get(workspace_id).name)
 
     def session_file_name(self, title: str, suffix: str) -> str:
@@ -49,22 +49,25 @@ class BackupService:
     async def export_session(
         self, workspace_id: str, session_id: str, path: Path, on_progress: OnProgress = no_progress
     ) -> ExportResult:
-        """Write one session to a file that can be imported. Raises as `export` does."""
+        """Write one session with its versions to a file that can be imported. Raises as `export` does."""
         record = self._registry.get(workspace_id)
         async with self._borrow_store(workspace_id) as store:
             return await store.export_session_to(path, record.name, session_id, on_progress)
 
     async def export_transcript(self, workspace_id: str, session_id: str, path: Path) -> int:
-        """Write a session to a Markdown file; return its size in bytes.
+        """Write a session with its versions to a Markdown file; return its size in bytes.
 
         Raises ArchiveWriteFailed, StoreError, WorkspaceMissing.
         """
         async with self._borrow_store(workspace_id) as store:
-            titles = {summary.id: summary.title for summary in await store.sessions()}
-            log = await store.events(session_id)
+            listed = await store.sessions()
+            titles = {summary.id: summary.title for summary in listed}
+            versions = SessionVersions(listed).ids_of(session_id)
+            logs = {number: await store.events(version) for number, version in enumerate(versions, 1)}
 
         def write() -> int:
-            document = session_markdown(titles.get(session_id, ""), log)
+            log = logs.pop(versions.index(session_id) + 1)
+            document = session_markdown(titles.get(session_id, ""), log, logs)
             write_text_durably(path, document)
             return len(document.encode())
 

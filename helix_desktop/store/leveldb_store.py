@@ -1,47 +1,210 @@
-"""The store of a workspace on disk: one LevelDB, one writer thread, verified reads."""
+"""The store of a workspace on disk: one LevelDB, one writer thread, verified reads, listings."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import heapq
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Self, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
+from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError, StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
-from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
+from helix_desktop.domain.store import (
+    DEFAULT_FILTER,
+    CacheEntry,
+    Commit,
+    Draft,
+    EntryFilter,
+    EntryPage,
+    EntrySort,
+    PartialOutput,
+    SessionSummary,
+    StoreTotals,
+    matches_filter,
+    sort_position,
+    tiebreak_prefix,
+)
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.store import search_index
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import WriteBatch, check_commit
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_search import EntryQuery, StoreSearch
-from helix_desktop.store.files.quarantine import Quarantine
-from helix_desktop.store.leveldb import listings
+from helix_desktop.store.core.store_search import (
+    EntryQuery,
+    StoreSearch,
+    page_from_ordered,
+    page_from_unordered,
+)
+from helix_desktop.store.files import Quarantine
 from helix_desktop.store.leveldb.access import BulkAccess, StoreAccess
-from helix_desktop.store.leveldb.commit_rows import stage_commit
 from helix_desktop.store.leveldb.contents import ContentStore, find_digests, missing_error
 from helix_desktop.store.leveldb.database import ReadView, damage_behind
-from helix_desktop.store.leveldb.event_log import read_events, read_handovers
-from helix_desktop.store.leveldb.identity import StoreCounters, read_totals
-from helix_desktop.store.leveldb.rows import ROWS
+from helix_desktop.store.leveldb.event_log import read_events, read_handovers, stage_commit
+from helix_desktop.store.leveldb.rows import ROWS, StoreCounters, read_totals
 from helix_desktop.store.opening import LevelDbHealth, OpenFiles, open_files
-from helix_desktop.store.redaction.leveldb_redaction import LevelDbRedaction
-from helix_desktop.store.redaction.secure_delete import finish_pending_deletion
-from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
-from helix_desktop.store.search import index_db
-from helix_desktop.store.search.index_db import SearchIndex, match_expression
-from helix_desktop.store.search.indexer import Indexer, SearchThread
+from helix_desktop.store.redaction import LevelDbRedaction, finish_pending_deletion
+from helix_desktop.store.retention import LevelDbRetention
+from helix_desktop.store.search_index import SearchIndex, match_expression
+from helix_desktop.store.search_indexer import Indexer, SearchThread
 from helix_desktop.store.threads import Backpressure, LoopBridge, ReaderThreads, WriteJob, WriterThread
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
+
+_AFTER_EVERY_DIGEST = b"\xff" * keys.DIGEST_BYTES  # sorts after every digest
+_RUN_ENTRIES = 2_000  # sorted at once: about 2 ms
+_SCAN_PAGE_ENTRIES = 2_000  # entries per page when all are listed
+
+_log = logging.getLogger(__name__)
+
+
+class _Place(Struct, frozen=True, order=True, gc=False):
+    """The position of an entry in an order, and its digest.
+
+    The garbage collector, which stops the window, does not look at a million of them as at tuples.
+    """
+
+    first: int | str
+    second: int | str
+    third: int | str
+    digest: bytes
+
+
+def is_stored_order(entry_query: EntryQuery) -> bool:
+    """Return True if the rows are in the order of a listing, so that no index is needed."""
+    entry_filter = entry_query.entry_filter
+    if entry_query.sort.column == "digest":
+        return entry_filter == EntryFilter(prefix=entry_filter.prefix)
+    return entry_query.sort.column == "created" and entry_filter == DEFAULT_FILTER
+
+
+def read_page(view: ReadView, entry_query: EntryQuery) -> EntryPage:
+    """Return the page of a listing. By age or by digest it is read from an index; other orders scan all.
+
+    Raise RowDamaged.
+    """
+    sort = entry_query.sort
+    if sort.column == "created" and not entry_query.entry_filter.prefix:
+        entries = _entries(view, _time_index_span(entry_query), backwards=not sort.descending)
+    elif sort.column == "digest":
+        entries = _entries(view, _digest_span(entry_query), backwards=sort.descending)
+    else:
+        return page_from_unordered(entry_query, _entries(view, _record_span(entry_query)))
+    listed: list[CacheEntry] = []
+    has_default_filter = entry_query.entry_filter == EntryFilter(prefix=entry_query.entry_filter.prefix)
+    for entry in entries:
+        if not entry.trashed if has_default_filter else matches_filter(entry, entry_query.entry_filter):
+            listed.append(entry)
+            if len(listed) > entry_query.limit:
+                break
+    return page_from_ordered(entry_query, listed)
+
+
+def read_digests(view: ReadView, entry_query: EntryQuery) -> bytes:
+    """Return the digests of a complete listing, in order, joined. Raise RowDamaged."""
+    if not is_stored_order(entry_query):  # each page would look at every record
+        entries = _entries(view, _record_span(entry_query))
+        return _sorted_digests(filter(entry_query.includes, entries), entry_query.sort)
+    entry_query = replace(entry_query, limit=_SCAN_PAGE_ENTRIES)
+    parts: list[bytes] = []
+    while True:
+        page = read_page(view, entry_query)
+        parts.append(b"".join([bytes.fromhex(entry.digest) for entry in page.entries]))
+        if not page.cursor:
+            return b"".join(parts)
+        entry_query = entry_query.continue_after(page.entries[-1])
+
+
+def _sorted_digests(entries: Iterator[CacheEntry], sort: EntrySort) -> bytes:
+    """Return the digests of entries in an order, joined.
+
+    They are sorted in runs that are merged: sorting, or freeing, a million at once keeps the interpreter from
+    all other threads for seconds.
+    """
+    places = (_place(entry, sort.column) for entry in entries)
+    runs: list[Iterator[_Place]] = []
+    while run := sorted(islice(places, _RUN_ENTRIES), reverse=sort.descending):
+        runs.append(iter(run))
+    merged = heapq.merge(*runs, reverse=sort.descending)
+    parts: list[bytes] = []
+    while part := b"".join([place.digest for place in islice(merged, _RUN_ENTRIES)]):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _place(entry: CacheEntry, column: SortColumn) -> _Place:
+    first, second, third = (*sort_position(entry, column), 0, 0)[:3]
+    return _Place(first, second, third, bytes.fromhex(entry.digest))
+
+
+def read_tools(view: ReadView) -> list[str]:
+    """Return the names of the tools that stored something, sorted. Raise RowDamaged."""
+    return sorted({entry.tool for entry in _entries(view, keys.RECORDS)})
+
+
+def read_sessions(view: ReadView) -> list[SessionSummary]:
+    """Return all sessions except those in the trash, last updated first. Raise RowDamaged."""
+    summaries = [summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)]
+    listed = [summary for summary in summaries if not (summary.trashed or summary.is_removed)]
+    return sorted(listed, key=lambda summary: (-summary.updated, summary.id))
+
+
+def _record_span(entry_query: EntryQuery) -> keys.Span:
+    prefix = entry_query.entry_filter.prefix
+    return keys.records_of(prefix) if prefix else keys.RECORDS
+
+
+def _time_index_span(entry_query: EntryQuery) -> keys.Span:
+    """Return the remaining range of the time index, which is ordered newest first."""
+    first, stop = keys.TIME_INDEX
+    if entry_query.after is None:
+        return first, stop
+    created, tie = entry_query.after
+    last_key = keys.time_index_from(int(created), tiebreak_prefix(int(tie)))
+    return (last_key + _AFTER_EVERY_DIGEST, stop) if entry_query.sort.descending else (first, last_key)
+
+
+def _digest_span(entry_query: EntryQuery) -> keys.Span:
+    first, stop = _record_span(entry_query)
+    if entry_query.after is None:
+        return first, stop
+    last_key = keys.record(str(entry_query.after[0]))
+    return (
+        (first, min(stop, last_key)) if entry_query.sort.descending else (max(first, last_key + b"\0"), stop)
+    )
+
+
+def _entries(view: ReadView, span: keys.Span, backwards: bool = False) -> Iterator[CacheEntry]:
+    for key, row in view.scan(span, backwards):
+        entry = _read_entry(view, key, row)
+        if entry is not None:
+            yield entry
+
+
+def _read_entry(view: ReadView, key: bytes, row: bytes) -> CacheEntry | None:
+    """Return the entry of a record or index row, None for a damaged one: it must not hide the others."""
+    digest = keys.digest_in(key)
+    try:
+        return ROWS.record.decode(key, row).to_entry(digest)
+    except RowDamaged as error:
+        _log.warning("A record of %s is damaged: %s", digest, error)
+    with suppress(RowDamaged):
+        record = ROWS.record.get(view, digest)
+        return record.to_entry(digest) if record else None
+    return None
+
 
 _text = TextContext("Store")
 
@@ -142,7 +305,7 @@ class LevelDbStore(StoreSearch):
 
     async def sessions(self) -> list[SessionSummary]:
         """Return all sessions, last updated first."""
-        return await self._run_query(listings.read_sessions)
+        return await self._run_query(read_sessions)
 
     async def get(self, digest: str) -> bytes:
         """Return the verified bytes of a full digest. Raise DigestUnknown (near matches), ContentDamaged."""
@@ -242,8 +405,8 @@ class LevelDbStore(StoreSearch):
 
     async def tools(self) -> tuple[str, ...]:
         """Return the names of the tools that stored something, sorted."""
-        tools = await self._ask_index(lambda index: index_db.read_tools(index.db))
-        return tuple(tools if tools is not None else await self._run_query(listings.read_tools))
+        tools = await self._ask_index(lambda index: search_index.read_tools(index.db))
+        return tuple(tools if tools is not None else await self._run_query(read_tools))
 
     async def wait_until_indexed(self) -> None:
         """Wait until the search index is complete; results are the same without."""
@@ -253,13 +416,13 @@ class LevelDbStore(StoreSearch):
     async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
         match = match_expression(terms)
-        if match or not listings.is_stored_order(entry_query):
+        if match or not is_stored_order(entry_query):
             page = await self._ask_index(
-                lambda index: index_db.read_page(index, entry_query, match), is_part_of_search=bool(match)
+                lambda index: search_index.read_page(index, entry_query, match), is_part_of_search=bool(match)
             )
             if page is not None:
                 return page
-        page = await self._run_query(lambda view: listings.read_page(view, entry_query))
+        page = await self._run_query(lambda view: read_page(view, entry_query))
         if match and self._index.is_syncing:
             return msgspec.structs.replace(page, unindexed=(await self.totals()).entries)
         return page
@@ -269,9 +432,9 @@ class LevelDbStore(StoreSearch):
         parts: list[bytes] = []
         remaining: EntryQuery | None = entry_query
         while remaining is not None:
-            part = await self._ask_index(partial(index_db.read_digests, remaining))
+            part = await self._ask_index(partial(search_index.read_digests, remaining))
             if part is None:
-                return await self._run_query(lambda view: listings.read_digests(view, entry_query))
+                return await self._run_query(lambda view: read_digests(view, entry_query))
             parts.append(part[0])
             remaining = part[1]
         # Of a million entries it takes 30 ms, in which a join leaves the interpreter to other threads.

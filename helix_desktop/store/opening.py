@@ -26,18 +26,23 @@ from helix_desktop.domain.errors import (
     StoreWriteFailed,
 )
 from helix_desktop.domain.listeners import Listeners, OnProgress, no_progress
-from helix_desktop.domain.store.reports import IntegrityReport, RepairReport, TruncatedSession
+from helix_desktop.domain.store_reports import IntegrityReport, RepairReport, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.store_errors import write_failure_reason
-from helix_desktop.store.files.owner_lock import OwnerLock
-from helix_desktop.store.files.quarantine import Quarantine
-from helix_desktop.store.files.store_files import CURRENT_SCHEMA, CleanState, StoreFiles, StoreFormat
+from helix_desktop.store.files import (
+    CURRENT_SCHEMA,
+    CleanState,
+    OwnerLock,
+    Quarantine,
+    StoreFiles,
+    StoreFormat,
+)
 from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.database import Database, create_db, store_damaged, store_unreadable
-from helix_desktop.store.leveldb.identity import (
+from helix_desktop.store.leveldb.rows import (
     check_format,
     check_identity,
     identity_rows,
@@ -47,8 +52,8 @@ from helix_desktop.store.leveldb.identity import (
     read_stored_format,
 )
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
-from helix_desktop.store.repair.rebuild import BulkWriter
 from helix_desktop.store.repair.salvage import (
+    BulkWriter,
     Salvage,
     SalvageResult,
     StagedProgress,

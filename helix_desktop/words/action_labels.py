@@ -15,20 +15,18 @@ ActionName: TypeAlias = (
     Remedy
     | Literal[
         "compact_again",
-        "compare_handover",
         "continue",
-        "edit_handover",
+        "details",
         "observe_again",
         "open_changes",
+        "open_handover",
         "open_parent",
         "open_source",
         "redo",
         "retry",
-        "show",
         "stop",
         "try_now",
         "undo",
-        "view",
     ]
 )
 
@@ -37,13 +35,13 @@ _LABELS: dict[ActionName, TranslatableText] = {
     "choose_model": text("Choose model…"),
     "compact": text("Compact conversation…"),
     "compact_again": _RETRY,
-    "compare_handover": text("Compare…"),
     "continue": text("Continue"),
-    "edit_handover": text("Edit…"),
+    "details": text("Details"),
     "enter_key": text("Enter API key…"),
     "new_session": text("New session"),
     "observe_again": _RETRY,
     "open_changes": text("Open in Changes"),
+    "open_handover": text("Handover"),
     "open_parent": text("Open parent session"),
     "open_source": text("Open source session"),
     "open_log": text("Open log folder"),
@@ -54,13 +52,11 @@ _LABELS: dict[ActionName, TranslatableText] = {
     "send_as_message": text("Send as message"),
     "send_without_images": text("Send without images"),
     "set_budget": text("Set session budget…"),
-    "show": text("Show", "button: show this in the chat"),
     "stop": text("Stop"),
     "trust_folder": text("Trust folder…"),
     "try_now": text("Retry now"),
     "undo": text("Undo"),
     "undo_compaction": text("Undo context change"),
-    "view": text("Show in timeline"),
 }
 
 

@@ -22,7 +22,8 @@ _SCALED_DIGITS = 3  # 8.2m is 8199999.999999999 without rounding
 class CostState(msgspec.Struct, frozen=True):
     """A session's cost and budget; `is_default` says that the budget is the workspace policy's.
 
-    `inherited` is what was spent before the session branched, `is_demo` whether the demo model answers.
+    `inherited` is what was spent before the session branched, `is_demo` whether the demo model answers. Of a
+    session with several `versions` it is what all of them spent together.
     """
 
     spent: Spending = _NO_COST
@@ -30,6 +31,7 @@ class CostState(msgspec.Struct, frozen=True):
     is_default: bool = False
     inherited: Spending = _NO_COST
     is_demo: bool = False
+    versions: int = 1
 
     @property
     def share(self) -> float:
@@ -55,7 +57,12 @@ class CostState(msgspec.Struct, frozen=True):
         is_unpriced = 0 < self.spent.sent == self.spent.unpriced
         unpriced = tr("price unknown") if is_unpriced and not self.budget.cost else self._unpriced_text
         cost = self.cost_text or unpriced
-        return " · ".join(filter(None, (*parts, cost, self._inherited_text)))
+        return " · ".join(filter(None, (*parts, cost, self._versions_text, self._inherited_text)))
+
+    @property
+    def _versions_text(self) -> str:
+        """Return how many versions of the session spent it; empty for one."""
+        return tr.plural(self.versions, "in %n version", "in %n versions") if self.versions > 1 else ""
 
     @property
     def _is_played(self) -> bool:
@@ -122,11 +129,11 @@ class CostState(msgspec.Struct, frozen=True):
 
     @property
     def cache_text(self) -> str:
-        """Return what providers reported of their caches: "Provider cache of own requests: 38k read"."""
+        """Return what providers reported of their caches: "Prompt cache of own requests: 38k read"."""
         if not (self.spent.cached or self.spent.cache_writes):
             return ""
         usage = cache_text(self.spent.cached, self.spent.cache_writes, self.spent.fresh)
-        return tr("Provider cache of own requests: {usage}", usage=usage)
+        return tr("Prompt cache of own requests: {usage}", usage=usage)
 
     @property
     def short_budget_text(self) -> str:
@@ -219,20 +226,25 @@ def _checked_amount(number: float) -> float:
     return number
 
 
-def purposes_text(tokens: Mapping[Purpose, int], subagent_tokens: int = 0) -> str:
+def purposes_text(
+    tokens: Mapping[Purpose, int], subagent_tokens: int = 0, other_versions_tokens: int = 0
+) -> str:
     """Return what a session's tokens were spent on, with the most first; empty if all were answers."""
-    if not set(tokens) - {"answers"}:
+    if not (set(tokens) - {"answers"} or other_versions_tokens):
         return ""
     names: dict[Purpose, str] = {
         "answers": tr("answers"),
         "outputs": tr("forms of large outputs"),
-        "summaries": tr("summaries"),
-        "facts": tr("noted facts"),
+        "summaries": tr("handovers"),
+        "facts": tr("observations"),
         "questions": tr("side questions"),
+        "titles": tr("titles"),
         "unused": tr("canceled or not used"),
     }
     spent = [(count, names[purpose]) for purpose, count in tokens.items()]
     if subagent_tokens:
         spent.append((subagent_tokens, tr("subagents")))
+    if other_versions_tokens:
+        spent.append((other_versions_tokens, tr("other versions")))
     parts = " · ".join(f"{name} {format_tokens(count)}" for count, name in sorted(spent, reverse=True))
     return tr("Spent on: {parts}.", parts=parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredReason
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredReason
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.translation import Translator, translate
@@ -15,7 +15,7 @@ _DETAILED = 30  # places with their reasons
 _REASONS: dict[UncoveredReason, TranslatableText] = {
     "pending": text("Not copied yet"),
     "ignored": text("Ignored by git, or a build folder"),
-    "secret": text("May hold a secret: only its digest is stored"),
+    "secret": text("May contain a secret: only its digest is saved"),
     "too_large": text("Over the size limit"),
     "mount": text("On another file system"),
     "special": text("Not a regular file"),

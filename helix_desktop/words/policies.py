@@ -21,6 +21,8 @@ def profile_name(profile: str) -> str:
 
 def policy_name(policy: ContextPolicy) -> str:
     """Return a policy's profile, and how many of its numbers the user changed."""
+    if not policy.enabled:
+        return profile_name("off")
     profile, changed = profile_name(policy.profile), len(policy_fields(policy)) - 1
     if not changed:
         return profile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertProblem, RevertStatus
+from helix_desktop.domain.file_history.changes import PlannedFile, RevertProblem, RevertStatus
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.translation import Translator, translate
 
@@ -10,7 +10,7 @@ tr = Translator("Changes")
 text = TextContext("Changes")
 
 _PROBLEMS: dict[RevertProblem, TranslatableText] = {
-    "not_covered": text("The previous content isn't stored."),
+    "not_covered": text("The previous content isn't saved."),
     "content_removed": text("The previous content isn't in the file history."),
     "folder_gone": text("Its folder is gone."),
     "not_a_folder": text("Its folder is something else now."),

@@ -1,35 +1,96 @@
-"""What left the context, explained in tooltips: cached, noted, summarized; on hold; what is out of date."""
+"""Where a message of the log is now, in the words of the screen; pauses; what is out of date."""
 
 from __future__ import annotations
 
-from helix_desktop.words.translation import Translator
+from typing import NamedTuple
+
+from helix_desktop.context.window.window_breakdown import MessageState
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Context")
+text = TextContext("Context")
+
+_IN_CONTEXT, _COMPACTED, _UNDO = text("In context"), text("Compacted"), text("Undo")
+_NOTE = text("note", "form of compacted messages")
+
+
+class StateWords(NamedTuple):
+    """The words of a state: the name of it, what it means, the verb that reverses it, and a detail.
+
+    Without `verb` there is nothing to reverse. `form` is the kind of text in its place where a compaction
+    has several, never another state.
+    """
+
+    label: TranslatableText
+    tooltip: TranslatableText
+    verb: str = ""
+    form: str = ""
+
+
+STATE_WORDS: dict[MessageState, StateWords] = {
+    "in_window": StateWords(_IN_CONTEXT, text("The model sees all of it.")),
+    "pinned": StateWords(
+        _IN_CONTEXT,
+        text("Pinned: it always stays in the context."),
+        text("Unpin"),
+        text("pinned", "state of a message"),
+    ),
+    "cached": StateWords(
+        text("Cached"), text("Replaced by a marker. The agent can recall it, and so can you."), text("Recall")
+    ),
+    "folded": StateWords(
+        _COMPACTED,
+        text("Replaced by a note, written without a model. The agent can recall it."),
+        _UNDO,
+        _NOTE,
+    ),
+    "observed": StateWords(
+        _COMPACTED,
+        text("Replaced by observations: facts that a model wrote down. The agent can recall it."),
+        _UNDO,
+        text("observations", "form of compacted messages"),
+    ),
+    "handed_over": StateWords(
+        _COMPACTED,
+        text("Replaced by a handover in six sections. The agent can recall it."),
+        _UNDO,
+        text("handover", "form of compacted messages"),
+    ),
+    "left_out": StateWords(
+        _COMPACTED,
+        text("Replaced by a short note, because the context was full. The agent can recall it."),
+        _UNDO,
+        _NOTE,
+    ),
+    "excluded": StateWords(text("Left out"), text("Left out by you. The agent can recall it."), _UNDO),
+}
+"""The one place of these words: chat, panel, timeline, cache and command line show them."""
 
 
 def explain_cached() -> str:
     """Say what became of an output, of arguments or of an image that is cached."""
-    return tr("Cached: replaced by a marker. The agent can recall it.")
+    return translate(STATE_WORDS["cached"].tooltip)
 
 
 def explain_noted() -> str:
-    """Say what became of steps or older messages that are noted."""
-    return tr("Noted: replaced by a shorter note. Undo puts the originals back into the context.")
+    """Say what became of steps that a note replaced."""
+    return translate(STATE_WORDS["folded"].tooltip)
 
 
-def explain_facts() -> str:
-    """Say what facts are that a model noted."""
-    return tr("Facts about older messages, noted in the background. They replace these messages later.")
+def explain_observations() -> str:
+    """Say what observations are."""
+    return tr("Facts about older messages that a model wrote down. They replace these messages later.")
 
 
-def explain_merged_facts() -> str:
-    """Say what became of noted facts that took too much of the context."""
-    return tr("Noted facts merged into fewer. Outdated facts are dropped.")
+def explain_merged_observations() -> str:
+    """Say what became of observations that took too much of the context."""
+    return tr("Observations merged into fewer. Outdated facts are dropped.")
 
 
 def explain_summarized() -> str:
-    """Say what became of messages that are summarized."""
-    return tr("Summarized: replaced by a handover. Undo puts the messages back into the context.")
+    """Say what became of messages that a handover replaced."""
+    return translate(STATE_WORDS["handed_over"].tooltip)
 
 
 def explain_checkpoint() -> str:
@@ -41,13 +102,13 @@ def explain_checkpoint() -> str:
 
 
 def hold_text(on: bool) -> str:
-    """Say that the user put the context on hold, or let it go."""
-    return tr("Compaction on hold") if on else tr("Compaction resumed")
+    """Say that the user paused or resumed compaction."""
+    return tr("Compaction paused") if on else tr("Compaction resumed")
 
 
 def explain_hold() -> str:
-    """Say what on hold means, and until when."""
-    return tr("On hold: the context stays as it is while it fits, until you resume compaction.")
+    """Say what a pause of the user means, and until when."""
+    return tr("Paused: the context stays as it is while it fits, until you resume compaction.")
 
 
 def changed_since(seq: int) -> str:

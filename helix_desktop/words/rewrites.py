@@ -10,34 +10,28 @@ from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.choices import Effort, PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import (
-    ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
     Form,
     FormChosen,
     Pinned,
-    SweepMade,
-    SweepReason,
     Unpinned,
 )
-from helix_desktop.domain.events.session import BudgetSet
+from helix_desktop.domain.events.session import BudgetSet, FilesChanged
 from helix_desktop.domain.events.summary import (
     SECTIONS,
     Bullet,
     HandoverMade,
-    ObservationsMade,
     ObservationsPlaced,
     Section,
 )
-from helix_desktop.domain.events.workspace import FilesChanged
 from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.numbers import format_token_count, format_token_difference, format_tokens, format_usd
-from helix_desktop.words.rewrite_reasons import sweep_reason_text
 from helix_desktop.words.sessions import session_title
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Compaction")
 
@@ -73,25 +67,6 @@ def effort_text(effort: Effort) -> str:
     if not effort:
         return tr("Reasoning effort for this session: workspace default")
     return tr("Reasoning effort for this session: {effort}", effort=effort_name(effort))
-
-
-def sweep_text(sweep: SweepMade, transcript: Transcript) -> str:
-    """Return what was cached, and what that saved.
-
-    What a handover took along is counted in its own figures; beside a note it is a saving of its own.
-    """
-    events = [item.event for seq in sweep.masked if (item := transcript.messages.item(seq)) is not None]
-    steps = sum(1 for event in events if isinstance(event, AssistantSpoke))
-    pictured = sum(1 for event in events if isinstance(event, UserSpoke))
-    contents = masked_contents_text(len(events) - steps - pictured, steps, pictured)
-    if sweep.reason is SweepReason.HANDOVER:
-        return f"{contents} · {tr('counted in the handover')}"
-    if sweep.reason is SweepReason.REFUSED:
-        return f"{contents} · {sweep_reason_text(sweep.reason)}"
-    if sweep.reason in ATTACHED_SWEEP_REASONS:
-        tokens = format_token_count(sweep.saved)
-        return f"{contents} · {tr('saved another {tokens}', tokens=tokens)}"
-    return f"{contents} · {_saved_text(sweep.saved)}"
 
 
 def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
@@ -135,7 +110,7 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
         count = tr("Handover run again")
     else:
         counts = handover_counts(transcript, handover)
-        count = tr("{messages} summarized", messages=counts.text)
+        count = tr("{messages} compacted", messages=counts.text)
     before, after = format_tokens(handover.before), format_tokens(handover.after)
     size = tr("{before} → {after} tokens", before=before, after=after)
     without_model = "" if handover.edited or recorded_writer(handover.model) else tr("without a model")
@@ -154,43 +129,6 @@ def _continued_text(title: str) -> str:
     return tr("Continues “{title}”", title=session_title(title))
 
 
-def fold_text(fold: FoldMade, transcript: Transcript) -> str:
-    """Return what became a note, or was removed, and what that saved."""
-    match fold.how:
-        case "condense":
-            change = tr("Older notes merged into one")
-        case "truncate":
-            messages = translate(transcript.messages.counts(fold.after, fold.upto).text)
-            change = tr("Removed to fit the context window: {messages}", messages=messages)
-        case _:
-            change = tr.plural(fold.steps, "%n step noted", "%n steps noted")
-    return f"{change} · {_saved_text(fold.saved)}"
-
-
-def observations_prepared_text(event: ObservationsMade, transcript: Transcript) -> str:
-    """Return how many observations were prepared, and from how many messages."""
-    count = len(event.observations)
-    if event.reflection:
-        return tr.plural(count, "%n merged fact prepared", "%n merged facts prepared")
-    prepared = tr.plural(count, "%n fact noted for later", "%n facts noted for later")
-    messages = transcript.messages.counts(event.after, event.upto).text
-    return f"{prepared} · {tr('from {messages}', messages=messages)}"
-
-
-def observations_placed_text(event: ObservationsPlaced, transcript: Transcript) -> str:
-    """Return what observations took the place of, and what that saved."""
-    observations = transcript.rewrites.observations.get(event.made)
-    if observations is None:
-        change = tr("Noted facts added to the context")
-    elif observations.reflection:
-        count = len(observations.observations)
-        change = tr.plural(count, "Noted facts merged into %n", "Noted facts merged into %n")
-    else:
-        counts = transcript.messages.counts(observations.after, observations.upto)
-        change = tr("{messages} noted as facts", messages=counts.text)
-    return f"{change} · {_saved_text(event.saved)}"
-
-
 def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
     """Return which form of an output the user sent, and its tokens."""
     choice = _form_choice_text(event.form, _output_name(event.target, transcript))
@@ -201,7 +139,7 @@ def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
 def _form_choice_text(form: Form, output: str) -> str:
     match form:
         case "full":
-            return tr("You sent {output} in full", output=output)
+            return tr("You sent the full output of {output}", output=output)
         case "preview":
             return tr("You sent a preview of {output}", output=output)
         case "compact":
@@ -210,7 +148,7 @@ def _form_choice_text(form: Form, output: str) -> str:
 
 def excluded_text(event: Excluded, transcript: Transcript) -> str:
     """Return what the user excluded, and what that saved."""
-    words = tr("You excluded {content}", content=_excluded_name(event, transcript))
+    words = tr("You left out {content}", content=_excluded_name(event, transcript))
     if event.saved > 0:
         return f"{words} · {_saved_text(event.saved)}"
     if event.saved < 0:  # its line is longer than a marker that stood there
@@ -232,9 +170,9 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
         case HandoverMade():
             name = tr("the handover")
         case ObservationsPlaced():
-            name = tr("the noted facts")
+            name = tr("the observations")
         case FoldMade():
-            name = tr("noted steps")
+            name = tr("a note")
         case _:
             name = tr("instructions")
     return name

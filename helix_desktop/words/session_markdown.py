@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from types import MappingProxyType
 
 from helix_desktop.context.log.file_changes import redo_ids
 from helix_desktop.context.log.transcript import Transcript
@@ -17,8 +18,8 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.events.workspace import ChangesRecorded
 from helix_desktop.domain.messages import ToolCall, display_name
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
@@ -35,26 +36,46 @@ _MAX_LINES, _MAX_CHARS = 40, 4_000  # of one output or argument list; the archiv
 _BACKTICKS = re.compile("`+")
 
 
-def session_markdown(title: str, log: Sequence[RecordedEvent]) -> str:
-    """Return a session as Markdown; long outputs are cut, and say by how many lines."""
+def session_markdown(
+    title: str,
+    log: Sequence[RecordedEvent],
+    other_versions: Mapping[int, Sequence[RecordedEvent]] = MappingProxyType({}),
+) -> str:
+    """Return a session as Markdown; long outputs are cut, and say by how many lines.
+
+    `other_versions` are the logs of its other versions by their number, from 1: what they have and `log` has
+    not follows behind it.
+    """
+    parts = [f"# {escape_hidden_name(session_title(title))}", *_log_parts(log)]
+    for number, other in other_versions.items():
+        pairs = enumerate(zip(log, other, strict=False))
+        shared = next((at for at, (here, there) in pairs if here != there), min(len(log), len(other)))
+        count = len(other_versions) + 1
+        parts.append(f"# {tr('Version {number} of {count}', number=number, count=count)}")
+        parts += _log_parts(other, shared)
+    return "\n\n".join(parts) + "\n"
+
+
+def _log_parts(log: Sequence[RecordedEvent], shared: int = 0) -> Iterator[str]:
+    """Yield what a log says behind its first events that are `shared`."""
     transcript = Transcript(log)
     calls: dict[str, ToolCall] = {}
-    parts = [f"# {escape_hidden_name(session_title(title))}"]
     redos = redo_ids(log)
     speaker = ""  # the model whose heading the present steps are under
     for recorded in log:
+        if recorded.seq <= shared:
+            continue
         match recorded.event:
             case UserSpoke():
                 speaker = ""
             case AssistantSpoke(model=model):
                 calls |= {call.id: call for call in recorded.event.calls}
                 if model != speaker:
-                    parts.append(f"## {tr('Agent')} · {model} · {format_date_and_time(recorded.at)}")
+                    yield f"## {tr('Agent')} · {model} · {format_date_and_time(recorded.at)}"
                 speaker = model
             case _:
                 pass
-        parts.extend(_event_parts(recorded, calls, transcript, redos))
-    return "\n\n".join(parts) + "\n"
+        yield from _event_parts(recorded, calls, transcript, redos)
 
 
 def _event_parts(

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.domain.errors import StoreRepaired
-from helix_desktop.domain.file_history.file_coverage import (
-    FileHistoryCheck,
-    FileHistoryCleanup,
-    FileHistoryTotals,
-)
+from helix_desktop.domain.file_history.changes import FileHistoryCheck, FileHistoryCleanup, FileHistoryTotals
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.redaction.redaction import RedactionMatches
-from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.store.reports import (
+from helix_desktop.domain.redaction import RedactionMatches
+from helix_desktop.domain.retention import CleanupPlan, PermanentDeletion
+from helix_desktop.domain.store import CacheEntry
+from helix_desktop.domain.store_reports import (
     ExportResult,
     ImportResult,
     LostContent,
     RepairReport,
     TruncatedSession,
 )
-from helix_desktop.domain.store.retention import CleanupPlan, PermanentDeletion
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.numbers import format_size
@@ -221,7 +217,7 @@ def shortfall_text(plan: CleanupPlan) -> str:
         return ""
     totals_by_reason = (
         (plan.referenced, text("{size} used by sessions", size=ByteSize(plan.referenced.stored_size))),
-        (plan.indexed, text("{size} used by notes and summaries", size=ByteSize(plan.indexed.stored_size))),
+        (plan.indexed, text("{size} used by what was compacted", size=ByteSize(plan.indexed.stored_size))),
         (plan.pinned, text("{size} pinned", size=ByteSize(plan.pinned.stored_size))),
         (plan.young, text("{size} used in the last 24 hours", size=ByteSize(plan.young.stored_size))),
     )
@@ -243,10 +239,10 @@ def kept_lines(plan: CleanupPlan) -> tuple[str, ...]:
     """Return what stays in the cache and why, one line for each reason."""
     reasons = (
         (plan.referenced, tr("Kept: used by sessions")),
-        (plan.indexed, tr("Kept: used by notes and summaries")),
+        (plan.indexed, tr("Kept: used by what was compacted")),
         (plan.pinned, tr("Kept: pinned")),
         (plan.young, tr("Kept: used in the last 24 hours")),
-        (plan.spared, tr("Kept: eligible, but excluded by these settings")),
+        (plan.spared, tr("Kept: not covered by these settings")),
         (plan.trashed, tr("Already in the trash")),
     )
     return tuple(
@@ -314,8 +310,8 @@ def retention_reason(entry: CacheEntry) -> tuple[str, str]:
     if entry.pinned:
         return tr("It is pinned."), tr("Unpin it first.")
     return (
-        tr("Used by a note or summary."),
-        tr("It can be removed with the session of that note or summary."),
+        tr("A compaction uses it."),
+        tr("It can be removed with the session of that compaction."),
     )
 
 

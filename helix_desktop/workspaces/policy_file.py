@@ -1,12 +1,14 @@
-"""A workspace's policy.toml, which users also edit by hand, the stored changes to profiles, their storage."""
+"""A workspace's policy.toml, which users also edit by hand, and its storage."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
+
+import msgspec
 
 from helix_desktop.context.policy import ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
@@ -78,10 +80,7 @@ def gone_error(what: TranslatableText, folder: Path) -> HelixError:
 
 _NOT_SAVED = text("The policy wasn't saved.")
 
-POLICY_FILE, CHANGES_FILE = "policy.toml", "policy-changes.toml"
-
-ProfileChanges = dict[str, dict[str, Any]]
-"""The user's own values that are not in use now, by profile."""
+POLICY_FILE = "policy.toml"
 
 
 class PolicyFile:
@@ -89,8 +88,7 @@ class PolicyFile:
 
     def __init__(self, folder: Path, files: TomlStorage) -> None:
         """`folder` is the workspace's data folder."""
-        self.path, self._changes_path = folder / POLICY_FILE, folder / CHANGES_FILE
-        self._files = files
+        self.path, self._files = folder / POLICY_FILE, files
 
     def load(self) -> ContextPolicy:
         """Read the policy; the default one if there is no file. Raises SettingsDamaged naming the line."""
@@ -105,11 +103,23 @@ class PolicyFile:
                 text("Correct the file or delete it."),
             ) from error
 
-    def save(self, policy: ContextPolicy) -> None:
-        """Write the policy; comments stay. Raises HelixError; then the previous one is unchanged."""
-        check_replaceable(self._files, self.path, _NOT_SAVED)
+    def fields(self) -> dict[str, Any]:
+        """Return what the file says, as it is written there; nothing where it can't be read."""
         try:
-            self._files.update(self.path, policy_fields(policy))
+            return self._files.read(self.path, back_up=False)
+        except SettingsDamaged:
+            return {}
+
+    def save(self, policy: ContextPolicy) -> None:
+        """Write the policy; comments and lines that say the same stay as they are.
+
+        Raises HelixError; then the previous one is unchanged.
+        """
+        check_replaceable(self._files, self.path, _NOT_SAVED)
+        own = msgspec.structs.asdict(policy)
+        same = {name: value for name, value in self.fields().items() if own.get(name) == value}
+        try:
+            self._files.update(self.path, same | policy_fields(policy))
         except OSError as error:
             raise save_error(_NOT_SAVED, self.path.parent, error) from error
 
@@ -117,45 +127,6 @@ class PolicyFile:
         """Overwrite a damaged policy file after backing it up. Raises HelixError if it is unreadable."""
         self._files.backup_damaged(self.path)
         self._write(self.path, policy_fields(policy))
-
-    def changes(self) -> ProfileChanges:
-        """Read the changes that can be restored; those that are no longer valid are left out."""
-        return {profile: own for profile, own in self._stored().items() if _is_valid_policy(profile, own)}
-
-    def replace_policy(self, current: ContextPolicy, policy: ContextPolicy) -> None:
-        """Write another policy; the user's own values that it replaces can be restored. Raises HelixError.
-
-        Stored values that it uses again are no longer stored.
-        """
-        check_replaceable(self._files, self._changes_path, _NOT_SAVED)
-        stored, own = self._stored(), _own_fields(policy)
-        self.save(policy)
-        restorable = stored.get(policy.profile, {})
-        stored[policy.profile] = {name: value for name, value in restorable.items() if own.get(name) != value}
-        swapped = {name for name, value in restorable.items() if own.get(name) == value}
-        replaced = _replaced_fields(current, policy, swapped)
-        stored[current.profile] = {**stored.get(current.profile, {}), **replaced}
-        self._store(stored)
-
-    def store_changes(self, current: ContextPolicy, policy: ContextPolicy | None) -> None:
-        """Store the user's own values of a policy that another one, or none, replaces. Raises HelixError."""
-        stored = self._stored()
-        replaced = _replaced_fields(current, policy, frozenset())
-        stored[current.profile] = {**stored.get(current.profile, {}), **replaced}
-        self._store(stored)
-
-    def _store(self, changes: ProfileChanges) -> None:
-        """Write the stored changes if they differ from those on disk."""
-        changes = {profile: own for profile, own in changes.items() if own}
-        if changes != self._stored():
-            self._write(self._changes_path, changes)
-
-    def _stored(self) -> ProfileChanges:
-        try:
-            tables = self._files.read(self._changes_path)
-        except SettingsDamaged:  # it was backed up, or can't be read and stays as it is
-            return {}
-        return {name: dict(table) for name, table in tables.items() if isinstance(table, dict) and table}
 
     def _write(self, path: Path, fields: Mapping[str, Any]) -> None:
         check_replaceable(self._files, path, _NOT_SAVED)
@@ -171,29 +142,6 @@ class PolicyFile:
             lines = read_regular(self.path).decode("utf-8").splitlines()
         pattern = re.compile(rf"\s*[\"']?{re.escape(field)}[\"']?\s*[.=]")
         return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 0)
-
-
-def _own_fields(policy: ContextPolicy) -> dict[str, Any]:
-    return {name: value for name, value in policy_fields(policy).items() if name != "profile"}
-
-
-def _replaced_fields(
-    current: ContextPolicy, policy: ContextPolicy | None, swapped: Set[str]
-) -> dict[str, Any]:
-    """Return the own fields that are gone under another policy, or have one of the `swapped` values there."""
-    own = _own_fields(policy) if policy is not None and policy.profile == current.profile else {}
-    return {
-        name: value
-        for name, value in _own_fields(current).items()
-        if name not in own or (name in swapped and own[name] != value)
-    }
-
-
-def _is_valid_policy(profile: str, fields: Mapping[str, Any]) -> bool:
-    try:
-        return bool(_own_fields(policy_from({**fields, "profile": profile})))
-    except (ValueError, HelixError):
-        return False
 
 
 def _explain(error: ValueError) -> tuple[TranslatableText, str]:

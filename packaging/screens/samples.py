@@ -1,4 +1,4 @@
-"""Screenshots of the instruments on the prepared sample: tour, past, rows, handovers, Ctrl+K, recall."""
+"""Screenshots of the instruments on the prepared sample: past, rows, handovers, Ctrl+K, recall."""
 
 from __future__ import annotations
 
@@ -8,18 +8,12 @@ from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
+from PySide6.QtWidgets import QApplication, QMenu
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
-from helix_desktop.demo.screenshots import (
-    SETTLE_S,
-    ScreenshotWriter,
-    is_page_read,
-    show_timeline,
-    wait_until,
-)
+from helix_desktop.demo.tour import SETTLE_S, ScreenshotWriter, is_page_read, show_timeline, wait_until
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
@@ -28,7 +22,7 @@ from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from screens.states import opened_dialog
 
 _PAST_SHARE = 0.6  # of the steps: behind the checkpoint, before the handover
-_PATTERNS = {"recall": "import|def", "recall-nothing": "zebra"}
+_WORD = "import"  # that stands in it
 _CODE = ".py"  # in the names of entries with lines of code
 
 
@@ -46,7 +40,6 @@ class SampleScreens:
         """Capture them all. Raises HelixError if the window does not respond."""
         await self._controllers.workspace_controller.open_sample()
         await asyncio.sleep(SETTLE_S)
-        await self._capture_tour()
         for page in ("chat", "timeline", "cache", "changes"):
             self._window.show_page(page)
             await self._screenshots.wait_until(partial(is_page_read, self._controllers, page))
@@ -64,13 +57,6 @@ class SampleScreens:
         if conversation is None:
             raise HelixError(verbatim("The window doesn't show a session."))
         return conversation
-
-    async def _capture_tour(self) -> None:
-        self._controllers.tour.start()
-        tour = self._controllers.tour.tour
-        while tour is not None and tour.stop:
-            await self._screenshots.capture(f"tour-{tour.stop}")
-            tour.callout.next_requested.emit()
 
     async def _capture_past(self) -> None:
         """Capture an earlier step in timeline, chat and inspector, and the text of its request."""
@@ -168,7 +154,7 @@ class SampleScreens:
             switcher.hide()
 
     async def _capture_recall(self) -> None:
-        """Capture a recall of the lines that match a pattern."""
+        """Capture the offer to recall the lines that find has."""
         self._window.show_page("cache")
         entries = self._views.cache.model
         await wait_until(lambda: entries.entry(0) is not None)
@@ -176,15 +162,14 @@ class SampleScreens:
         entry = next((row for row in rows if row is not None and _CODE in row.target), None)
         if entry is None:
             return
-        self._actions.start(self._controllers.recalls.choose_part([entry.digest]), "recall")
-        dialog = await opened_dialog(self._window, "recall")
-        field = dialog.findChild(QLineEdit, "recall_pattern")
-        for name, pattern in _PATTERNS.items():
-            if field is not None:
-                field.setText(pattern)
-            await asyncio.sleep(SETTLE_S)
-            await self._screenshots.capture(f"dialog-{name}", widget=dialog)
-        dialog.reject()
+        self._views.cache.select(entry.digest)
+        preview = self._views.cache.preview
+        await wait_until(lambda: preview.digest == entry.digest)
+        preview.content.open_find()
+        preview.content.find_bar.field.setText(_WORD)
+        await wait_until(lambda: not preview.matches_button.isHidden())
+        await self._screenshots.capture("cache-recall-matches")
+        preview.content.find_bar.close_bar()
 
     async def _capture_undo(self) -> None:
         """Capture what is said after the newest handover is undone."""

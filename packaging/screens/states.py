@@ -1,4 +1,4 @@
-"""Screenshots of states that are rare: a refused key, saved filters, Hold, a policy of the session's own."""
+"""Screenshots of rare states: a refused key, a filtered cache, Hold, a policy of the session's own."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from PySide6.QtCore import QPoint, QTimer
-from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPushButton, QWidget
 
 from helix_desktop.app.window_context import WindowContext
-from helix_desktop.demo.screenshots import (
+from helix_desktop.demo.tour import (
     ATTEMPTS,
     SETTLE_S,
     ScreenshotWriter,
@@ -23,7 +23,6 @@ from helix_desktop.demo.screenshots import (
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
-from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 _KEY = "sk-ant-" + "0" * 40  # begins as those of a vendor that is recognized
@@ -67,28 +66,18 @@ class StateScreens:
 
     async def capture_all(self) -> None:
         """Capture the states of the session on screen; it is at the end as it was."""
-        await self._capture_saved_filters()
+        await self._capture_filters()
         await self._capture_export()
         await self._capture_hold()
         await self._capture_own_policy()
 
-    async def _capture_saved_filters(self) -> None:
+    async def _capture_filters(self) -> None:
         self._window.show_page("cache")
         filters = self._views.cache.filter_bar
         for option in (tool_option("read_file"), SIZE_OPTIONS[0]):
             filters.toggle(option)
-        save = filters.saved_menu().findChild(QAction, "save-filter")
-        if isinstance(save, QAction):
-            save.trigger()
-        dialog = await opened_dialog(self._window, "save-filter")
-        if isinstance(dialog, TextInputDialog):
-            dialog.field.setText("Large files")
-        await self._screenshots.capture("dialog-save-filter", widget=dialog)
-        dialog.accept()
         await self._screenshots.wait_until(partial(is_page_read, self._controllers, "cache"))
         await self._screenshots.capture("cache-filtered")
-        filters.saved.click()
-        await self._capture_popup("saved-filters-menu")
 
     async def _capture_export(self) -> None:
         """Capture several selected entries, and what is said when they are saved."""

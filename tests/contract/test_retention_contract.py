@@ -8,16 +8,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.store.retention import DAY_MS, ContentReference, RetentionRule
+from helix_desktop.domain.retention import DAY_MS, ContentReference, RetentionRule
+from helix_desktop.domain.store import CacheEntry, Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.memory.store import MemoryStore
-from helix_desktop.store.remote.open_store import connect
+from helix_desktop.store.memory import MemoryStore
+from helix_desktop.store.remote.client import connect
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.words.store_reports import shortfall_text
 from tests.support.store.builders import (

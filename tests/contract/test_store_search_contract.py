@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, StoreClosed
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import (
+from helix_desktop.domain.store import (
     CacheEntry,
+    Commit,
     Content,
     EntryFilter,
     EntryOrder,
@@ -27,9 +27,8 @@ from helix_desktop.domain.store.entries import (
     sort_position,
 )
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.memory.store import MemoryStore
-from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.open_store import connect
+from helix_desktop.store.memory import MemoryStore
+from helix_desktop.store.remote.client import RemoteStore, connect
 from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import WORKSPACE, TickingClock, checkpoint_event
 from tests.support.store.search_samples import (

@@ -29,9 +29,8 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.domain.events.session import SessionStarted
-from helix_desktop.domain.events.workspace import ChangesRecorded
-from helix_desktop.services.diagnostics.bundle import SELF_CHECK_FILE
+from helix_desktop.domain.events.session import ChangesRecorded, SessionStarted
+from helix_desktop.services.diagnostics import SELF_CHECK_FILE
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.server import SharedStore
 from tests.support import processes
@@ -319,7 +318,7 @@ async def test_the_timeline_lists_handovers_in_text_and_json(cli: Cli) -> None:
     text = (await cli("timeline", "--workspace", "ws")).out.decode()
     first = handovers[0]
     figures = f"{first['messages']} messages, {first['before']:,} → {first['after']:,} tokens"
-    assert f"summarized (automatic at 85 %): {figures}" in text
+    assert f"compacted (automatic at 85 %): {figures}" in text
     listed = (await cli("cache", "list", "--workspace", "ws", "--json")).json
     assert {content["digest"] for content in listed if content["kind"] == "index"} == {
         handover["index"] for handover in handovers

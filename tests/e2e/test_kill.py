@@ -23,7 +23,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.providers.demo.script import read_scripts
-from helix_desktop.store.remote.open_store import open_as_owner
+from helix_desktop.store.remote.client import open_as_owner
 from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
 
 ROUNDS = 4

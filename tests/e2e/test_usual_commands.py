@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.agent.session_updates import ApprovalRequested, Update
+from helix_desktop.agent.session import ApprovalRequested, Update
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.tools.process.ripgrep import find_ripgrep
+from helix_desktop.tools.process import find_ripgrep
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (

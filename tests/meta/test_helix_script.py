@@ -17,7 +17,7 @@ import leveldb
 import pytest
 import qt_libraries
 from distribution import INSTALL, SystemPart, install_line, known_pythons, system_parts
-from environment import LOCKS, Environment, SetupFailed
+from environment import LOCKS, Environment, SetupFailed, read_lock
 
 from helix_desktop import __version__
 
@@ -236,7 +236,7 @@ def test_from_python_3_13_on_the_lock_leaves_out_the_binding() -> None:
     """PyPI has no wheel of it there; nothing else of the lock is left out."""
     assert leveldb.has_wheel(sys.executable) == (sys.version_info[:2] < (3, 13))
     for name in LOCKS.values():
-        lock = (ROOT / name).read_text(encoding="utf-8")
+        lock = read_lock(ROOT / name)
         rest = leveldb.without_binding(lock)
         names, left = (set(re.findall(r"^([\w.-]+)==", text, re.MULTILINE)) for text in (lock, rest))
         assert names - left == {"plyvel", "plyvel-ci"}
@@ -270,8 +270,8 @@ def test_a_python_without_the_binding_is_reported(tmp_path: Path) -> None:
 def checkout(folder: Path) -> Environment:
     """Make a folder that looks installed for tests."""
     (folder / "pyproject.toml").write_text("[project]", encoding="utf-8")
-    for name in LOCKS.values():
-        (folder / name).write_text("idna==3.20", encoding="utf-8")
+    (folder / LOCKS["run"]).write_text("idna==3.20\n", encoding="utf-8")
+    (folder / LOCKS["test"]).write_text(f"-r {LOCKS['run']}\npytest==9.2.0\n", encoding="utf-8")
     there = Environment(folder)
     there.python.parent.mkdir(parents=True)
     there.python.symlink_to(sys.executable)
@@ -333,7 +333,7 @@ def test_the_environment_of_another_checkout_is_left_alone(tmp_path: Path) -> No
     there.require_own()
 
 
-@pytest.mark.parametrize("changed", ["requirements-dev.txt", "pyproject.toml"])
+@pytest.mark.parametrize("changed", ["requirements.txt", "requirements-dev.txt", "pyproject.toml"])
 def test_a_changed_lock_is_reinstalled(tmp_path: Path, changed: str) -> None:
     """An installation from another lock does not count."""
     there = checkout(tmp_path)

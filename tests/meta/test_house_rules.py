@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from environment import read_lock
 from house_rules import PLAN, content_problems, size_table, syntax_problems
 from source_files import SourceFile, tracked_files
 from texts.build import text_problems
@@ -132,7 +133,7 @@ def test_every_package_below_the_window_is_free_of_qt() -> None:
 )
 def test_locks_pin_and_hash_everything(lock: str) -> None:
     """Each entry has one exact version and at least one SHA-256; there are no options and no addresses."""
-    text = (ROOT / lock).read_text(encoding="utf-8").replace("\\\n", " ")
+    text = read_lock(ROOT / lock).replace("\\\n", " ")
     entries = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
     assert len(entries) > 20
     entry = re.compile(r"[a-z0-9-]+==[\w.]+( ; [^-]+?)?(\s+--hash=sha256:[0-9a-f]{64})+\s*")
@@ -153,12 +154,14 @@ def test_the_node_lock_pins_and_hashes_everything() -> None:
 
 @pytest.mark.parametrize("wider", ["requirements-dev.txt", "packaging/requirements-package.txt"])
 def test_locks_agree(wider: str) -> None:
-    """The app runs on what it was tested with, and on what is shipped."""
-    run, more = (
-        set(re.findall(r"^([a-z0-9-]+==[\w.]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
-        for name in ("requirements.txt", wider)
-    )
-    assert run < more
+    """The app runs on what it was tested with, and on what is shipped: its own packages are named once."""
+    run = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    _, _, rest = (ROOT / wider).read_text(encoding="utf-8").partition("\n")
+    assert read_lock(ROOT / wider) == run + rest
+    entry = re.compile(r"^(([a-z0-9-]+)==[\w.]+)", re.MULTILINE)
+    names, more = {name for _, name in entry.findall(run)}, entry.findall(rest)
+    assert more
+    assert {pin for pin, name in more if name in names} <= {pin for pin, _ in entry.findall(run)}
 
 
 @pytest.mark.parametrize(

@@ -24,19 +24,17 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.mcp.cache_server import cache_server
 from helix_desktop.mcp.client.exposed_tool import exposed_name
-from helix_desktop.mcp.server.cache_server import cache_server
 from helix_desktop.services.tool_service import WebFetcher, resolve
-from helix_desktop.store.remote.handshake import (
+from helix_desktop.store.remote.rpc import (
     ENDPOINT_FILE,
+    METHODS,
+    PROTOCOL_VERSION,
     Challenge,
     ClientProof,
     OwnerEndpoint,
     OwnerProof,
-)
-from helix_desktop.store.remote.rpc import (
-    METHODS,
-    PROTOCOL_VERSION,
     RpcAnswer,
     RpcError,
     RpcRequest,
@@ -45,8 +43,7 @@ from helix_desktop.store.remote.rpc import (
     from_rpc_error,
     to_rpc_error,
 )
-from helix_desktop.tools.grants import ToolGrants
-from helix_desktop.tools.tool import parse_description
+from helix_desktop.tools.tool import ToolGrants, parse_description
 from helix_desktop.tools.workspace_tools import cache_tool_specs
 from tests.support.interface_golden import (
     Rows,

@@ -9,13 +9,11 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.store import Store
-from helix_desktop.agent.ports.tools import Approver, InstructionSource
+from helix_desktop.agent.ports import Approver, InstructionSource, Store, TokenCounter
+from helix_desktop.agent.session import Update
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.session_updates import Update
 from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
@@ -24,7 +22,7 @@ from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.permissions.rule_offers import suggest_command_rules
 from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.question import ASK_USER, Question
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import (
     TURN_ENDED,
     ApprovalRequest,
@@ -34,9 +32,9 @@ from helix_desktop.domain.tools import (
     ignore_output,
 )
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.store.memory.store import MemoryStore
-from helix_desktop.tools.ask_user import AskUser
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.tools.tool import ToolRegistry
+from helix_desktop.tools.workspace_tools import AskUser
 from tests.support.conversation_rig import ConversationRig
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
@@ -257,7 +255,7 @@ class AgentRig(ConversationRig):
         )
         self.store = store or GatedStore()
         self.updates: list[Update] = []
-        self.is_trusted = True
+        self.is_trusted, self.wants_titles = True, False
         self._approver = approver
         self.configured_models = ConfiguredByLabel()
         self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
@@ -272,6 +270,7 @@ class AgentRig(ConversationRig):
             instructions=self.instructions,
             file_history=self.history,
             wait_s=self.clock.wait_s,
+            wants_titles=lambda: self.wants_titles,
         )
         workspace = OpenWorkspace(
             "w",

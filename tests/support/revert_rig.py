@@ -12,11 +12,16 @@ import pytest
 
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.file_history.changes import CapturedChanges, FileChange, FileState
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
-from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.rows import SeenPath
+from helix_desktop.domain.file_history.changes import (
+    CapturedChanges,
+    FileChange,
+    FileState,
+    PlannedFile,
+    RevertPlan,
+)
+from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
+from helix_desktop.file_history.rows import SeenPath
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX
 
 States = dict[str, FileState]

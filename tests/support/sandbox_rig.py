@@ -11,12 +11,11 @@ import pytest
 from helix_desktop.domain.messages import AllowedCall
 from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
-from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.shell.sandbox import Sandbox
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock
-from helix_desktop.tools.tool import ToolRegistry
+from helix_desktop.tools.tool import ToolGrants, ToolRegistry
 from tests.support.tool_rig import make_call, make_tools
 
 SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.intake.output_form_choice import EXTRACT_OPENING as EXTRACT
-from helix_desktop.context.intake.output_form_choice import FORMS_OPENING as QUESTION
+from helix_desktop.agent.titles import TITLE_OPENING
+from helix_desktop.context.intake.output_forms import EXTRACT_OPENING as EXTRACT
+from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.context.summaries.observation import OBSERVE, REFINE
 from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.context.window.window import SIDE_QUESTION_OPENING as SIDE_QUESTION
@@ -51,7 +52,9 @@ class ScriptedModel:
         self.question_script: Script = lambda _: text_reply("1: preview")
         self.side_script: Script = lambda _: text_reply("A side answer.")
         self.extract_script: Script = lambda _: text_reply("An extract.")
+        self.title_script: Script = lambda _: text_reply("A title")
         self.requests: list[ModelRequest] = []
+        self.title_requests: list[ModelRequest] = []
         self.summary_requests: list[ModelRequest] = []
         self.observation_requests: list[ModelRequest] = []
         self.question_requests: list[ModelRequest] = []
@@ -61,6 +64,8 @@ class ScriptedModel:
 
     def _route(self, request: ModelRequest) -> tuple[list[ModelRequest], Script]:
         prompt = request.messages[-1].text if request.messages[-1].role == "user" else ""
+        if prompt.startswith(TITLE_OPENING):
+            return self.title_requests, self.title_script
         if prompt.startswith(OPENING):
             return self.summary_requests, self.summary_script
         if prompt.startswith((OBSERVE, REFINE)):

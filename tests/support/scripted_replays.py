@@ -11,8 +11,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay
-from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay, SessionFacts
 from tests.support.galleries.policy_gallery import sample_replay
 
 
@@ -22,7 +21,6 @@ class ScriptedReplays:
     def __init__(self) -> None:
         self.go, self.fails, self.loads, self.is_closed = asyncio.Event(), False, 0, False
         self.policies: list[ContextPolicy] = []
-        self.next_policies: Sequence[ContextPolicy] = ()
         self.is_ready = False
 
     async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
@@ -55,10 +53,6 @@ class ScriptedReplays:
         """More protected steps cost more."""
         own, default = getattr(policy, field), getattr(PROFILES[policy.profile], field)
         return FieldEffect(field, 1_500.0 * (own - default), 0.01, 0)
-
-    async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
-        """Remember what may be chosen next."""
-        self.next_policies = policies
 
     async def stay_ready(self, *, is_on: bool) -> None:
         """Remember whether it may end when nobody asks."""

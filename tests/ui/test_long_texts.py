@@ -1,7 +1,8 @@
-"""Every screen in two languages that need more room than English: nothing is cut, covered or pushed out."""
+"""Every screen in languages that need more room than English: nothing is cut, covered or pushed out."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -24,7 +25,8 @@ from tests.support.pseudo_languages import pseudo_language
 from tests.support.window.cut_texts import cut_texts
 
 pytestmark = [pytest.mark.qt_loop, pytest.mark.usefixtures("_styled")]
-_LANGUAGES = (pseudo.LONG, pseudo.CHINESE)
+# Texts without spaces break anywhere: longer ones find what they find, so only torture tries them.
+_LANGUAGES = (pseudo.LONG, *((pseudo.CHINESE,) if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else ()))
 _LEAST_CENTER_PX = 410  # between sidebar and inspector in a window of 1,024 pixels
 _SETTLE_ROUNDS = 4  # wrapped labels take their heights in the second
 _GROUPS = (

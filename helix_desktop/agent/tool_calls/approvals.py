@@ -9,13 +9,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.agent.ports.tools import Approver, AutoRunStore, WorkspacePermissions
+from helix_desktop.agent.ports import Approver, AutoRunStore, WorkspacePermissions
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.changes import FileChange, is_folder
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.changes import FileChange, FileCoverage, is_folder
 from helix_desktop.domain.permissions.auto_run import auto_run_kind
 from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.permissions.rules import PermissionDecision, evaluate, rule_applies
@@ -308,7 +307,6 @@ class FixedApprover:
         self._reply = ApprovalReply(decision, is_fixed=True)
 
     async def decide(self, session_id: str, request: ApprovalRequest) -> ApprovalReply:
-        """Return the fixed reply."""
         return self._reply
 
     async def reply(self, session_id: str, question: Question) -> QuestionReply | None:

@@ -7,8 +7,8 @@ from typing import get_args
 
 from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.cache.parser import AddCommand, add_cleanup_commands, add_find_commands
-from helix_desktop.cli.changes.parser import add_changes_commands
+from helix_desktop.cli.parsers.cache import AddCommand, add_cleanup_commands, add_find_commands
+from helix_desktop.cli.parsers.changes import add_changes_commands
 from helix_desktop.cli.parsers.options import (
     Commands,
     add_json,
@@ -212,6 +212,9 @@ def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
         "sessions", parents=[common], help=tr("list sessions, each branch below its parent")
     )
     sessions.add_argument("--archived", action="store_true", help=tr("also list archived sessions"))
+    sessions.add_argument(
+        "--versions", action="store_true", help=tr("list each version made by an edit or a retry")
+    )
     branch = commands.add_parser(
         "branch",
         parents=[common],
@@ -246,7 +249,7 @@ def add_timeline(commands: Commands, common: argparse.ArgumentParser) -> None:
     timeline = commands.add_parser(
         "timeline",
         parents=[common],
-        help=tr("list what was cached, noted, summarized, pinned or undone"),
+        help=tr("list what was cached, compacted, pinned, left out or undone"),
     )
     add_workspace(timeline)
     add_json(timeline)

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from helix_desktop.context.log.file_changes import RevertedFiles
 from helix_desktop.context.log.message_log import MessageLog, forked
 from helix_desktop.context.log.notes import UNKNOWN_MODE, announces_mode, newest_mode_note
-from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_entries import WindowEntries
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
+    RewriteEvent,
+    RewriteState,
 )
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.domain.choices import Effort, PermissionMode, SentEffort
@@ -47,16 +48,22 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import (
     BudgetNeared,
     BudgetSet,
+    ChangesRecorded,
     EffortChosen,
     EffortRefused,
+    FilesChanged,
     HoldSet,
+    InstructionsAdded,
     ModeChanged,
     ModelChosen,
     ModelRole,
+    OpeningGiven,
     PolicyChosen,
     SessionBranched,
     SessionRenamed,
     SessionStarted,
+    StandingText,
+    TitleSource,
 )
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
@@ -67,15 +74,8 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.domain.events.workspace import (
-    ChangesRecorded,
-    FilesChanged,
-    InstructionsAdded,
-    OpeningGiven,
-    StandingText,
-)
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.todo import TodoList
 
 
@@ -86,11 +86,13 @@ class Transcript:
         self.messages, self.rewrites = MessageLog(), RewriteState()
         self.window = WindowEntries(self.messages, self.rewrites)
         self.title, self.parent = "", ""
+        self.titled_by: TitleSource = ""
         self.origin: HandoverMade | None = None  # of the session that this one continues
         self.branch: SessionBranched | None = None  # how it left its parent; None: it is no branch
         self.branched_at = 0  # the event `branch`; 0: it is no branch
         self.ancestors: dict[str, int] = {}  # the sessions whose logs it begins with, each up to which event
-        self.inherited_spending = Spending()  # what the sessions spent whose log it begins with, in all
+        self.inherited_spending = Spending()  # what the sessions spent that it branched from, in all
+        self._shared_spending = Spending()  # of the other versions whose log it begins with
         self._delegated_spending = Spending()  # what ended subagents spent, in sessions of their own
         self.opening_seq = 0  # the event of `opening`; 0: it was not told yet
         self._opening: tuple[StandingText, ...] | None = None  # told at the first message; None: not yet
@@ -111,6 +113,7 @@ class Transcript:
         self.turn_open = False
         self.failed_end: TurnEnded | None = None  # the newest turn's end, if it failed
         self.was_stopped = False  # the newest turn, by the user
+        self.interrupted_seq = 0  # the end of the newest turn, if the app ended during it; else 0
         self.unfinished_end_seq = 0  # the event that ended the newest turn before it was done; 0: none did
         self.open_calls: dict[str, ToolCall] = {}
         self.pending_outputs: dict[str, ToolAnswered] = {}
@@ -191,8 +194,8 @@ class Transcript:
         match recorded.event:
             case SessionStarted() | SessionBranched() as event:
                 self._apply_beginning(recorded, event)
-            case SessionRenamed(title=title):
-                self.title = title
+            case SessionRenamed(title=title, by=by):
+                self.title, self.titled_by = title, by
             case ModeChanged() | ModelChosen() | EffortChosen() | EffortRefused() | PolicyChosen() as choice:
                 self._apply_choice(recorded.seq, choice)
             case MessageQueued() | QueueChanged() as event:
@@ -210,6 +213,7 @@ class Transcript:
 
     def _apply_beginning(self, recorded: RecordedEvent, event: SessionStarted | SessionBranched) -> None:
         """A branch leaves what its parent queued and spent; a turn that was open there is not done here."""
+        self.titled_by = self.titled_by if event.title == self.title else ""
         self.title, self.created_at_ms = event.title, recorded.at
         if isinstance(event, SessionStarted):
             self.parent, self.model_role = event.parent, event.model
@@ -217,9 +221,12 @@ class Transcript:
             return
         self.branch, self.branched_at = event, recorded.seq
         self.ancestors |= {event.parent: event.seq}
-        self.inherited_spending += self.spending + self._delegated_spending
+        self._shared_spending += self.spending + self._delegated_spending
+        if not event.is_version:  # what its other versions spent counts with it
+            self.inherited_spending += self._shared_spending
+            self._shared_spending = Spending()
         self.spending, self._delegated_spending, self.warned_budget = Spending(), Spending(), None
-        self.queued_messages = {}
+        self.queued_messages, self.interrupted_seq = {}, 0
         if self.turn_open:
             self.turn_open, self.unfinished_end_seq = False, recorded.seq
 
@@ -243,6 +250,7 @@ class Transcript:
 
     def _begin_turn(self) -> None:
         self.turn_open, self.unfinished_end_seq, self.failed_end, self.was_stopped = True, 0, None, False
+        self.interrupted_seq = 0
 
     def _apply_turn_event(self, seq: int, event: TurnEnded | TurnRetried) -> None:
         if isinstance(event, TurnEnded):
@@ -250,6 +258,7 @@ class Transcript:
             self.unfinished_end_seq = 0 if event.how == "done" else seq
             self.failed_end = event if event.how == "failed" else None
             self.was_stopped = event.how == "stopped"
+            self.interrupted_seq = seq if event.how == "interrupted" else 0
             return
         self._begin_turn()
         items = self.messages.items

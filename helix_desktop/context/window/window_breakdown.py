@@ -1,10 +1,10 @@
-"""The window breakdown: what a request contains, one row each, with its tokens, and what changed."""
+"""The window breakdown: what a request contains, one row each, what changed, and each message's state."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -13,28 +13,122 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
+    Cover,
     LogItem,
     PinnedCopy,
     SummaryBlock,
     WindowEntry,
+    build_covers,
 )
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.exclusion import can_exclude
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import SentEffort
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import Excluded, FoldKind, FoldMade, FormChosen
-from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.events.workspace import (
-    InstructionsAdded,
-    StandingKind,
-    StandingProblem,
-    StandingText,
-)
+from helix_desktop.domain.events.rewrite import Excluded, FoldKind, FoldMade, FormChosen, SweepMade
+from helix_desktop.domain.events.session import InstructionsAdded, StandingKind, StandingProblem, StandingText
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
+
+
+def covers_around(transcript: Transcript) -> Mapping[int, int]:
+    """Return the rewrites that hold inside a wider one, each with the seq of that one."""
+    rewrites, active = transcript.rewrites, transcript.window.covers
+    in_window = {cover.seq for cover in active}
+    covers = build_covers(rewrites.active_handovers, rewrites.placed_observations, rewrites.active_folds)
+    inner = (cover for cover in covers if cover.seq not in in_window)
+    wide = {
+        cover.seq: around
+        for cover in inner
+        if (around := next((c.seq for c in active if c.after < cover.upto and cover.after < c.upto), 0))
+    }
+    small = {seq: _cover_of_targets(rewrite, active) for seq, rewrite in rewrites.by_seq.items()}
+    return wide | {seq: around for seq, around in small.items() if around and rewrites.is_active(seq)}
+
+
+def _cover_of_targets(rewrite: object, covers: Sequence[Cover]) -> int:
+    """Return the first cover of the messages that a rewrite changed, 0 unless all of them are covered."""
+    match rewrite:
+        case SweepMade(masked=targets) | Excluded(targets=targets, part=0):
+            changed = targets
+        case FormChosen(target=target):
+            changed = (target,)
+        case _:
+            return 0
+    around = [_cover_of(seq, covers) for seq in changed]
+    return around[0] if around and all(around) else 0
+
+
+def _cover_of(seq: int, covers: Sequence[Cover]) -> int:
+    """Return which of the covers, in log order, stands for a message; 0 for none."""
+    at = bisect_left(covers, seq, key=lambda cover: cover.upto)
+    return covers[at].seq if at < len(covers) and covers[at].after < seq else 0
+
+
+MessageState: TypeAlias = Literal[
+    "in_window", "cached", "excluded", "folded", "left_out", "observed", "handed_over", "pinned"
+]
+
+
+class MessageStates:
+    """The message states for one state of a transcript."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._rewrites = transcript.rewrites
+        self._covers = transcript.window.covers  # none overlaps another
+        self._ends = [cover.upto for cover in self._covers]
+
+    def state_of(self, seq: int) -> MessageState:
+        """Return the state of the message recorded as `seq`."""
+        if seq in self._rewrites.pinned:
+            return "pinned"
+        cover = self.cover_of(seq)
+        if cover is not None:
+            return _state_of_cover(cover)
+        if seq in self._rewrites.excluded:
+            return "excluded"
+        return "cached" if seq in self._rewrites.masked else "in_window"
+
+    def cover_of(self, seq: int) -> Cover | None:
+        """Return the active rewrite that covers a message, if any."""
+        index = bisect_left(self._ends, seq)
+        cover = self._covers[index] if index < len(self._covers) else None
+        if cover is None or seq <= cover.after or getattr(cover.event, "kept", 0) == seq:
+            return None
+        return cover
+
+
+def is_in_full(seq: int, output: ToolAnswered, transcript: Transcript) -> bool:
+    """Return True if an output in the window is shown in full, not as a preview, an extract or some lines."""
+    chosen_form = transcript.rewrites.chosen_forms.get(seq)
+    if chosen_form is not None:
+        return chosen_form.form == "full"
+    return output.whole or (output.form == "full" and _is_recalled_in_full(output))
+
+
+def _is_recalled_in_full(output: ToolAnswered) -> bool:
+    """Return True if a recall shows a whole content, below its heading, or as an image."""
+    if not output.recalled or output.images:
+        return bool(output.recalled)
+    content = output.text.partition("\n")[2]  # lines of a part have numbers: they may be longer than all
+    return digest_of(content.encode("utf-8", "surrogatepass")) == output.recalled
+
+
+def _state_of_cover(cover: Cover) -> MessageState:
+    match cover.event:
+        case FoldMade(how="truncate"):
+            return "left_out"
+        case FoldMade():
+            return "folded"
+        case ObservationsMade():
+            return "observed"
+        case _:
+            return "handed_over"
+
 
 text = TextContext("Inspector")
 
@@ -76,9 +170,9 @@ WindowItemState = Literal[
 """In which form a part of the request is sent."""
 
 _FOLD_NAMES: dict[FoldKind, TranslatableText] = {
-    "fold": text("Noted steps"),
-    "condense": text("Merged notes"),
-    "truncate": text("Removed messages"),
+    "fold": text("Note"),
+    "condense": text("Merged note"),
+    "truncate": text("Short note"),
 }
 
 
@@ -88,8 +182,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     `changed_since` is the event that changed the file which an output shows (0: none). `text` is what it says
     where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
-    be); `excluded` is the event by which the user excluded it. A note or handover replaces the events after
-    `after` up to and with `upto` (0: it replaces none). `tool` is what an output is of.
+    be); `excluded` is the event by which the user excluded it. `tool` is what an output is of.
     """
 
     seq: int
@@ -105,8 +198,6 @@ class WindowItem(msgspec.Struct, frozen=True):
     cachable: int = 0
     can_exclude: bool = False
     excluded: int = 0
-    after: int = 0
-    upto: int = 0
     tool: str = ""
 
 
@@ -225,8 +316,6 @@ def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) 
     tool = entry.event.name if isinstance(entry.event, ToolAnswered) else ""
     is_excludable, digest = can_exclude(entry, transcript), _digest_of(entry)
     item = msgspec.structs.replace(item, can_exclude=is_excludable, digest=digest, tool=tool)
-    if isinstance(entry, SummaryBlock):
-        item = msgspec.structs.replace(item, after=entry.after, upto=entry.upto)
     if exclusions := transcript.window.exclusions_of(entry):
         tokens = transcript.window.entry_tokens(entry)
         # Its message holds the line that stands for it, no longer its text.
@@ -234,7 +323,7 @@ def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) 
             _excluded_item(item, exclusions[-1], transcript), tokens=tokens, text=""
         )
         if isinstance(entry, LogItem) and _is_named_elsewhere(entry, transcript):
-            why = text("Excluded by you · some of its names stay in a list until that is rewritten")
+            why = text("Left out by you · some of its names stay in a list until that is rewritten")
             item = msgspec.structs.replace(item, why=why)
     elif isinstance(entry, LogItem) and entry.seq not in transcript.rewrites.pinned:
         item = msgspec.structs.replace(item, cachable=max(0, transcript.window.masking_savings(entry)))
@@ -251,7 +340,7 @@ def _is_named_elsewhere(item: LogItem, transcript: Transcript) -> bool:
 def _excluded_item(item: WindowItem, event: Excluded, transcript: Transcript) -> WindowItem:
     by_seq = transcript.rewrites.by_seq
     seq = next((seq for seq in reversed(by_seq) if by_seq[seq] is event), 0)
-    why = text("Excluded by you")
+    why = text("Left out by you")
     return msgspec.structs.replace(
         item, state="excluded", why=why, excluded=seq, digest=event.digest, can_exclude=False
     )
@@ -297,11 +386,11 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
         case SummaryBlock(covers=covers):
             why = text.plural(
                 sum(len(getattr(cover.event, "observations", ())) for cover in covers),
-                "%n fact about messages up to e{last}",
-                "%n facts about messages up to e{last}",
+                "%n observation about messages up to e{last}",
+                "%n observations about messages up to e{last}",
                 last=str(entry.upto),
             )
-            return WindowItem(entry.seq, "observations", text("Noted facts"), tokens, "noted", why)
+            return WindowItem(entry.seq, "observations", text("Observations"), tokens, "noted", why)
         case PinnedCopy(item=item):
             return WindowItem(item.seq, "pinned", _call_text(item), tokens, "pinned", text("Pinned by you"))
         case AddedInstructions(seq=seq, event=event):
@@ -399,76 +488,3 @@ def _plain(text: str) -> str:
 
 def _short(text: str) -> str:
     return ellipsize(" ".join(text[: _NAME_CHARS * 4].split()), _NAME_CHARS)
-
-
-_Key: TypeAlias = tuple[int, int, str, int]
-
-
-class ItemChange(msgspec.Struct, frozen=True):
-    """A part of the later request and what it was in the earlier one (None: it is new there)."""
-
-    item: WindowItem
-    before: WindowItem | None
-
-    @property
-    def tokens(self) -> int:
-        """Return by how many tokens the request grew here; negative: it shrank."""
-        return self.item.tokens - (self.before.tokens if self.before is not None else 0)
-
-    @property
-    def has_other_form(self) -> bool:
-        """Whether it was there before, and is sent in another form now."""
-        return self.before is not None and self.before.state != self.item.state
-
-
-class RemovedItem(msgspec.Struct, frozen=True):
-    """A part of the earlier request that the later one lacks, and the state of what replaces it.
-
-    None: nothing in the request replaces it, as after a retry or an undo.
-    """
-
-    item: WindowItem
-    into: WindowItemState | None
-
-
-class WindowChanges(msgspec.Struct, frozen=True):
-    """All parts of the later request, in its order, and what left since the earlier one."""
-
-    items: tuple[ItemChange, ...]
-    gone: tuple[RemovedItem, ...]
-
-    @property
-    def tokens(self) -> int:
-        """Return by how many tokens the whole request grew; negative: it shrank."""
-        return sum(change.tokens for change in self.items) - self.gone_tokens
-
-    @property
-    def gone_tokens(self) -> int:
-        """Return the tokens, in the earlier request, of all that left."""
-        return sum(gone.item.tokens for gone in self.gone)
-
-
-def compare_windows(before: tuple[WindowItem, ...], now: tuple[WindowItem, ...]) -> WindowChanges:
-    """Return what changed from the items of one request to those of a later one."""
-    earlier = dict(zip(_keys(before), before, strict=True))
-    items = tuple(ItemChange(item, earlier.pop(key, None)) for key, item in zip(_keys(now), now, strict=True))
-    blocks = tuple(item for item in now if item.upto)
-    gone = tuple(RemovedItem(item, _replaced_by(item, blocks)) for item in earlier.values())
-    return WindowChanges(items, gone)
-
-
-def _keys(items: Iterable[WindowItem]) -> list[_Key]:
-    """Return what names each item in both requests: its event, or its place in the opening and its kind."""
-    counts: Counter[tuple[int, int, str]] = Counter()
-    keys: list[_Key] = []
-    for item in items:
-        key = (item.seq, item.part, "" if item.seq else item.kind)
-        keys.append((*key, counts[key]))
-        counts[key] += 1
-    return keys
-
-
-def _replaced_by(item: WindowItem, blocks: Iterable[WindowItem]) -> WindowItemState | None:
-    """Return the state of the note or handover that stands for an item; a note's place is its last event."""
-    place = item.upto or item.seq
-    return next((block.state for block in blocks if block.after < place <= block.upto), None)

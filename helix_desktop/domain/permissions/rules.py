@@ -13,7 +13,7 @@ import msgspec
 
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.file_coverage import UncoveredPlace
+from helix_desktop.domain.file_history.changes import UncoveredPlace
 from helix_desktop.domain.permissions.auto_run import ASKED_FILES, ASKED_FOLDERS
 from helix_desktop.domain.permissions.command_match import (
     Match,

@@ -12,10 +12,16 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.revert.current_paths import is_alike, read_bytes, read_path_state
-from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
-from helix_desktop.file_history.revert.operations import JournalEntry, PathChanged, RevertOperation
+from helix_desktop.file_history.revert.folders import (
+    Folder,
+    Folders,
+    FolderUnreachable,
+    JournalEntry,
+    PathChanged,
+    RevertOperation,
+)
+from helix_desktop.file_history.rows import ContentRows
 from helix_desktop.system.file_syscalls import CAN_SYNC_DISK
 
 

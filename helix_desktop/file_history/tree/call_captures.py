@@ -21,8 +21,8 @@ from helix_desktop.domain.file_history.changes import (
     FileChange,
     FileState,
 )
-from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.rows import RunningCallRow
+from helix_desktop.file_history.database import FileHistoryDatabase
+from helix_desktop.file_history.rows import RunningCallRow
 from helix_desktop.file_history.tree.tree import WorkspaceTree
 from helix_desktop.system.clock import ClockMs
 

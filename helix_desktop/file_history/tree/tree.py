@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from helix_desktop.domain.file_history.changes import FileChange, FileState
-from helix_desktop.domain.file_history.file_coverage import (
+from helix_desktop.domain.file_history.changes import (
+    FileChange,
     FileCoverage,
     FileCoverageSettings,
+    FileState,
     UncoveredPlace,
     UncoveredReason,
 )
-from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.database.rows import SeenPath
+from helix_desktop.file_history.database import FileHistoryDatabase
+from helix_desktop.file_history.rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders, file_stamp, folder_stamp, is_folder, stat_in
-from helix_desktop.file_history.tree.path_reader import PathRecorder, unread
 from helix_desktop.file_history.tree.rules import FileCoverageRules
-from helix_desktop.file_history.tree.scan import Scan, ScanResult, TooManyPaths
+from helix_desktop.file_history.tree.scan import PathRecorder, Scan, ScanResult, TooManyPaths, unread
 
 _PENDING_PLACES = 500  # named; of the others the number is
 
@@ -184,7 +184,7 @@ class WorkspaceTree:
         targets = set(paths)
         update = _Update()
         with OpenFolders(self.root) as folders:
-            for path in _all_with_folders(targets):
+            for path in sorted({above for target in targets for above in _with_folders(target)}):
                 if self.is_outside(path):
                     continue
                 file_stat = _stat(folders, path)
@@ -466,10 +466,6 @@ def _with_folders(path: str) -> list[str]:
     """Return the folders above a path, from the top, and the path."""
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-
-
-def _all_with_folders(paths: Iterable[str]) -> list[str]:
-    return sorted({above for path in paths for above in _with_folders(path)})
 
 
 def _stat(folders: OpenFolders, path: str) -> os.stat_result | None:

@@ -26,9 +26,9 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.mcp.client.connection_errors import fault_place
 from helix_desktop.mcp.client.exposed_tool import sanitize_text
 from helix_desktop.mcp.client.message_repair import plain_result, repair_result
+from helix_desktop.mcp.client.process import fault_place
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # named by no public module

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.choices import SamplePlace
 from helix_desktop.domain.events.rewrite import Form
 
 
@@ -37,10 +38,14 @@ class ScriptStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A message of the user and the steps that answer it; the last step has no calls."""
+    """A message of the user and the steps that answer it; the last step has no calls.
+
+    `look_at` is the part of the window that shows best what it does.
+    """
 
     ask: str
     step: tuple[ScriptStep, ...]
+    look_at: SamplePlace = ""
 
 
 class LargeOutputForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,7 +92,6 @@ class ScriptPosition(msgspec.Struct, frozen=True):
 
     @property
     def task(self) -> Task:
-        """The task."""
         return self.script.task[self.task_index]
 
     @property

@@ -17,8 +17,13 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import plain_text
-from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay
-from helix_desktop.replay.policy.session import SessionFacts, facts_of, replayed_part
+from helix_desktop.replay.policy.policy_replay import (
+    FieldEffect,
+    PolicyReplay,
+    SessionFacts,
+    facts_of,
+    replayed_part,
+)
 from helix_desktop.system.files import replace_file
 
 FOLDER = "replays"
@@ -134,10 +139,6 @@ class ReplayWorker(Protocol):
         """Return what a field changes against its profile's value. Raises HelixError."""
         ...
 
-    async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
-        """Replay these while nothing is requested: one of them may be next. Raises HelixError."""
-        ...
-
     async def stay_ready(self, *, is_on: bool) -> None:
         """Start what replays, and let it run until this is turned off again. Raises HelixError."""
         ...
@@ -166,7 +167,6 @@ class SessionReplays:
         self._closing = set[ReplayWorker]()  # those that may not have ended yet
         self._session: _ReplayedSession | None = None
         self._worker_session: _ReplayedSession | None = None  # what the worker has
-        self._prepared: tuple[ContextPolicy, ...] = ()  # of which the worker knows
         self._stored_policies: frozenset[ContextPolicy] = frozenset()
         self.pictures: dict[ContextPolicy, PolicyReplay] = {}
 
@@ -210,7 +210,6 @@ class SessionReplays:
         """Give the session to the worker, unless it has it. Raises HelixError."""
         replayed = self._require_session()
         if replayed is not self._worker_session:
-            self._prepared = ()
             await self._ensure_worker().load(replayed.log, replayed.facts)
             self._worker_session = replayed
 
@@ -250,13 +249,6 @@ class SessionReplays:
             await asyncio.to_thread(replayed.store.save, replayed.id, replayed.log, replayed.facts, exact)
             self._stored_policies = frozenset(exact)
 
-    async def prepare(self, policies: Iterable[ContextPolicy]) -> None:
-        """Have these replayed while nothing is requested, likeliest first. Raises HelixError."""
-        missing = tuple(policy for policy in policies if not self.is_exact(policy))
-        if self._worker is not None and self._worker_session is not None and missing != self._prepared:
-            self._prepared = missing
-            await self._worker.prepare(missing)
-
     async def stay_ready(self, *, is_on: bool) -> None:
         """Let the worker run until this is turned off again. Raises HelixError."""
         if self._worker is not None:
@@ -273,7 +265,6 @@ class SessionReplays:
         """
         self.forget()
         self.pictures.clear()
-        self._prepared = ()
         if self._worker is not None:
             self._closing.add(self._worker)
             self._worker = None

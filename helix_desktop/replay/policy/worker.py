@@ -21,17 +21,16 @@ from helix_desktop.replay.policy.policy_replay import (
     FieldEffect,
     OpenSession,
     PolicyReplay,
-    PrepareReplays,
     ReplayDone,
     ReplayEnded,
     Reply,
     Request,
+    SessionFacts,
     StartReplay,
     StopReplay,
     decode_reply,
     encode,
 )
-from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.system.task_scope import TaskScope
 
 _text = TextContext("Replay")
@@ -137,14 +136,6 @@ class PolicyReplayWorker:
                     if isinstance(reply, ReplayDone):
                         return reply.replay
             await asyncio.sleep(0)  # another request went before it
-
-    async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
-        """Replay those policies, likeliest first, while nothing is requested; later ones take their place.
-
-        Once one is requested, its replay is exact at once. Raises HelixError if no process can be started.
-        """
-        if policies or self.is_running:
-            await self._send(PrepareReplays(list(policies)))
 
     async def stay_ready(self, *, is_on: bool) -> None:
         """Start the process with the session, and let it run until this is turned off again.

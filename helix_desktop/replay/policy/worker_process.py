@@ -17,7 +17,6 @@ from helix_desktop.replay.policy.policy_replay import (
     EffectDone,
     OpenSession,
     PolicyReplay,
-    PrepareReplays,
     ReplayDone,
     ReplayEnded,
     Reply,
@@ -55,13 +54,12 @@ class _Server:
         self._jobs: deque[StartReplay] = deque()
         self._session: SessionReplay | None = None
         self._results: dict[ContextPolicy, PolicyReplay] = {}
-        self._next_policies: list[ContextPolicy] = []  # that may be requested next
         self._current: StartReplay | None = None
         self._is_stopped = self._has_garbage = False
 
     def run(self) -> None:
         while True:
-            if all(job.in_background for job in self._jobs) and self._prepare():
+            if not self._jobs and self._prepare():
                 continue
             if self._jobs:
                 self._work(self._jobs.popleft())
@@ -71,20 +69,12 @@ class _Server:
     def _prepare(self) -> bool:
         """Read and replay ahead while no request comes; return True if one was received meanwhile.
 
-        What is chosen next is exact at once then: a number's neighbors while the user is at its field, and,
-        after the effects of fields, the profiles, which are requested most.
+        The profiles, which are requested most, are exact at once then.
         """
-        if self._jobs and not self._next_policies:
-            return False
         if self._session is None or self._connection.poll(_QUIET_S):
             return False
         try:
             self._session.prepare(self._has_message)
-            for policy in self._next_policies:
-                self._exact(policy, self._has_message, is_ahead=True)
-                gc.collect(0)  # the run itself: it takes 75 MB at 10,000 events, and all of it is young
-            if self._jobs:
-                return False
             for policy in PROFILES.values():
                 self._exact(policy, self._has_message)
         except ReplayStopped:
@@ -122,10 +112,6 @@ class _Server:
                     self._jobs.remove(job)
                     self._send(ReplayEnded(job.number))
                 self._jobs.appendleft(request)
-            case PrepareReplays(policies=policies):
-                self._next_policies = policies
-                if not policies or self._current is None or not self._current.in_background:
-                    return
             case StopReplay(number=number):
                 self._jobs = deque(job for job in self._jobs if job.number != number)
                 if self._current is None or self._current.number != number:
@@ -133,9 +119,8 @@ class _Server:
         self._is_stopped = self._current is not None
 
     def _forget_replays(self) -> None:
-        """Forget results of a shorter session; of what may come next, none is replayed with each event."""
+        """Forget results of a shorter session."""
         self._results.clear()
-        self._next_policies = []
 
     def _should_stop(self) -> bool:
         while not self._is_stopped and self._has_message():
@@ -186,15 +171,13 @@ class _Server:
 
         return should_stop
 
-    def _exact(
-        self, policy: ContextPolicy, should_stop: ShouldStop, *, is_ahead: bool = False
-    ) -> PolicyReplay:
+    def _exact(self, policy: ContextPolicy, should_stop: ShouldStop) -> PolicyReplay:
         result = self._results.get(policy)
         if result is None:
             if self._session is None:
                 raise ReplayStopped
             self._has_garbage = True
-            result = self._session.run(policy, should_stop, is_ahead=is_ahead)
+            result = self._session.run(policy, should_stop)
             while len(self._results) >= _MAX_RESULTS:
                 del self._results[next(iter(self._results))]
             self._results[policy] = result

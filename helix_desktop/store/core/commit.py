@@ -9,8 +9,7 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.commit import BranchPoint, Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import BranchPoint, Commit, Content
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 
@@ -77,7 +76,6 @@ class WriteBatch:
         return below | {key: row for key, row in self.rows.items() if first <= key < stop}
 
     def put(self, key: bytes, row: bytes = b"") -> None:
-        """Write a row."""
         self.rows[key] = row
 
     def put_unreferenced(self, key: bytes, row: bytes) -> None:

@@ -13,12 +13,12 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.errors import DigestUnknown
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Content
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, row_codec, store_errors
 from helix_desktop.store.core.commit import RowGetter, WriteBatch, check_digest
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, ROW_VERSION, RowDamaged
-from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.files import Quarantine
 from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, new_record
 
@@ -103,7 +103,7 @@ class ContentStore:
             try:
                 data = self._load_unverified(get, digest)
             except RowDamaged as error:
-                why = text("Its stored data is damaged ({detail}).", detail=str(error))
+                why = text("Its data is damaged ({detail}).", detail=str(error))
                 continue
             if data is None:
                 break

@@ -1,4 +1,4 @@
-"""A workspace's store as another process of the same user uses it: through its owner.
+"""A store as this process uses it: opened as its owner, or reached through the process that owns it.
 
 When the owner ends, the store is opened again, by this process as its owner or through the next one, and what
 was on its way is sent again.
@@ -7,21 +7,26 @@ was on its way is sent again.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import msgspec
 
-from helix_desktop.domain.errors import HelixError, StoreClosed, StoreWriteFailed
+from helix_desktop.domain.errors import (
+    HelixError,
+    StoreClosed,
+    StoreLocked,
+    StoreUnreadable,
+    StoreWriteFailed,
+)
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
-from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
-from helix_desktop.domain.store.reports import ExportResult, ImportResult, IntegrityReport
-from helix_desktop.domain.store.retention import (
+from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
+from helix_desktop.domain.retention import (
     GRACE_MS,
     CleanupPlan,
     CleanupResult,
@@ -30,6 +35,16 @@ from helix_desktop.domain.store.retention import (
     RetentionRule,
     TrashContents,
 )
+from helix_desktop.domain.store import (
+    CacheEntry,
+    Commit,
+    Draft,
+    EntryPage,
+    PartialOutput,
+    SessionSummary,
+    StoreTotals,
+)
+from helix_desktop.domain.store_reports import ExportResult, ImportResult, IntegrityReport
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import check_commit
@@ -42,17 +57,25 @@ from helix_desktop.store.remote.rpc import (
     MAX_ANSWER_BYTES,
     MAX_HANDSHAKE_BYTES,
     MAX_REQUEST_BYTES,
+    Challenge,
     Frame,
     FrameHead,
     InvalidFrame,
+    OwnerEndpoint,
+    OwnerProof,
     RpcAnswer,
     RpcMethod,
+    UnsupportedVersion,
+    check_owner,
+    encode_frame,
     from_rpc_error,
+    prove_client,
+    read_endpoint,
     read_frame_head,
 )
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.store.threads import Backpressure
-from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 
 class ConnectionClosed(Exception):
@@ -95,7 +118,6 @@ class OwnerConnection(asyncio.Protocol):
         self._max_bytes = MAX_ANSWER_BYTES
 
     def send_handshake(self, frame: Frame) -> None:
-        """Send a frame of the handshake."""
         self._write(frame, HANDSHAKE_ID)
 
     def request(self, frame: Frame, on_progress: OnProgress | None = None) -> asyncio.Future[Frame]:
@@ -222,7 +244,6 @@ class RemoteRetention:
         return await self._call(rpc.COLLECT, digests, grace_ms)
 
     async def trash(self) -> TrashContents:
-        """Return the contents of the trash."""
         return await self._call(rpc.TRASH)
 
     async def restore(self, digests: Sequence[str]) -> CleanupResult:
@@ -562,3 +583,139 @@ class RemoteStore(StoreSearch):
             join_sentences(why, _text("The last change may not be saved.")),
             _text("Try again. The saved data is read again."),
         )
+
+
+text = TextContext("Store")
+
+_OPEN_TIMEOUT_S = 3.0  # for an owner that is just opening or closing, or does not answer
+_PAUSE_S = 0.05
+
+
+async def open_store(
+    folder: Path,
+    workspace_id: str,
+    clock: ClockMs = wall_clock_ms,
+    timeout_s: float = _OPEN_TIMEOUT_S,
+    *,
+    on_progress: OnProgress = no_progress,
+) -> SharedStore | RemoteStore:
+    """Own the store in `folder`, or use it through its owner; `on_progress` reports a repair's progress.
+
+    Raise StoreLocked, naming the owner, if that does not answer in time; else as LevelDbStore.open does.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    while True:
+        try:
+            return await SharedStore.open(folder, workspace_id, clock, on_progress=on_progress)
+        except StoreLocked as locked:
+            if locked.owner_pid == os.getpid():
+                raise
+            reopen = partial(_reopen, folder, workspace_id, clock, timeout_s)
+            remote_store = await _try_connect(folder, workspace_id, deadline - loop.time(), reopen)
+            if remote_store is not None:
+                return remote_store
+            if loop.time() + _PAUSE_S > deadline:
+                raise _owner_not_answering(locked, timeout_s) from locked
+        await asyncio.sleep(_PAUSE_S)  # the owner may be about to listen, or about to end
+
+
+async def open_as_owner(
+    folder: Path,
+    workspace_id: str,
+    clock: ClockMs = wall_clock_ms,
+    timeout_s: float = _OPEN_TIMEOUT_S,
+    *,
+    on_progress: OnProgress = no_progress,
+) -> SharedStore:
+    """Own the store in `folder`; wait for one that another process is about to release.
+
+    `on_progress` reports a repair's progress.
+    Raise StoreLocked, naming the owner, if it is not released in time; else as LevelDbStore.open does.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    while True:
+        try:
+            return await SharedStore.open(folder, workspace_id, clock, on_progress=on_progress)
+        except StoreLocked as locked:
+            if locked.owner_pid == os.getpid() or loop.time() + _PAUSE_S > deadline:
+                raise
+        await asyncio.sleep(_PAUSE_S)
+
+
+async def connect(folder: Path, workspace_id: str, reopen: Reopen | None = None) -> RemoteStore:
+    """Use a store through its owner; `reopen` opens it again when that ends.
+
+    Raise ConnectionClosed, OSError, StoreUnreadable, InvalidFrame.
+    """
+    endpoint = read_endpoint(folder)
+    if endpoint is None:
+        raise ConnectionClosed
+    connection = await _open_connection(endpoint)
+    try:
+        challenge = (await connection.receive_handshake()).decode(Challenge)
+        proof = prove_client(endpoint.secret, challenge)
+        connection.send_handshake(encode_frame(proof))
+        answer = (await connection.receive_handshake()).decode(OwnerProof)
+        check_owner(endpoint.secret, challenge, proof, answer)
+        connection.mark_authenticated()
+        if answer.workspace_id != workspace_id:
+            raise StoreUnreadable(
+                text("The data found here belongs to another workspace."),
+                text(
+                    "It is from workspace {actual}, not {expected}.",
+                    actual=answer.workspace_id,
+                    expected=workspace_id,
+                ),
+                text("Nothing was changed. Move each data folder back to where it was."),
+            )
+    except BaseException:
+        await connection.close()
+        raise
+    return RemoteStore(connection, answer.pid, reopen)
+
+
+async def _try_connect(
+    folder: Path, workspace_id: str, timeout_s: float, reopen: Reopen
+) -> RemoteStore | None:
+    """Connect to the store's owner; None if it does not answer. Raise StoreUnreadable, StoreLocked."""
+    try:
+        async with asyncio.timeout(max(timeout_s, _PAUSE_S)):
+            return await connect(folder, workspace_id, reopen)
+    except UnsupportedVersion as error:
+        raise StoreLocked(
+            text("This workspace is in use by another version of Helix Desktop."),
+            None,
+            text("The two can't communicate ({detail}).", detail=str(error)),
+            text("Close the other one, or use the same version."),
+        ) from error
+    except (ConnectionClosed, InvalidFrame, OSError, TimeoutError):
+        return None
+
+
+async def _reopen(folder: Path, workspace_id: str, clock: ClockMs, timeout_s: float) -> Backend:
+    """Return where a store is used after its previous owner has ended. Raise as `open_store` does."""
+    store = await open_store(folder, workspace_id, clock, timeout_s)
+    return store.backend if isinstance(store, RemoteStore) else store
+
+
+async def _open_connection(endpoint: OwnerEndpoint) -> OwnerConnection:
+    loop = asyncio.get_running_loop()
+    if endpoint.path:
+        _, connection = await loop.create_unix_connection(OwnerConnection, endpoint.path)
+    else:
+        _, connection = await loop.create_connection(OwnerConnection, endpoint.host, endpoint.port)
+    return connection
+
+
+def _owner_not_answering(locked: StoreLocked, timeout_s: float) -> StoreLocked:
+    return StoreLocked(
+        locked.what,
+        locked.owner_pid,
+        join_sentences(
+            text("It hasn't answered for {seconds} s.", seconds=round(timeout_s)),
+            text("Only one process at a time can write workspace data."),
+        ),
+        locked.fix,
+    )

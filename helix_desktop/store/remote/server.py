@@ -19,22 +19,11 @@ from typing import Any, Protocol, Self
 
 from helix_desktop.domain.errors import HelixError, StoreError, StoreLocked
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.reports import ExportResult, ImportResult
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.store_reports import ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
-from helix_desktop.store.archive.transfer import export_session, export_store, import_store
+from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore
-from helix_desktop.store.remote.handshake import (
-    LOOPBACK,
-    ClientProof,
-    OwnerEndpoint,
-    new_challenge,
-    new_secret,
-    new_socket_path,
-    prove_owner,
-    remove_endpoint,
-    write_endpoint,
-)
 from helix_desktop.store.remote.rpc import (
     COMMIT,
     DELETE_PERMANENTLY,
@@ -44,22 +33,31 @@ from helix_desktop.store.remote.rpc import (
     HANDSHAKE_ID,
     HEAD_BYTES,
     IMPORT,
+    LOOPBACK,
     MAX_ANSWER_BYTES,
     MAX_HANDSHAKE_BYTES,
     MAX_REQUEST_BYTES,
     REDACT,
     RESTORE_SESSION,
     TRASH_SESSION,
+    ClientProof,
     Frame,
     FrameHead,
     InvalidFrame,
+    OwnerEndpoint,
     RpcMethod,
     RpcRequest,
     encode_frame,
     encode_progress,
     method_of,
+    new_challenge,
+    new_secret,
+    new_socket_path,
+    prove_owner,
     read_frame_head,
+    remove_endpoint,
     to_rpc_error,
+    write_endpoint,
 )
 from helix_desktop.store.threads import Backpressure
 from helix_desktop.system.clock import ClockMs, wall_clock_ms

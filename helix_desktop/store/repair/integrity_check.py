@@ -7,16 +7,15 @@ from collections.abc import Callable, Mapping
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import digests_in
-from helix_desktop.domain.store.entries import StoreTotals
-from helix_desktop.domain.store.reports import IntegrityReport, LostContent
+from helix_desktop.domain.store import StoreTotals
+from helix_desktop.domain.store_reports import IntegrityReport, LostContent
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.event_log import holder_of
-from helix_desktop.store.leveldb.identity import read_sequence, read_totals
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, handover_mark
+from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, handover_mark, read_sequence, read_totals
 
 
 def check_row(view: ReadView, key: bytes, row: bytes) -> None:

@@ -14,7 +14,7 @@ from helix_desktop.domain.files.names import SECRET_GLOBS, holds_secrets, is_sec
 from helix_desktop.domain.permissions.reading_commands import ReadingUse, ReadPath, reading_use
 from helix_desktop.domain.permissions.reading_programs import find_programs
 from helix_desktop.tools.files.jail import Jail
-from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
+from helix_desktop.tools.process import Ripgrep, normalize_path
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.git_config import PROGRAMS_OFF, USERS_CONFIG_VARIABLES
 

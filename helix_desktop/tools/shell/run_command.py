@@ -28,16 +28,14 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
-from helix_desktop.tools.files.ignore import IGNORE_FILE
-from helix_desktop.tools.files.jail import Jail
-from helix_desktop.tools.grants import CurrentGrants
-from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
+from helix_desktop.tools.files.jail import IGNORE_FILE, Jail
+from helix_desktop.tools.process import ProcessResult, ProcessSpec, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.reading_access import ReadingAccess
 from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
-from helix_desktop.tools.tool import Arguments, Tool
+from helix_desktop.tools.tool import Arguments, CurrentGrants, Tool
 
 _SHELL_SIGNAL = 128  # a shell, and bubblewrap, end with this and the signal's number
 _MAX_NAMED = 8

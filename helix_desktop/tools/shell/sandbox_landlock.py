@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from helix_desktop.tools.process.runner import ProcessSpec
+from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.home_view import filtered, redirect_git_files
 from helix_desktop.tools.shell.landlock_syscalls import (

@@ -11,9 +11,7 @@ CACHE_COMMANDS = PageCommands(
     text("Cache"),
     {
         "cache_filter": PageCommand(text("Go to filter"), "/"),
-        "cache_quick_look": PageCommand(text("Quick look"), "Space"),
         "cache_recall": PageCommand(text("Recall into message"), "Ctrl+Return"),
-        "cache_recall_part": PageCommand(text("Recall a part"), "R"),
         "cache_verify": PageCommand(text("Verify"), "V"),
         "cache_pin": PageCommand(text("Pin or unpin"), "P"),
         "cache_trash": PageCommand(text("Move to trash"), "Del"),

@@ -12,8 +12,7 @@ from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey
 from helix_desktop.ui.cache.preview.pane import Preview
-from helix_desktop.ui.cache.recall.part import RecallPart
-from helix_desktop.ui.cache.recall.selection import MAX_RECALLED, RecallSelection
+from helix_desktop.ui.cache.recall_selection import MAX_RECALLED, RecallSelection
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.design.page_keys import PageKeys
@@ -32,13 +31,12 @@ class EntryActions(QObject):
     """
 
     recall_requested = Signal(str, int, int)  # digest, first and last line counted from 1 (0, 0: whole)
-    recall_part_requested = Signal(object, object)
-    """The user is to choose what of these to recall; the RecallPart to begin with."""
+    recall_many_requested = Signal(object)
+    """So many are to be recalled that the user is asked first."""
     context_requested = Signal(str)  # to be sent in full again, from where it stands in the session
     verify_requested = Signal(object)
     export_requested = Signal(str)
-    export_all_requested = Signal(object)  # into a folder
-    zip_requested = Signal(object)
+    export_all_requested = Signal(object)  # into a folder or a zip
     pin_requested = Signal(object, bool)  # whether no clean-up is to take them
     trash_requested = Signal(object)
     undo_trash_requested = Signal()
@@ -54,7 +52,6 @@ class EntryActions(QObject):
         self.table, self.preview, self.keys = table, preview, keys
         preview.recall_requested.connect(self.recall_requested)
         preview.recall_all_requested.connect(self.recall_whole)
-        preview.part_requested.connect(self.recall_part)
         preview.verify_requested.connect(self._verify_shown)
         preview.export_requested.connect(self._export_shown)
         for changed in (table.selectionModel().selectionChanged, table.model().dataChanged):
@@ -74,19 +71,11 @@ class EntryActions(QObject):
         else:
             self.preview.recall()
 
-    def recall_part(self) -> None:
-        """Ask which part of the selected contents to recall."""
-        digests = self.digests_of(is_readable)
-        if digests:
-            first, last = self.preview.lines if digests == [self.preview.digest] else (0, 0)
-            part = RecallPart("lines", first, last) if first else RecallPart("pattern")
-            self.recall_part_requested.emit(digests, part)
-
     def recall_whole(self) -> None:
         """Recall all of each selected content; of very many, ask first, which says what they cost."""
         digests = self.digests_of(is_readable)
         if len(digests) > MAX_RECALLED:
-            self.recall_part_requested.emit(digests, RecallPart())
+            self.recall_many_requested.emit(digests)
             return
         for digest in digests:
             self.recall_requested.emit(digest, 0, 0)
@@ -127,10 +116,6 @@ class EntryActions(QObject):
             self.export_all_requested.emit(self.digests_of(is_readable))
         elif self.preview.export_button.isEnabled():
             self.preview.export_button.click()
-
-    def export_zip(self) -> None:
-        """Save the selected contents as a zip."""
-        self.zip_requested.emit(self.digests_of(is_readable))
 
     def copy_links(self) -> None:
         """Have links to the selected contents copied."""

@@ -9,18 +9,19 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
 
-from helix_desktop.domain.store.entries import SavedFilter
+from helix_desktop.domain.store import SavedFilter
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMNS, Column
-from helix_desktop.ui.cache.filter_options import FilterOption, OptionSlot, build_entry_filter, filter_menu
-from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
-from helix_desktop.ui.cache.saved_filters import (
-    SavedFilterActions,
+from helix_desktop.ui.cache.filter_options import (
+    FilterOption,
+    OptionSlot,
+    build_entry_filter,
+    filter_menu,
     restored_options,
     saved_conditions,
-    saved_menu,
 )
+from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
@@ -79,11 +80,6 @@ class CacheFilterBar(Themed, QWidget):
     menu_requested = Signal(QWidget)
     cancel_requested = Signal()
     search_cancel_requested = Signal()
-    save_requested = Signal()
-    """The current filter is to be saved: `saved_filter` is what it is."""
-    rename_requested = Signal(str)
-    delete_requested = Signal(str)
-    """A saved filter, by its name."""
 
     def __init__(self, clock: ClockMs = wall_clock_ms) -> None:
         super().__init__()
@@ -91,7 +87,6 @@ class CacheFilterBar(Themed, QWidget):
         self._sort = CacheSort()
         self._counter_texts, self._listed_count = ("", ""), 0
         self._options: dict[OptionSlot, FilterOption] = {}
-        self._saved: tuple[SavedFilter, ...] = ()
         self._selected = 1
         self._tools: Sequence[str] = ()
         self._sessions: Sequence[tuple[str, str]] = ()
@@ -101,9 +96,6 @@ class CacheFilterBar(Themed, QWidget):
         self.filters = PushButton(tr("Filter"), "", "funnel", name="filters")
         self.filters.setAccessibleName(tr("Filter"))
         self.filters.setToolTip(tr("Filter by state, tool, session, size, age or use"))
-        self.saved = PushButton("", "", "bookmark", name="saved_filters")
-        self.saved.setToolTip(tr("Saved filters"))
-        self.saved.setAccessibleName(tr("Saved filters"))
         self.chips = ChipRow()
         self.session = PushButton(tr("This session"), "", "message-square", name="this_session")
         self.session.setAccessibleName(tr("This session"))
@@ -115,7 +107,6 @@ class CacheFilterBar(Themed, QWidget):
         self.progress_row, self.search_row = ProgressRow(_verifying_text), ProgressRow(_indexing_text)
         self._lay_out()
         self._wire()
-        self._update_saved()
 
     def _wire(self) -> None:
         self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
@@ -123,14 +114,12 @@ class CacheFilterBar(Themed, QWidget):
         self._debounce.timeout.connect(self.changed)
         self.field.textChanged.connect(lambda _: self._debounce.start())
         self.filters.clicked.connect(lambda: popup_below(self.filter_menu(), self.filters))
-        self.saved.clicked.connect(lambda: popup_below(self.saved_menu(), self.saved))
-        self.changed.connect(self._update_saved)
         self.session.toggled.connect(lambda _: self.changed.emit())
         self.progress_row.cancel_requested.connect(self.cancel_requested)
         self.search_row.cancel_requested.connect(self.search_cancel_requested)
 
     def _lay_out(self) -> None:
-        for button in (self.filters, self.saved, self.session):
+        for button in (self.filters, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         column = QVBoxLayout(self)
         column.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # the buttons' words can go
@@ -140,7 +129,6 @@ class CacheFilterBar(Themed, QWidget):
         row.setSpacing(8)
         row.addWidget(self.field, 10)
         row.addWidget(self.filters)
-        row.addWidget(self.saved)
         row.addWidget(self.session)
         row.addStretch(1)
         row.addWidget(self.counter)
@@ -163,30 +151,14 @@ class CacheFilterBar(Themed, QWidget):
 
     @property
     def saved_filter(self) -> SavedFilter:
-        """Return the filter as it would be saved, without a name."""
+        """Return the filter as it is stored for the next start."""
         conditions = saved_conditions(self._options.values())
         return SavedFilter("", self.field.text().strip(), self.session.isChecked(), conditions)
 
-    def show_saved(self, filters: tuple[SavedFilter, ...]) -> None:
-        """Offer these saved filters."""
-        self._saved = filters
-        self._update_saved()
-
-    def saved_menu(self) -> QMenu:
-        """Return a menu of the saved filters."""
-        actions = SavedFilterActions(
-            self.apply_saved,
-            self.save_requested.emit,
-            self.rename_requested.emit,
-            self.delete_requested.emit,
-        )
-        can_save = self.current_filter.is_narrowing
-        menu = saved_menu(self, self._saved, self.saved_filter, can_save, actions)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        return menu
-
     def apply_saved(self, saved: SavedFilter) -> None:
-        """Narrow the table to a saved filter instead of the current one; the order stays."""
+        """Narrow the table to a stored filter instead of the current one; the order stays."""
+        if saved == self.saved_filter:
+            return
         self._options = {option.slot: option for option in restored_options(saved.conditions, self._clock())}
         self._set_query(saved.text, session_only=saved.session_only)
 
@@ -323,11 +295,6 @@ class CacheFilterBar(Themed, QWidget):
         room = self.width() - _MARGINS[0] - _MARGINS[2] - (_WORDED_FIELD_PX - _MIN_FIELD_PX)
         words = ((self.filters, tr("Filter")), (self.session, tr("This session")))
         shorten_row(self._row, room, [partial(_show_word, button, word) for button, word in words])
-
-    def _update_saved(self) -> None:
-        """Show the button where there is something to choose or to save."""
-        self.saved.setVisible(bool(self._saved) or self.current_filter.is_narrowing)
-        self._update_words()
 
     def _show_chips(self) -> None:
         self.chips.show_chips(

@@ -10,10 +10,10 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, SavedCondition
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
-from helix_desktop.ui.cache.rows import CACHE_STATES, CacheState
+from helix_desktop.ui.cache.rows import SAME_STATES, CacheState
 from helix_desktop.ui.cache.state_labels import INDEX_LABELS, STATE_LABELS
 from helix_desktop.words.translation import Translator, current_language, translate
 
@@ -112,6 +112,47 @@ def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:
     return msgspec.structs.replace(DEFAULT_FILTER, **criteria)
 
 
+_OLD_STATES: dict[str, CacheState] = {
+    "pinned": "in_window",
+    "in_part": "in_window",
+    "marker": "cached",
+    "noted": "handed_over",
+    "left_out": "handed_over",
+    "stored": "elsewhere",
+}
+"""Names of states that earlier versions stored."""
+
+
+def saved_conditions(options: Iterable[FilterOption]) -> tuple[SavedCondition, ...]:
+    """Return what is stored of these conditions; an age is stored by its name, and counts from each use."""
+    return tuple(
+        SavedCondition(option.slot, option.key, option.name if option.slot == "session" else "")
+        for option in options
+    )
+
+
+def restored_options(conditions: Iterable[SavedCondition], now_ms: int) -> list[FilterOption]:
+    """Return stored conditions as they are at a time; those of another version are left out."""
+    found = (_restored(condition, now_ms) for condition in conditions)
+    return [option for option in found if option is not None]
+
+
+def _restored(condition: SavedCondition, now_ms: int) -> FilterOption | None:
+    value = condition.value
+    match condition.about:
+        case "state":
+            current = _OLD_STATES.get(value, value)
+            return next((state_option(state) for state in SAME_STATES if state == current), None)
+        case "tool":
+            return tool_option(value)
+        case "path":
+            return target_option(value)
+        case "session":
+            return session_option(value, condition.label)
+    fixed = (*SIZE_OPTIONS, *age_options(now_ms), UNUSED_OPTION, ORPHAN_OPTION, PINNED_OPTION)
+    return next((option for option in fixed if (option.slot, option.key) == (condition.about, value)), None)
+
+
 def filter_menu(
     parent: QWidget,
     active: Mapping[OptionSlot, FilterOption],
@@ -125,7 +166,7 @@ def filter_menu(
     sort_key = current_language().sort_key
     by_name = sorted(map(tool_option, tools), key=lambda option: sort_key(translate(option.name)))
     titled: tuple[tuple[str, Sequence[FilterOption]], ...] = (
-        (tr("State"), [state_option(state) for state in CACHE_STATES]),
+        (tr("State"), [state_option(state) for state in SAME_STATES]),
         (tr("Tool"), by_name),
         (tr("Session"), [session_option(*session) for session in sessions[:_MAX_SESSIONS]]),
         (tr("Size"), SIZE_OPTIONS),

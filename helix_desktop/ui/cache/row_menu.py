@@ -12,14 +12,14 @@ from PySide6.QtWidgets import QMenu
 from helix_desktop.ui.cache.entry_actions import EntryActions, is_readable, is_untrashed
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import target_option, tool_option
-from helix_desktop.ui.cache.rows import CacheRow, CacheState
+from helix_desktop.ui.cache.rows import SAME_STATES, CacheRow, CacheState
 from helix_desktop.ui.design.page_keys import native_key
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
 
-_NOT_IN_WINDOW: tuple[CacheState, ...] = ("stored", "in_trash", "damaged")
-_REWRITTEN: tuple[CacheState, ...] = ("marker", "excluded", "noted", "handed_over", "left_out", "index")
+_NOT_IN_WINDOW: tuple[CacheState, ...] = ("elsewhere", "in_trash", "damaged")
+_REWRITTEN = (*SAME_STATES["cached"], *SAME_STATES["excluded"], *SAME_STATES["handed_over"], "index")
 
 
 def row_menu(actions: EntryActions, bar: CacheFilterBar) -> QMenu:
@@ -61,12 +61,10 @@ def _add(
 def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
     preview, single = actions.preview, _single(actions, rows)
     key_of = actions.keys.shown_key
-    recall_key, part_key = key_of("cache_recall"), key_of("cache_recall_part")
+    recall_key = key_of("cache_recall")
     sound = actions.count_of(is_readable)
     here = single is not None and preview.digest == single.digest
     _add(menu, "open", tr("Open preview"), actions.table.opened.emit, single is not None, key="Enter")
-    quick_look = actions.table.quick_look_requested.emit
-    _add(menu, "quick-look", tr("Quick look"), quick_look, single is not None, key=key_of("cache_quick_look"))
     if here and preview.lines[1]:
         _add(menu, "recall-lines", preview.recall_text, preview.recall, bool(sound), recall_key)
         _add(menu, "recall", tr("Recall whole output"), actions.recall_whole, bool(sound))
@@ -76,17 +74,15 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
             selection = actions.recall_selection
             words = " · ".join(filter(None, (selection.words, selection.cost)))
         _add(menu, "recall", words, actions.recall_whole, bool(sound), recall_key)
-    _add(menu, "recall-part", tr("Recall a part…"), actions.recall_part, bool(sound), part_key)
     if single is not None:
         why_not = _why_not_in_context(single)
         recall = partial(actions.context_requested.emit, single.digest)
         action = _add(menu, "recall-context", tr("Recall into context…"), recall, not why_not)
-        action.setToolTip(why_not or tr("It's sent in full again where it was. You can undo this."))
+        action.setToolTip(why_not or tr("All of it is sent again where it was. You can undo this."))
     _add(menu, "find", tr("Find in content"), preview.content.open_find, _is_sound(single), key="Ctrl+F")
     _add(menu, "verify", tr("Verify"), actions.verify, True, key=key_of("cache_verify"))
     if actions.table.selected_count() > 1:
-        _add(menu, "export", tr("Save to folder…"), actions.export, bool(sound), key=key_of("cache_save"))
-        _add(menu, "export-zip", tr("Save as zip…"), actions.export_zip, bool(sound))
+        _add(menu, "export", tr("Export…"), actions.export, bool(sound), key=key_of("cache_save"))
     elif single is not None:
         export = partial(actions.export_requested.emit, single.digest)
         _add(menu, "export", tr("Save as…"), export, bool(sound), key=key_of("cache_save"))
@@ -94,19 +90,17 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
 
 def _why_not_in_context(row: CacheRow) -> str:
     """Return why a content can't be sent in full again where it stands, and what to do; empty: it can."""
-    covered = tr("A note or summary stands for it. Recall it into the message, or undo that.")
-    in_full = tr("It's in the context in full.")
+    whole = tr("All of it is in the context.")
     reasons: dict[CacheState, str] = {
-        "in_window": in_full,
-        "pinned": in_full,
+        "in_window": whole,
+        "pinned": whole,
         "damaged": tr("It's damaged. Run the tool again to restore it."),
         "in_trash": tr("It's in the trash. Restore it first."),
-        "stored": tr("It isn't part of this session. Recall it into the message."),
-        "index": tr("It lists what a note or summary replaced. Recall it into the message."),
-        "noted": covered,
-        "handed_over": covered,
-        "left_out": covered,
+        "elsewhere": tr("It isn't part of this session. Recall it into the message."),
+        "index": tr("It lists what was compacted. Recall it into the message."),
     }
+    if row.state in SAME_STATES["handed_over"]:
+        return tr("It was compacted. Recall it into the message, or undo the compaction.")
     if row.tool == "argument" and row.state not in reasons:
         return tr("It's an argument of a call. Recall it into the message, or undo the caching.")
     return reasons.get(row.state, "")
@@ -123,7 +117,7 @@ def _add_copies(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) ->
 
 
 def _add_navigation(menu: QMenu, actions: EntryActions, single: CacheRow | None) -> None:
-    state, digest = (single.state, single.digest) if single is not None else ("stored", "")
+    state, digest = (single.state, single.digest) if single is not None else ("elsewhere", "")
     in_session = state not in (*_NOT_IN_WINDOW, "index")
     _add(menu, "show-chat", tr("Show in chat"), partial(actions.chat_requested.emit, digest), in_session)
     show_in_timeline = partial(actions.timeline_requested.emit, digest)

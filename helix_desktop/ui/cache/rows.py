@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
-from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter
 
-CacheState: TypeAlias = Literal[
-    "in_window",
-    "pinned",
-    "in_part",
-    "marker",
-    "excluded",
-    "noted",
-    "handed_over",
-    "left_out",
-    "stored",
-    "index",
-    "damaged",
-    "in_trash",
-]
-CACHE_STATES: tuple[CacheState, ...] = get_args(CacheState)
-"""Where a content stands in the session's window; `in_part` is a part of it."""
+CacheState: TypeAlias = MessageState | Literal["in_part", "elsewhere", "index", "damaged", "in_trash"]
+"""Where a content is in the session's window; `in_part` is a part of it, `elsewhere` is in none of it."""
+SAME_STATES: dict[CacheState, tuple[CacheState, ...]] = {
+    "in_window": ("in_window", "pinned", "in_part"),
+    "cached": ("cached",),
+    "handed_over": ("folded", "observed", "handed_over", "left_out"),
+    "excluded": ("excluded",),
+    "elsewhere": ("elsewhere",),
+    "index": ("index",),
+    "damaged": ("damaged",),
+    "in_trash": ("in_trash",),
+}
+"""The states that users choose from, each with all that have its name."""
 CacheColumn: TypeAlias = SortColumn | Literal["state", "saved"]
 """What the table is sorted by; the last two are known of one session's window, not of the store."""
 
@@ -64,7 +62,10 @@ class CacheSort(msgspec.Struct, frozen=True):
 
 
 class CacheFilter(msgspec.Struct, frozen=True):
-    """Which entries to list: `text` is a hash prefix, or words of the content or of what is said of it."""
+    """Which entries to list: `text` is a hash prefix, or words of the content or of what is said of it.
+
+    `state` is one of SAME_STATES, and stands for all that are listed there.
+    """
 
     text: str = ""
     state: CacheState | None = None

@@ -13,8 +13,8 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.window.message_states import MessageState, MessageStates, is_in_full
 from helix_desktop.context.window.usage_gauge import content_tokens
+from helix_desktop.context.window.window_breakdown import MessageStates, is_in_full
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
@@ -22,7 +22,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store.entries import (
+from helix_desktop.domain.store import (
     CacheEntry,
     ContentHit,
     ContentKind,
@@ -35,6 +35,7 @@ from helix_desktop.domain.text_search import normalize, parse_query
 from helix_desktop.ui.cache.rows import (
     DIGEST_BYTES,
     MAX_LISTED,
+    SAME_STATES,
     CacheColumn,
     CacheFilter,
     CacheRow,
@@ -56,24 +57,15 @@ _MAX_HANDOVERS = 6
 _ALL_HANDOVERS = 10_000  # of which those of one session are chosen
 _CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
 _STORE_STATES = ("index", "in_trash")  # states that it lists by itself
-_STORED: tuple[CacheState, int] = ("stored", 0)
-_STATE_OF: dict[MessageState, CacheState] = {
-    "in_window": "in_window",
-    "pinned": "pinned",
-    "cached": "marker",
-    "excluded": "excluded",
-    "folded": "noted",
-    "observed": "noted",
-    "handed_over": "handed_over",
-    "left_out": "left_out",
-}
+_ELSEWHERE: tuple[CacheState, int] = ("elsewhere", 0)
 _RANK: dict[CacheState, int] = {
     "pinned": 6,
     "in_window": 5,
     "in_part": 4,
-    "marker": 3,
+    "cached": 3,
     "excluded": 3,
-    "noted": 2,
+    "folded": 2,
+    "observed": 2,
     "handed_over": 1,
     "left_out": 0,
 }
@@ -222,13 +214,15 @@ class WorkspaceCacheSource:
         if cache_filter.state == "damaged":
             parts = [raw for raw in parts if raw in damaged]
         elif cache_filter.state is not None and cache_filter.state not in _STORE_STATES:
-            at = cache_filter.state
-            parts = [raw for raw in parts if raw not in damaged and states.get(raw, _STORED)[0] == at]
+            same = SAME_STATES[cache_filter.state]
+            parts = [raw for raw in parts if raw not in damaged and states.get(raw, _ELSEWHERE)[0] in same]
         if cache_filter.sort.column == "saved":
-            parts.sort(key=lambda raw: states.get(raw, _STORED)[1], reverse=cache_filter.sort.is_descending)
+            parts.sort(
+                key=lambda raw: states.get(raw, _ELSEWHERE)[1], reverse=cache_filter.sort.is_descending
+            )
         elif cache_filter.sort.column == "state":
             parts.sort(
-                key=lambda raw: _RANK.get(states.get(raw, _STORED)[0], -1),
+                key=lambda raw: _RANK.get(states.get(raw, _ELSEWHERE)[0], -1),
                 reverse=cache_filter.sort.is_descending,
             )
         return b"".join(parts)
@@ -257,7 +251,7 @@ class WorkspaceCacheSource:
         return CacheTotals(totals.entries, totals.size, totals.stored_size)
 
     def _row(self, entry: CacheEntry) -> CacheRow:
-        state, saved = self._states.get(entry.digest, _STORED)
+        state, saved = self._states.get(entry.digest, _ELSEWHERE)
         if entry.trashed:
             state = "in_trash"
         elif entry.kind == "index":
@@ -350,7 +344,7 @@ def content_states(transcript: Transcript, *, sees_images: bool = True) -> dict[
         if isinstance(rewrite, FoldMade | ObservationsMade | HandoverMade):
             states.setdefault(rewrite.index, ("index", 0))
         elif isinstance(rewrite, Excluded):
-            states.setdefault(rewrite.digest, _STORED)
+            states.setdefault(rewrite.digest, _ELSEWHERE)
     return states
 
 
@@ -358,12 +352,12 @@ def _item_states(
     item: LogItem, transcript: Transcript, window_states: MessageStates, sees_images: bool
 ) -> Iterator[tuple[str, CacheState, int]]:
     """Digest, state and saving of each content of a message."""
-    state = _STATE_OF[window_states.state_of(item.seq)]
+    state = window_states.state_of(item.seq)
     in_window = state in ("in_window", "pinned")
     match item.event:
         case ToolAnswered() as output if output.digest:
             is_full, full = is_in_full(item.seq, output, transcript), max(output.full_tokens, output.tokens)
-            sent = output.marker_tokens if state == "marker" else 0
+            sent = output.marker_tokens if state == "cached" else 0
             if in_window:  # a preview saves the rest of its output
                 sent = full if is_full else transcript.window.entry_tokens(item) - FRAMING_TOKENS
             saved = max(0, full - sent)
@@ -373,13 +367,13 @@ def _item_states(
             saving = response.tokens - response.short_tokens
             for call in response.short:
                 for digest in call.digests:
-                    stands: CacheState = "marker" if masked else state
-                    yield digest, stands, saving if stands == "marker" else 0
+                    stands: CacheState = "cached" if masked else state
+                    yield digest, stands, saving if stands == "cached" else 0
         case UserSpoke(attachments=attachments):
             for attachment in attachments:
                 is_part = attachment.form == "preview" or attachment.first_line
                 is_unseen = attachment.image is not None and not sees_images
-                seen_as: CacheState = "marker" if is_unseen else "in_part" if is_part else state
+                seen_as: CacheState = "cached" if is_unseen else "in_part" if is_part else state
                 yield attachment.digest, seen_as if in_window else state, 0
         case _:
             pass

@@ -4,40 +4,29 @@ from __future__ import annotations
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.cache.rows import CacheState
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
 
 text = TextContext("Cache")
 
 STATE_LABELS: dict[CacheState, TranslatableText] = {
-    "in_window": text("In context"),
-    "pinned": text("Pinned"),
-    "in_part": text("Partial"),
-    "marker": text("Cached"),
-    "excluded": text("Excluded"),
-    "noted": text("Noted"),
-    "handed_over": text("Summarized"),
-    "left_out": text("Removed"),
-    "stored": text("Stored"),
+    **{state: words.label for state, words in STATE_WORDS.items()},
+    "in_part": STATE_WORDS["in_window"].label,
+    "elsewhere": text("Not in session"),
     "index": text("Index"),
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),
 }
 INDEX_LABELS: dict[str, TranslatableText] = {
     "handover": text("Handover"),
-    "observations": text("Noted facts"),
+    "observations": text("Observations"),
     "fold": text("Note"),
 }
 """For what wrote an index, in place of a tool's name."""
 STATE_TIPS: dict[CacheState, TranslatableText] = {
-    "in_window": text("The model sees all of it."),
-    "pinned": text("Pinned: always kept in context."),
+    **{state: words.tooltip for state, words in STATE_WORDS.items()},
     "in_part": text("The model sees a preview, an extract or some lines."),
-    "marker": text("Replaced by a marker. The agent can recall it."),
-    "excluded": text("Excluded by you. The agent can recall it."),
-    "noted": text("Replaced by a note. The agent can recall it."),
-    "handed_over": text("Replaced by a handover. The agent can recall it."),
-    "left_out": text("Removed to fit the context window. The agent can recall it."),
-    "stored": text("Not in the context of this session."),
-    "index": text("Lists what a note or summary replaced."),
+    "elsewhere": text("This session doesn't use it."),
+    "index": text("Lists what was compacted."),
     "damaged": text("Its bytes no longer match their SHA-256."),
     "in_trash": text("You can restore it."),
 }

@@ -84,12 +84,13 @@ STATE_TONES: dict[CacheState, Tone] = {
     "in_window": "ok",
     "pinned": "ok",
     "in_part": "ok",
-    "marker": "accent",
-    "excluded": "warn",
-    "noted": "accent",
-    "handed_over": "warn",
-    "left_out": "warn",
-    "stored": "neutral",
+    "cached": "accent",
+    "folded": "accent",
+    "observed": "accent",
+    "handed_over": "accent",
+    "left_out": "accent",
+    "excluded": "neutral",
+    "elsewhere": "neutral",
     "index": "neutral",
     "damaged": "error",
     "in_trash": "neutral",
@@ -313,7 +314,6 @@ class CacheTable(Themed, QTableView):
 
     entry_selected = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
-    quick_look_requested = Signal()
     sort_requested = Signal(str)  # key of the column whose head was clicked
     menu_requested = Signal(QPoint)  # of the current row, in global coordinates
 
@@ -407,10 +407,6 @@ class CacheTable(Themed, QTableView):
         index = self._model.index(row, 0)
         self.select_only(index)
         self.scrollTo(index)
-
-    def step(self, rows: int) -> None:
-        """Make the row so many further down the current one, as far as there is one."""
-        self.select_row(max(0, min(self.currentIndex().row() + rows, self._model.rowCount() - 1)))
 
     def select_only(self, index: Index) -> None:
         """Make a row the current one and the only selected one, whatever keys are held down."""

@@ -21,7 +21,6 @@ from helix_desktop.ui.cache.entry_actions import EntryActions
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.cache.preview.pane import Preview
-from helix_desktop.ui.cache.preview.quick_look import QuickLook
 from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.cache.rows import (
     MAX_LISTED,
@@ -117,11 +116,8 @@ def add_cache_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryAct
     add_shortcut(bar.field, "Escape", bar.field.clear, here)
     keys.add_shortcut("cache_verify", table, actions.verify, here)
     keys.add_shortcut("cache_verify", preview.content.text, preview.verify_button.click, here)
-    keys.add_shortcut("cache_recall_part", table, actions.recall_part, here)
-    keys.add_shortcut("cache_recall_part", preview.content.text, actions.recall_part, here)
     keys.add_shortcut("cache_pin", table, actions.toggle_pin, here)
     keys.add_shortcut("cache_trash", table, actions.move_to_trash, here)
-    keys.add_shortcut("cache_quick_look", table, table.quick_look_requested.emit, here)
     add_shortcut(table, "Ctrl+Z", actions.undo_trash_requested.emit, here)
     add_shortcut(table, "Ctrl+C", actions.copy_digests, here)
 
@@ -262,11 +258,10 @@ class CacheBrowser(Themed, QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self._first_sight = HelpLink("cached", tr("Every tool output is stored here, byte for byte."))
+        self._first_sight = HelpLink("cached", tr("Every tool output is saved here, byte for byte."))
         above = QWidget(self)
         above.setLayout(stack_of(self.filter_bar, self._first_sight, self.handover_hits, self._notice, gap=0))
         column.addWidget(above)
-        self.quick_look = QuickLook(self.splitter, self.table, self.preview, self.keys, (above, self._pages))
         column.addWidget(self.splitter, 1)
         column.addWidget(self.empty, 1)
         self.empty.hide()
@@ -432,8 +427,6 @@ class CacheBrowser(Themed, QWidget):
     def _update_visibility(self) -> None:
         listed, cache_filter = self.model.rowCount(), self.filter_bar.current_filter
         bare = self._is_counted and self._totals.entries == 0 and listed == 0
-        if not listed:
-            self.quick_look.close()
         if self._source is not None:
             sentence = tr("No cached outputs yet. Tool outputs appear here as the agent works.")
             self.empty.set_content(sentence, tr("Write a message"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace, UncoveredReason
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace, UncoveredReason
 from helix_desktop.ui.changes.texts import file_coverage_text, path_text, place_note
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
@@ -103,10 +103,10 @@ def _lead_text(coverage: FileCoverage) -> str:
     """Return what the places have in common, and when one is copied that the user includes."""
     if coverage.is_paused:
         return tr(
-            "Changes to these places aren't stored, so they can't be undone. What you include is copied when "
+            "Changes to these places aren't saved, so they can't be undone. What you include is copied when "
             "you resume copying files."
         )
     return tr(
-        "Changes to these places aren't stored, so they can't be undone. What you include is copied now, "
+        "Changes to these places aren't saved, so they can't be undone. What you include is copied now, "
         "in the background."
     )

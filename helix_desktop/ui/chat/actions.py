@@ -168,16 +168,11 @@ class OpenSubagent(msgspec.Struct, frozen=True):
     session_id: str
 
 
-class ShowInChat(msgspec.Struct, frozen=True):
-    """Show the row of an event."""
-
-    seq: int
-
-
 class ShowInTimeline(msgspec.Struct, frozen=True):
     """Show the card of a rewrite in the timeline."""
 
     seq: int
+    is_handover: bool = False
 
 
 class ShowRewriteOf(msgspec.Struct, frozen=True):
@@ -187,27 +182,15 @@ class ShowRewriteOf(msgspec.Struct, frozen=True):
 
 
 class Undo(msgspec.Struct, frozen=True):
-    """Undo a rewrite of the window."""
+    """Undo rewrites of the window."""
 
-    seq: int
+    seqs: tuple[int, ...]
 
 
 class Redo(msgspec.Struct, frozen=True):
-    """Let an undone rewrite hold again."""
+    """Let undone rewrites hold again."""
 
-    seq: int
-
-
-class CompareHandover(msgspec.Struct, frozen=True):
-    """Show what a recorded handover, by its event, says otherwise than the one before it."""
-
-    seq: int
-
-
-class EditHandover(msgspec.Struct, frozen=True):
-    """Edit the sections of a recorded handover, by its event."""
-
-    seq: int
+    seqs: tuple[int, ...]
 
 
 class CompactUpTo(msgspec.Struct, frozen=True):
@@ -247,10 +230,14 @@ class RewindTo(msgspec.Struct, frozen=True):
 
 
 class OpenVersion(msgspec.Struct, frozen=True):
-    """Show the session in which a message or an answer has another version, or that this one continues."""
+    """Show the session in which a message or an answer has another version, or that this one continues.
+
+    Of several `versions` the other one is shown at that message, where this one stands.
+    """
 
     session_id: str
     is_source: bool = False
+    versions: tuple[str, ...] = ()
 
 
 class ControlTurn(msgspec.Struct, frozen=True):
@@ -265,26 +252,8 @@ class ApplyRemedy(msgspec.Struct, frozen=True):
     remedy: Remedy
 
 
-class ShowGuide(msgspec.Struct, frozen=True):
-    """Explain a concept: open the guide at a topic."""
-
-    topic: str
-
-
 ButtonAction: TypeAlias = (
-    ShowInChat
-    | ShowInTimeline
-    | Undo
-    | Redo
-    | CompareHandover
-    | EditHandover
-    | RetrySummary
-    | ControlTurn
-    | ApplyRemedy
-    | OpenVersion
-    | OpenChanges
-    | Pin
-    | Unpin
+    ShowInTimeline | Undo | Redo | RetrySummary | ControlTurn | ApplyRemedy | OpenVersion | OpenChanges
 )
 """What the buttons of dividers and notices do."""
 MenuAction: TypeAlias = (
@@ -307,14 +276,11 @@ SessionAction: TypeAlias = (
     | PutAutoRun
     | StopCall
     | CompactUpTo
-    | ShowGuide
 )
 """What the session does, not the view."""
 ReadingAction: TypeAlias = (
-    ShowInChat
-    | ShowInTimeline
+    ShowInTimeline
     | ShowRewriteOf
-    | ShowGuide
     | OpenVersion
     | OpenChanges
     | OpenCacheEntry
@@ -332,16 +298,11 @@ RowAction: TypeAlias = (
 
 
 _NAMES: dict[type[ButtonAction], ActionName] = {
-    ShowInChat: "show",
-    ShowInTimeline: "view",
+    ShowInTimeline: "details",
     Undo: "undo",
     Redo: "redo",
-    CompareHandover: "compare_handover",
-    EditHandover: "edit_handover",
     OpenVersion: "open_parent",
     OpenChanges: "open_changes",
-    Pin: "undo",  # of a divider that says that the pin was taken off
-    Unpin: "undo",
 }
 
 
@@ -354,4 +315,6 @@ def button_name(action: ButtonAction) -> ActionName:
             return name
         case OpenVersion(is_source=True):
             return "open_source"
+        case ShowInTimeline(is_handover=True):
+            return "open_handover"
     return _NAMES[type(action)]

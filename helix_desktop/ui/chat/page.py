@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
+from helix_desktop.domain.choices import SamplePlace
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.message_drops import MessageDrops
@@ -32,6 +34,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
+_PLACE_PX = 22  # from the icon of a suggestion to its words
 _MAX_WIDTH = 760  # pixels, as the conversation above
 _LOADING_AFTER_MS = 250  # most sessions are there before one could read it
 
@@ -140,6 +143,7 @@ class NextMessages(Themed, QWidget):
         self.queue = QueueList()
         self._is_past = False
         self._suggestion = self._line_text = ""  # the line shows nothing in the past
+        self._place: SamplePlace = ""
         self.frame = QWidget()
         self.frame.setMaximumWidth(_MAX_WIDTH)
         self._column = QVBoxLayout(self.frame)
@@ -166,10 +170,10 @@ class NextMessages(Themed, QWidget):
         self._suggestion = ""
         self._update_line()
 
-    def show_suggestion(self, text: str) -> None:
-        """Offer a message to be sent with one click; empty offers nothing."""
+    def show_suggestion(self, text: str, place: SamplePlace = "") -> None:
+        """Offer a message to be sent with one click, and say where to look then; empty offers nothing."""
         self.queue.show_waiting((), is_paused=False)
-        self._suggestion = text
+        self._suggestion, self._place = text, place
         self._update_line()
 
     def show_past(self, is_past: bool) -> None:
@@ -196,8 +200,21 @@ class NextMessages(Themed, QWidget):
         parts = row(IconLabel("sparkles", px=14), caption, send, gap=8)
         parts.setStretch(1, 1)
         line = QWidget()
-        line.setLayout(parts)
+        place = _place_text(self._place)
+        body = column(parts, gap=2)
+        if place:
+            body.addLayout(row(label(place, "faint", wrap=True), margins=(_PLACE_PX, 0, 0, 0)))
+        line.setLayout(body)
         return line
+
+
+def _place_text(place: SamplePlace) -> str:
+    match place:
+        case "timeline":
+            return tr("Then open Timeline: it shows what left the context, with Undo.")
+        case "cache":
+            return tr("Then open Cache: it has every output, byte for byte, with Recall.")
+    return ""
 
 
 class ChatPage(QWidget):
@@ -372,6 +389,8 @@ class ChatPage(QWidget):
         self._has_left_end = False
 
     def _update_page(self) -> None:
+        asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end
+        self.composer.set_asked(any(isinstance(row, QuestionRow) and not row.is_late for row in asks))
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()
         else:

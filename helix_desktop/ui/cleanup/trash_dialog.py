@@ -8,8 +8,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidgetItem, QWidget
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
+from helix_desktop.domain.retention import TRASH_DAYS, TrashContents
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.ui.cleanup.entry_list import KEY_ROLE, EntryList
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
@@ -18,6 +18,7 @@ from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.numbers import format_size
+from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator
 
@@ -75,15 +76,16 @@ class TrashDialog(SizedDialog):
     def show_trash(self, trash: TrashContents) -> None:
         """Show what is in it."""
         self.entry_list.clear()
-        for session in trash.sessions:
-            self.entry_list.add(
-                _session_text(session), ("", _deleted_text(session.trashed)), ("session", session.id)
-            )
+        versions = SessionVersions(trash.sessions)
+        groups = {versions.ids_of(session.id): versions.row_of(session) for session in trash.sessions}
+        for ids, session in groups.items():
+            name = _session_text(session, len(ids))
+            self.entry_list.add(name, ("", _deleted_text(session.trashed)), ("session", ids))
         for entry in trash.entries:
             name = f"{display_name(entry.tool)} {entry.target}".strip() or entry.digest[:12]
             values = (format_size(entry.size), _deleted_text(entry.trashed))
             self.entry_list.add(name, values, ("", entry.digest))
-        entries, sessions = len(trash.entries), len(trash.sessions)
+        entries, sessions = len(trash.entries), len(groups)
         has_items = bool(entries or sessions)
         counts = (
             tr.plural(sessions, "%n session", "%n sessions") if sessions else "",
@@ -117,20 +119,28 @@ class TrashDialog(SizedDialog):
 
 
 def _ids(items: Iterable[QListWidgetItem]) -> tuple[list[str], list[str]]:
-    """Return the digests and the ids of the sessions among items."""
+    """Return the digests and the ids of the sessions among items, those of all their versions."""
     keys = [item.data(KEY_ROLE) for item in items]
-    return [key for kind, key in keys if not kind], [key for kind, key in keys if kind]
+    sessions = [session_id for kind, key in keys if kind for session_id in key]
+    return [key for kind, key in keys if not kind], sessions
 
 
-def _session_text(session: SessionSummary) -> str:
-    """Name a session; a branch that was made to edit or rewind is said to be one, as titles are equal."""
+def _session_text(session: SessionSummary, versions: int) -> str:
+    """Name a session, with how many versions it has; what is one version of another session says so."""
+    title = session_title(session.title)
+    if versions > 1:
+        return tr.plural(
+            versions, "Session “{title}”, %n version", "Session “{title}”, %n versions", title=title
+        )
     match session.branch_how:
         case "edit":
-            return tr("Session “{title}”, branch with an edited message", title=session.title)
+            return tr("Session “{title}”, version with an edited message", title=title)
+        case "retry":
+            return tr("Session “{title}”, version with another answer", title=title)
         case "rewind":
-            return tr("Session “{title}”, branch of a rewind", title=session.title)
+            return tr("Session “{title}”, rewound", title=title)
         case _:
-            return tr("Session “{title}”", title=session.title)
+            return tr("Session “{title}”", title=title)
 
 
 def _deleted_text(trashed_ms: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QWhatsThisClickedEvent
 from PySide6.QtWidgets import QWidget
 
@@ -12,12 +12,6 @@ from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
-
-
-class TopicLinks(QObject):
-    """Tells its parent, which draws its links to the guide itself, which topics the user has opened."""
-
-    changed = Signal(object)  # a frozenset of topics
 
 
 class HelpLink(QWidget):

@@ -7,8 +7,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
+from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import target_title
-from helix_desktop.words.numbers import format_token_difference, format_tokens
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_explanations import (
     changed_since,
     explain_cached,
@@ -27,9 +28,6 @@ RowAction: TypeAlias = Literal["show", "cache", "recall", "open", "pin", "unpin"
 """What the user can do with a row: find it in the chat, replace it by a marker, bring a marker's content back
 into the context, open the content in the cache (to recall lines of it), pin, unpin, exclude, bring back."""
 
-RowChange: TypeAlias = Literal["", "new", "form", "size", "gone"]
-"""What became of a row since an earlier request: it is new, sent in another form or size, or not any more."""
-
 SegmentKind: TypeAlias = RowKind | Literal["reserve", "free"]
 
 
@@ -47,7 +45,6 @@ class WindowRow(msgspec.Struct, frozen=True):
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
     (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
     tokens are by Helix's count. `excluded` is the event that excluded it.
-    `change` is what became of it since the request that the user compares with, by `difference` tokens.
     `tool` is what an output is of.
     """
 
@@ -64,8 +61,6 @@ class WindowRow(msgspec.Struct, frozen=True):
     can_exclude: bool = False
     excluded: int = 0
     resent: int = 0
-    change: RowChange = ""
-    difference: int = 0
     tool: str = ""
 
     @property
@@ -105,23 +100,10 @@ class WindowRow(msgspec.Struct, frozen=True):
         return _state_text(self.state) if self.state is not None else ""
 
     @property
-    def change_text(self) -> str:
-        """Return what became of it since the request that the user compares with; empty: it is as it was."""
-        match self.change:
-            case "":
-                return ""
-            case "new":
-                return tr("New", "since an earlier request")
-            case "gone":
-                return "" if self.state is not None else tr("No longer sent")
-        words = _form_text(self.state) if self.change == "form" else tr("Changed")
-        return f"{words} · {format_token_difference(self.difference)}" if self.difference else words
-
-    @property
     def tooltip(self) -> str:
         """Return its name, why it is there, what its state means, and whether its file has changed."""
         changed = explain_changed(self.changed_since) if self.changed_since else ""
-        explained = (self.name, self.why, self.change_text, _explain_state(self.state), changed)
+        explained = (self.name, self.why, _explain_state(self.state), changed)
         return "\n".join(filter(None, explained))
 
     @property
@@ -150,22 +132,6 @@ def _state_text(state: WindowItemState) -> str:
         "excluded": tr("Excluded"),
     }
     return texts[state]
-
-
-def _form_text(state: WindowItemState | None) -> str:
-    """Return what something was turned into."""
-    marker = tr("Now a marker")
-    texts: dict[WindowItemState | None, str] = {
-        "cached": marker,
-        "arguments_cached": marker,
-        "images_cached": marker,
-        "full": tr("Now in full"),
-        "preview": tr("Now a preview"),
-        "extract": tr("Now an extract"),
-        "pinned": tr("Now pinned"),
-        "excluded": tr("Now excluded"),
-    }
-    return texts.get(state, tr("Changed"))
 
 
 def _explain_state(state: WindowItemState | None) -> str:
@@ -238,12 +204,17 @@ class ProviderCacheState(msgspec.Struct, frozen=True):
     has_hits: bool = False
 
 
-class WindowChangesState(msgspec.Struct, frozen=True):
-    """What changed since the first request of a turn, in words, and the rows of what left."""
+class RequestTexts(msgspec.Struct, frozen=True):
+    """A whole request: `title` says which, `note` what of it differs from what is sent.
 
-    summary: str
-    gone_title: str = ""
-    gone: tuple[WindowRow, ...] = ()
+    `curl` is empty if the model has no server. Made in a thread.
+    """
+
+    title: str
+    note: str
+    messages: PagedContent
+    json: PagedContent
+    curl: str
 
 
 class StatusPart(msgspec.Struct, frozen=True):
@@ -262,8 +233,7 @@ class InspectorState(msgspec.Struct, frozen=True):
     yet in place, `waiting` what waits for a rewrite now. `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
-    not as it was. It can be compared with the first requests of `turns` turns; `changes` is None while it
-    is not.
+    not as it was.
     """
 
     used: int
@@ -288,5 +258,3 @@ class InspectorState(msgspec.Struct, frozen=True):
     past: str = ""
     past_figures: str = ""
     past_note: str = ""
-    turns: int = 0
-    changes: WindowChangesState | None = None

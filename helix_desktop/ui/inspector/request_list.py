@@ -89,7 +89,7 @@ _TONES: dict[WindowItemState, Tone] = {
     "not_read": "warn",
     "excluded": "warn",
 }
-_PAD, _ICON_PX, _MARK_PX = 14, 15, 12
+_PAD, _ICON_PX = 14, 15
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 
@@ -132,7 +132,7 @@ class RequestModel(QAbstractListModel):
             return " · ".join(
                 filter(
                     None,
-                    (row.name, row.exact_tokens_text, row.change_text, row.state_text, row.reason_text),
+                    (row.name, row.exact_tokens_text, row.state_text, row.reason_text),
                 )
             )
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -243,27 +243,9 @@ class RequestDelegate(QStyledItemDelegate):
             self._small_metrics.height() + 3,
         )
         painter.setFont(self._small)
-        if row.change_text:
-            line.setLeft(line.left() + self._paint_change(painter, line, row))
         painter.setPen(QColor(self._theme.muted))
         why = self._small_metrics.elidedText(row.reason_text, Qt.TextElideMode.ElideRight, line.width())
         draw_text(painter, line, _VCENTER, why)
-
-    def _paint_change(self, painter: QPainter, line: QRectF, row: WindowRow) -> int:
-        """Draw what became of a row, as an icon and a word; return the room that they take, in pixels."""
-        color = self._theme.ok if row.change == "new" else self._theme.accent
-        device = painter.device()
-        ratio = device.devicePixelRatioF() if device is not None else 1.0
-        side = scaled(_MARK_PX)
-        icon = pixmap("circle-plus" if row.change == "new" else "diff", color, side, ratio)
-        draw_pixmap(painter, line.left(), line.center().y() - side / 2, icon)
-        words = line.adjusted(side + 4, 0, 0, 0)
-        painter.setPen(QColor(color))
-        shortened = self._small_metrics.elidedText(
-            row.change_text, Qt.TextElideMode.ElideRight, words.width()
-        )
-        draw_text(painter, words, _VCENTER, shortened)
-        return side + 12 + round(self._small_metrics.horizontalAdvance(shortened))
 
 
 class RequestList(Themed, QListView):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from helix_desktop.agent.attachments import attach_mentioned_files, with_mentioned
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.attachments import attach_mentioned_files, with_mentioned
 from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS

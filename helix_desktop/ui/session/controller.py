@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.session import (
     ApprovalRequested,
     CallStarted,
     EventRecorded,
@@ -47,7 +47,6 @@ from helix_desktop.ui.session.completion import ComposerCompletions
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.next_messages import NextMessagesController
-from helix_desktop.ui.session.past.changes_since import ChangesSince
 from helix_desktop.ui.session.past.controller import PastController
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
@@ -73,7 +72,14 @@ def _cost_state(conversation: Conversation) -> CostState:
     budget, transcript = conversation.budget, conversation.session.transcript
     is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
     is_demo = conversation.model.demo
-    return CostState(budget.spent, budget.limit, is_default, transcript.inherited_spending, is_demo)
+    return CostState(
+        budget.spent,
+        budget.limit,
+        is_default,
+        transcript.inherited_spending,
+        is_demo,
+        versions=1 + len(budget.other_versions()),
+    )
 
 
 class BudgetController(QObject):
@@ -82,14 +88,15 @@ class BudgetController(QObject):
     def __init__(self, window: MainWindow, async_actions: AsyncActions) -> None:
         super().__init__(window)
         self._window, self._async_actions = window, async_actions
+        self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         window.cost_line.budget_requested.connect(self.edit_budget)
         window.cost_line.tell_purposes = self._purposes_text
         window.commands.set_budget.triggered.connect(self.edit_budget)
 
-    def show(self, conversation: Conversation | None) -> None:
-        """Show what a conversation has spent by now."""
-        self._conversation = conversation
+    def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
+        """Show what a conversation of a workspace has spent by now."""
+        self._workspace, self._conversation = workspace, conversation
         self._window.cost_line.show_cost(_cost_state(conversation) if conversation else None)
 
     def _purposes_text(self) -> str:
@@ -98,22 +105,26 @@ class BudgetController(QObject):
             return ""
         session = self._conversation.session
         own = session.log[session.transcript.branched_at :]
-        spent = self._conversation.budget.subagent_spending.values()
+        budget = self._conversation.budget
         tokens = tokens_by_purpose(recorded.event for recorded in own)
-        return purposes_text(tokens, sum(spending.tokens for spending in spent))
+        return purposes_text(
+            tokens,
+            sum(spending.tokens for spending in budget.subagent_spending.values()),
+            sum(spending.tokens for spending in budget.other_versions()),
+        )
 
     def edit_budget(self) -> None:
         """Let the user set the budget of the session on screen."""
-        if self._conversation is not None:
-            self._async_actions.start(self._edit_budget(self._conversation), "set budget")
+        if self._workspace is not None and self._conversation is not None:
+            self._async_actions.start(self._edit_budget(self._workspace, self._conversation), "set budget")
 
     async def set_typed_budget(self, argument: str) -> None:
         """Set the budget to what was typed: tokens, an amount that begins with $, both, or no limit.
 
         What is not named stays as it is, unless nothing but words for no limit is typed. Raises InvalidInput.
         """
-        conversation = self._conversation
-        if conversation is None:
+        workspace, conversation = self._workspace, self._conversation
+        if workspace is None or conversation is None:
             return
         tokens, cost = conversation.budget.limit.tokens, conversation.budget.limit.cost
         words = argument.lower().split()
@@ -134,10 +145,10 @@ class BudgetController(QObject):
                     commands="/budget 200k, /budget $2.50",
                 ),
             ) from error
-        await conversation.budget.set_limit(Budget(tokens, cost))
-        self.show(self._conversation)
+        await workspace.set_budget(conversation.session.id, Budget(tokens, cost))
+        self.show(self._workspace, self._conversation)
 
-    async def _edit_budget(self, conversation: Conversation) -> None:
+    async def _edit_budget(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
         info = conversation.model
         dialog = BudgetDialog(
             self._window,
@@ -147,9 +158,9 @@ class BudgetController(QObject):
         )
         retint(dialog, self._window.theme)
         if await dialogs.exec_async(dialog) and dialog.budget != conversation.budget.limit:
-            await conversation.budget.set_limit(dialog.budget)
+            await workspace.set_budget(conversation.session.id, dialog.budget)
             if conversation is self._conversation:
-                self.show(conversation)
+                self.show(workspace, conversation)
 
 
 def top_bar_state(conversation: Conversation) -> TopBarState:
@@ -256,7 +267,6 @@ class SessionController(QObject):
         )
         self.next_messages = NextMessagesController(views.chat.next_messages, self.composer, async_actions)
         self.past = PastController(context, self.chat, self.schedule_refresh)
-        self.changes_since = ChangesSince(views.inspector.changes, self.schedule_refresh)
         self.budget = BudgetController(window, async_actions)
         self.composer.slash_commands.on_arguments("set_budget", self.budget.set_typed_budget)
         self.composer.slash_commands.on_arguments("rename_session", self._rename)
@@ -287,7 +297,6 @@ class SessionController(QObject):
         )
         self.session_changing.emit()
         self.past.show(workspace, conversation)
-        self.changes_since.show(conversation)
         self.timeline.show(workspace, conversation)
         self.changes.show(workspace, conversation)
         self.next_messages.show(conversation)
@@ -386,7 +395,6 @@ class SessionController(QObject):
         self.composer.estimate.recount()
         totals = await workspace.store.totals()
         status = await self._read_status(conversation)
-        await self.changes_since.read()
         if conversation is not self.conversation:
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
@@ -403,7 +411,6 @@ class SessionController(QObject):
         )
         if self.past.step is None:
             state = with_rewrite_status(state, status, policy, gauge, cost)
-            state = self.changes_since.apply(state, items, transcript.messages.turns)
             self.views.inspector.set_state(replace(state, provider_cache=cache))
             self.chat.recount()
         self._stale_pages = {"cache", "timeline", "changes"}
@@ -412,7 +419,7 @@ class SessionController(QObject):
     def _show_header(self) -> None:
         """Show title, gauge and cost of the conversation on screen."""
         conversation, workspace = self.conversation, self.workspace
-        self.budget.show(conversation)
+        self.budget.show(workspace, conversation)
         if conversation is None or workspace is None:
             self._window.top_bar.show_session(None)
             self._window.show_session_title("")
@@ -438,8 +445,8 @@ class SessionController(QObject):
         return self._rewrite_status
 
     async def _rename(self, title: str) -> None:
-        if self.conversation is not None:
-            await self.conversation.rename(title)
+        if self.conversation is not None and self.workspace is not None:
+            await self.workspace.rename(self.conversation.session.id, title)
 
     def request_on_screen(self) -> tuple[Window, tuple[WindowItem, ...]] | None:
         """Return the request that the inspector shows, the next one or one of the past.

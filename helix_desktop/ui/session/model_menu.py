@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
@@ -11,8 +11,10 @@ from helix_desktop.config.settings import Settings
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.session.composer_controller import SESSION_MODEL
-from helix_desktop.words.models import model_name
+from helix_desktop.ui.settings.providers.roles_card import ROLES, Role
+from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
+from helix_desktop.workspaces.registry import MAIN
 
 tr = Translator("Session")
 _text = TextContext("Session")
@@ -34,12 +36,13 @@ def model_menu(
     use_model: Callable[[str], object],
     show_page: Callable[[str], object],
     effort_menu: Callable[[QWidget], QMenu],
+    roles_menu: Callable[[QWidget], QMenu],
 ) -> QMenu:
     """Make a menu of models with the session's one marked.
 
     `session_model` is empty where the session follows the workspace's `default_model`. `use_model` takes a
     label, empty for the default; `show_page` a page of the settings, or ADD_PROVIDER. `effort_menu` makes the
-    menu of efforts.
+    menu of efforts, `roles_menu` that of the workspace's roles.
     """
     menu = QMenu(parent)
     menu.setAccessibleName(translate(SESSION_MODEL))
@@ -65,9 +68,9 @@ def model_menu(
         menu.addAction(action)
     menu.addSeparator()
     menu.addMenu(effort_menu(menu))
+    menu.addMenu(roles_menu(menu))
     menu.addSeparator()
     for text, page in (
-        (tr("Default model for this workspace…"), "providers"),
         (tr("Model roles…"), "roles"),
         (tr("Add provider…"), ADD_PROVIDER),
     ):
@@ -75,6 +78,37 @@ def model_menu(
         action.setObjectName(f"page:{page}")
         action.triggered.connect(lambda _=False, page=page: show_page(page))
         menu.addAction(action)
+    return menu
+
+
+def workspace_roles_menu(
+    parent: QWidget,
+    labels: Sequence[str],
+    chosen: Mapping[Role, str],
+    defaults: Mapping[Role, str],
+    use_model: Callable[[Role, str], object],
+) -> QMenu:
+    """Make a menu of the roles in a workspace, each with its models: the `chosen` ones are marked.
+
+    An empty label is the model of `defaults`, MAIN the workspace's main model.
+    """
+    menu = QMenu(tr("Roles in this workspace"), parent)
+    for role, name, _ in ROLES:
+        part = menu.addMenu(translate(name))
+        part.setObjectName(f"role:{role}")
+        group = QActionGroup(part)
+        nobody, own = (demo_model_name(), DEMO_LABEL) if role == "model" else (tr("Main model"), MAIN)
+        listed = dict.fromkeys((*labels[:_MAX_MODELS], chosen[role]))
+        texts = {"": tr("Default ({model})", model=defaults[role] or nobody), own: nobody}
+        texts |= {label: label for label in listed if label not in texts}
+        for label, text in texts.items():
+            action = QAction(text.replace("&", "&&"), part)
+            action.setObjectName(f"role:{role}:{label}")
+            action.setCheckable(True)
+            action.setChecked(label == chosen[role])
+            action.triggered.connect(lambda _=False, role=role, label=label: use_model(role, label))
+            group.addAction(action)
+            part.addAction(action)
     return menu
 
 

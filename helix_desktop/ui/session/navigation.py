@@ -13,7 +13,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts, render_handover
-from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -28,8 +28,6 @@ from helix_desktop.ui.chat.actions import (
     OpenChanges,
     Recall,
     SessionAction,
-    ShowGuide,
-    ShowInChat,
     ShowInTimeline,
 )
 from helix_desktop.ui.design.dialogs import pick_save_file
@@ -137,12 +135,8 @@ class SessionNavigation(QObject):
                 self._start(self.recall(digest, 0, 0), "recall")
             case ShowInTimeline(seq=seq):
                 self._session_controller.reveal(seq)
-            case ShowInChat(seq=seq):
-                self.show_event(seq)
             case OpenChanges(capture_id=capture_id, path=path):
                 self._session_controller.reveal_changes(capture_id, path)
-            case ShowGuide(topic=topic):
-                self._window.help_windows.show_topic(topic)
             case ControlTurn(how="try_now"):
                 self._with_conversation(Conversation.retry_now)
             case ControlTurn(how=how) | ApplyRemedy(remedy="send_without_images" as how):
@@ -171,19 +165,14 @@ class SessionNavigation(QObject):
             self._window.show_page("chat")
 
     def _show_row(self, row: WindowRow) -> None:
-        request, earlier = (
-            self._session_controller.request_on_screen(),
-            self._session_controller.changes_since,
-        )
-        if row.change == "gone" and earlier.window is not None:
-            request = earlier.window.window, earlier.window.items()
+        request = self._session_controller.request_on_screen()
         if request is not None:
             self._views.inspector.show_page(row.name, request_row_text(*request, row))
 
     def _show_cache_uses(self) -> None:
         def show(conversation: Conversation) -> None:
             text = cache_uses_text(conversation.session.log, conversation.window.policy)
-            self._views.inspector.show_page(tr("Provider cache"), text)
+            self._views.inspector.show_page(tr("Prompt cache discount"), text)
 
         self._with_conversation(show)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.message_queue import MessageQueue
+from helix_desktop.domain.choices import SamplePlace
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.ui.chat.page import NextMessages
 from helix_desktop.ui.design.async_actions import AsyncActions
@@ -28,8 +29,8 @@ class NextMessagesController(QObject):
         super().__init__(view)
         self._view, self._composer, self._async_actions = view, composer, async_actions
         self._conversation: Conversation | None = None
-        self.sample_messages: Sequence[str] = ()
-        """The prepared messages of the workspace on screen, in order; none unless it is a sample."""
+        self.sample_messages: Mapping[str, SamplePlace] = {}
+        """The messages of the sample on screen, in order, each with where to look; none elsewhere."""
         waiting = view.queue
         waiting.edited.connect(lambda seq, text: self._change("edit", lambda q: self._edit(q, seq, text)))
         waiting.moved.connect(lambda seq, by: self._change("move", lambda q: q.move(seq, by)))
@@ -56,7 +57,8 @@ class NextMessagesController(QObject):
                 is_call_running=bool(conversation.running_calls.running),
             )
         else:
-            self._view.show_suggestion(_suggested_message(conversation, self.sample_messages))
+            message = _suggested_message(conversation, self.sample_messages)
+            self._view.show_suggestion(message, self.sample_messages.get(message, ""))
 
     def _change(self, action: str, change: Callable[[MessageQueue], Awaitable[object]]) -> None:
         async def run(queue: MessageQueue) -> None:
@@ -85,7 +87,7 @@ class NextMessagesController(QObject):
             self._conversation.send_next_queued()
 
 
-def _suggested_message(conversation: Conversation, sample_messages: Sequence[str]) -> str:
+def _suggested_message(conversation: Conversation, sample_messages: Iterable[str]) -> str:
     """Return the sample's next message that was not sent yet, or `CONTINUE` after a broken-off turn.
 
     Empty while a turn runs, outside a sample, and at its end.

@@ -9,13 +9,11 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.context.window.message_states import covers_around
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.errors import CompactionRefused, HelixError
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import (
     CompactUpTo,
-    CompareHandover,
-    EditHandover,
     Redo,
     RetrySummary,
     SessionAction,
@@ -71,27 +69,29 @@ class RewriteController(QObject):
         except HelixError as error:
             self._async_actions.show_error(error)
 
-    def undo(self, seq: int) -> None:
-        """Undo a rewrite of the window; one inside a wider one only says so, as no request would change."""
+    def undo(self, *seqs: int) -> None:
+        """Undo rewrites of the window; one inside a wider one only says so, as no request would change."""
 
         def undo(conversation: Conversation) -> None:
             transcript = conversation.session.transcript
-            if transcript.can_undo(seq) and seq in covers_around(transcript):
+            around = covers_around(transcript)
+            if any(transcript.can_undo(seq) and seq in around for seq in seqs):
                 raise CompactionRefused(
                     _text("Nothing to undo here."),
-                    _text("A later summary or note stands for this part of the conversation."),
+                    _text("A later compaction covers this part of the conversation."),
                     _text("Undo the later one first."),
                 )
-            self._start(conversation.window.undo(seq), "undo")
+            self._start(conversation.window.undo(*seqs), "undo")
 
         self._with_conversation(undo)
 
-    def redo(self, seq: int) -> None:
-        """Let an undone rewrite hold again; a sweep that fell with another one returns with it."""
+    def redo(self, *seqs: int) -> None:
+        """Let undone rewrites hold again; a sweep that fell with another one returns with it."""
 
         def redo(conversation: Conversation) -> None:
-            transcript = conversation.session.transcript
-            self._start(conversation.window.redo(seq if transcript.can_redo(seq) else seq - 1), "redo")
+            can_redo = conversation.session.transcript.can_redo
+            undone = (seq if can_redo(seq) else seq - 1 for seq in seqs)
+            self._start(conversation.window.redo(*undone), "redo")
 
         self._with_conversation(redo)
 
@@ -203,14 +203,10 @@ class RewriteController(QObject):
 
     def _on_chat_action(self, action: SessionAction) -> None:
         match action:
-            case Undo(seq=seq):
-                self.undo(seq)
-            case Redo(seq=seq):
-                self.redo(seq)
-            case EditHandover(seq=seq):
-                self.edit(seq)
-            case CompareHandover(seq=seq):
-                self.compare(seq)
+            case Undo(seqs=seqs):
+                self.undo(*seqs)
+            case Redo(seqs=seqs):
+                self.redo(*seqs)
             case CompactUpTo(seq=seq):
                 self.compact_up_to(seq)
             case RetrySummary(kind=kind):

@@ -1,16 +1,20 @@
-"""Brings the user back to where they were in a session: chat, message field, cache, timeline and changes."""
+"""Brings the user back to where they were in a session, and to the last filter of the cache."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QTextCursor
 
 from helix_desktop.config.view_states import ViewState, ViewStates
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.store import SavedFilter
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 _PAUSE_MS = 1_000
 
@@ -19,7 +23,11 @@ class ViewStateController(QObject):
     """Keeps where the user is whenever that changed, and when another session is shown."""
 
     def __init__(
-        self, session_controller: SessionController, states: ViewStates, async_actions: AsyncActions
+        self,
+        session_controller: SessionController,
+        states: ViewStates,
+        registry: WorkspaceRegistry,
+        async_actions: AsyncActions,
     ) -> None:
         super().__init__(session_controller)
         self._session_controller, self._states, self._async_actions = (
@@ -27,7 +35,9 @@ class ViewStateController(QObject):
             states,
             async_actions,
         )
+        self._registry = registry
         self._session = ""  # the one whose view is on screen, restored
+        self._workspace_id = ""  # the one whose filter is in the cache browser
         self._save_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._save_timer.timeout.connect(self._save)
         session_controller.session_changing.connect(self._save_previous)
@@ -38,6 +48,7 @@ class ViewStateController(QObject):
             screens.chat.composer.editor.cursorPositionChanged,
             screens.chat.composer.editor.selectionChanged,
             screens.cache.selection_changed,
+            screens.cache.filter_bar.changed,
             screens.timeline.scrolled,
             screens.changes.list.entry_selected,
         ):
@@ -55,9 +66,12 @@ class ViewStateController(QObject):
         self._save_timer.stop()
 
     def _restore(self) -> None:
-        conversation = self._session_controller.conversation
-        if conversation is None:
+        conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
+        if conversation is None or workspace is None:
             return
+        if workspace.id != self._workspace_id:
+            self._workspace_id = workspace.id
+            self._session_controller.views.cache.filter_bar.apply_saved(self._last_filter())
         self._session = conversation.session.id
         state = self._states.get(self._session)
         screens = self._session_controller.views
@@ -67,7 +81,7 @@ class ViewStateController(QObject):
             screens.chat.view.chat_viewport.show_row(index, -state.offset)
         if state.cursor >= 0:
             self._restore_cursor(state)
-        if state.entry:
+        if state.entry and not screens.cache.filter_bar.current_filter.is_narrowing:  # it would clear that
             screens.cache.select(state.entry)
         if state.card:
             self._session_controller.timeline.set_first_card(state.card)
@@ -85,10 +99,24 @@ class ViewStateController(QObject):
     def _save(self) -> None:
         if self._session_controller.past.step is not None:
             return  # what is on screen is not where the user was
+        self._save_filter()
         state = self._current_state()
         if state != self._states.get(self._session):
             self._states.put(self._session, state)
             self._async_actions.start(asyncio.to_thread(self._states.save), "save view")
+
+    def _last_filter(self) -> SavedFilter:
+        filters = self._registry.get(self._workspace_id).cache_filters
+        return next((saved for saved in filters if not saved.name), SavedFilter(""))
+
+    def _save_filter(self) -> None:
+        """Keep the cache's filter; a record that is gone or can't be written loses it."""
+        with suppress(HelixError):
+            current = self._session_controller.views.cache.filter_bar.saved_filter
+            if current != self._last_filter():
+                filters = self._registry.get(self._workspace_id).cache_filters
+                named = (saved for saved in filters if saved.name)
+                self._registry.change(self._workspace_id, cache_filters=(*named, current))
 
     def _current_state(self) -> ViewState:
         screens = self._session_controller.views

@@ -30,6 +30,7 @@ class AppearancePage(QWidget):
     mode_chosen = Signal(str)
     text_px_chosen = Signal(int)
     enter_sends_chosen = Signal(bool)
+    titles_chosen = Signal(bool)
     notify_chosen = Signal(bool)
     motion_chosen = Signal(str)
     """system, on or off: whether motion is reduced."""
@@ -67,6 +68,8 @@ class AppearancePage(QWidget):
         self.motion.activated.connect(lambda _: self.motion_chosen.emit(self.motion.currentData()))
         self._enter_switch = Switch(tr("Enter sends, Shift+Enter starts a new line"), on=True)
         self._enter_switch.toggled.connect(self.enter_sends_chosen)
+        self.titles = Switch(tr("Name new sessions with the fast model"), on=True)
+        self.titles.toggled.connect(self.titles_chosen)
         self.notify = Switch(tr("Notify me while another window is in front"), on=True)
         self.notify.toggled.connect(self.notify_chosen)
         self.notify.toggled.connect(self._enable_notifications)
@@ -88,6 +91,11 @@ class AppearancePage(QWidget):
                 note=tr("On: spinners, running bars and the text cursor stand still."),
             ),
             FormField(tr("Sending"), self._enter_switch, note=note),
+            FormField(
+                tr("Session titles"),
+                self.titles,
+                note=tr("One short request after the first answer. Off: the first message is the title."),
+            ),
             FormField(tr("Notifications"), notifying),
             gap=14,
         )
@@ -107,13 +115,20 @@ class AppearancePage(QWidget):
             switch.setEnabled(notify)
 
     def show_appearance(
-        self, mode: str, text_px: int, enter_sends: bool, motion: ReducedMotion = "system"
+        self,
+        mode: str,
+        text_px: int,
+        enter_sends: bool,
+        motion: ReducedMotion = "system",
+        *,
+        titles: bool = True,
     ) -> None:
         """Show what is in force."""
         self.motion.setCurrentIndex(max(0, self.motion.findData(motion)))
         self._mode_buttons[mode].setChecked(True)
         self._text_size.setCurrentIndex(max(0, self._text_size.findData(text_px)))
         _check(self._enter_switch, enter_sends)
+        _check(self.titles, titles)
 
 
 def _check(switch: Switch, on: bool) -> None:

@@ -25,7 +25,6 @@ _HOST = re.compile(r"(?P<host>[\w.-]+)(?P<port>:\d+)?(?:/\S*)?")  # and a path, 
 _DEFAULT_NAME = "server"
 
 TestState = Literal["running", "ok", "failed"]
-PolicyValue = str | int | float | bool
 
 
 class IncompleteExtras(msgspec.Struct, frozen=True):
@@ -41,8 +40,8 @@ class ProviderForm(msgspec.Struct, frozen=True):
 
     So is `secret_headers`. With `removes_key` the saved key is deleted. `default_model` is the model that
     answers when none is named; `extras` go along with the requests to all of its models. What is typed of
-    extras and can't be sent is in `incomplete_extras`, by model, or empty for all of its models; figures
-    that can't be used are in `invalid_figures` as they are typed, by model and name.
+    extras and can't be sent is in `incomplete_extras`; figures that can't be used are in `invalid_figures`
+    as they are typed, by model and name.
     """
 
     id: str  # empty while it is new
@@ -56,14 +55,14 @@ class ProviderForm(msgspec.Struct, frozen=True):
     extras: RequestExtras = NO_EXTRAS
     secret_headers: SecretHeaders = msgspec.field(default_factory=dict)
     removes_key: bool = False
-    incomplete_extras: Mapping[str, IncompleteExtras] = msgspec.field(default_factory=dict)
+    incomplete_extras: IncompleteExtras | None = None
     invalid_figures: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
 
 
 class ProviderStatus(msgspec.Struct, frozen=True):
     """What is known about a provider: whether it is in use, and where its key is kept.
 
-    `saved_headers` are the secret headers that have a value: the model (empty: all), and the name.
+    `saved_headers` are the names of its secret headers that have a value.
     """
 
     id: str
@@ -71,7 +70,7 @@ class ProviderStatus(msgspec.Struct, frozen=True):
     key_source: KeySource
     key_note: str = ""  # where its key is, or would be kept
     new_key_note: str = ""  # where a new provider's key would be kept
-    saved_headers: frozenset[tuple[str, str]] = frozenset()
+    saved_headers: frozenset[str] = frozenset()
 
 
 class CheckNotice(msgspec.Struct, frozen=True):
@@ -84,23 +83,20 @@ class CheckNotice(msgspec.Struct, frozen=True):
 
 
 class PolicyField(msgspec.Struct, frozen=True):
-    """A policy field: a number, bounded by `minimum` and `maximum`, a switch, or one of `choices`.
+    """A number of the policy, bounded by `minimum` and `maximum`.
 
-    `default` is the profile's value; with `is_percent` it is stored as a part of 1 and shown times 100. The
-    arrows go on by `step`; 0: by the size of the number.
+    `default` is the profile's value; with `is_percent` it is stored as a part of 1 and shown times 100.
     """
 
     key: str
     label: str
-    value: PolicyValue
+    value: float
     unit: str = ""
     note: str = ""
     minimum: float = 0
     maximum: float = 10_000_000
-    choices: tuple[tuple[str, str], ...] = ()  # each value, and its text
-    default: PolicyValue | None = None
+    default: float | None = None
     is_percent: bool = False
-    step: float = 0
 
     @property
     def is_changed(self) -> bool:
@@ -113,12 +109,8 @@ class PolicyField(msgspec.Struct, frozen=True):
             return f"{value * 100:g}"
         return f"{value:g}" if isinstance(value, float) else format_integer(value)
 
-    def format_value(self, value: PolicyValue) -> str:
+    def format_value(self, value: float) -> str:
         """Return a value as a text has it."""
-        if isinstance(value, bool):
-            return policy_tr("On") if value else policy_tr("Off")
-        if isinstance(value, str):
-            return dict(self.choices)[value]
         if self.is_percent:
             return format_percent(value)
         return format_integer(int(value)) if value == int(value) else f"{value:g}"
@@ -132,10 +124,9 @@ class PolicyField(msgspec.Struct, frozen=True):
 
 
 class PolicyGroup(msgspec.Struct, frozen=True):
-    """Fields that belong to one mechanism, and what it does in a sentence."""
+    """Fields that belong to one act."""
 
     title: str
-    lead: str
     fields: tuple[PolicyField, ...]
 
 
@@ -148,17 +139,18 @@ class Profile(msgspec.Struct, frozen=True):
 
 
 class PolicyForm(msgspec.Struct, frozen=True):
-    """The policy of a workspace; `profile` names one of `profiles`, `is_managed` says whether it is on.
+    """The policy of a workspace; `profile` names one of `profiles`.
 
-    `restorable` counts, by profile, the user's changes that are stored and not in force.
+    `title` names the policy, `is_changed` says whether it differs from its profile, also in what only the
+    file has.
     """
 
     workspace_name: str
     profile: str
     profiles: tuple[Profile, ...]
     groups: tuple[PolicyGroup, ...]
-    is_managed: bool = True
-    restorable: Mapping[str, int] = msgspec.field(default_factory=dict)
+    title: str = ""
+    is_changed: bool = False
 
     @property
     def fields(self) -> tuple[PolicyField, ...]:
@@ -199,15 +191,6 @@ class AboutInfo(msgspec.Struct, frozen=True):
     def report(self) -> str:
         """Return what a bug report begins with."""
         return "\n".join([self.build, *(f"{name}: {text}" for name, text in self.versions)])
-
-
-class License(msgspec.Struct, frozen=True):
-    """One thing that is shipped, and the whole text of its terms."""
-
-    name: str
-    version: str
-    license_name: str
-    text: str
 
 
 def provider_name(typed: str) -> str:

@@ -41,9 +41,8 @@ SPECS: dict[str, ActionSpec] = {
     "clean_up": ActionSpec(text("Clean up…")),
     "trash": ActionSpec(text("Trash…")),
     "forget": ActionSpec(text("Remove a secret…")),
-    "back_up": ActionSpec(text("Back up all workspaces…")),
-    "export_workspace": ActionSpec(text("Export workspace…")),
-    "import_file": ActionSpec(text("Import from file…")),
+    "export": ActionSpec(text("Export…")),
+    "import_file": ActionSpec(text("Import…")),
     "settings": ActionSpec(text("Settings…"), ("Ctrl+,",)),
     "quit": ActionSpec(text("Quit"), ("Ctrl+Q",)),
     "undo": ActionSpec(text("Undo"), display_shortcut="Ctrl+Z"),
@@ -61,7 +60,7 @@ SPECS: dict[str, ActionSpec] = {
     "commit_changes": ActionSpec(text("Changes since last commit")),
     "close_page": ActionSpec(text("Close page"), ("Ctrl+W",)),
     "toggle_sidebar": ActionSpec(text("Sidebar"), ("Ctrl+B",), checkable=True),
-    "toggle_inspector": ActionSpec(text("Context inspector"), ("Ctrl+I",), checkable=True),
+    "toggle_inspector": ActionSpec(text("Context panel"), ("Ctrl+I",), checkable=True),
     "show_request": ActionSpec(text("Show request"), ("Ctrl+Shift+I",)),
     "focus_composer": ActionSpec(text("Focus message input"), ("Ctrl+L",)),
     "next_pane": ActionSpec(text("Next pane"), ("F6",)),
@@ -84,24 +83,22 @@ SPECS: dict[str, ActionSpec] = {
     "deny_call": ActionSpec(text("Deny call"), ("Ctrl+Shift+N",)),
     "side_question": ActionSpec(text("Ask a side question…"), ("Ctrl+Shift+A",)),
     "compact_now": ActionSpec(text("Compact conversation…"), ("Ctrl+Shift+K",)),
-    "observe_now": ActionSpec(text("Note older messages now")),
+    "observe_now": ActionSpec(text("Update observations now")),
     "undo_compaction": ActionSpec(text("Undo last context change"), ("Ctrl+Alt+Z",)),
     "redo_compaction": ActionSpec(text("Redo last context change"), ("Ctrl+Alt+Shift+Z",)),
-    "hold_compaction": ActionSpec(text("Hold compaction"), checkable=True),
+    "hold_compaction": ActionSpec(text("Pause compaction"), checkable=True),
     "choose_model": ActionSpec(text("Choose model…")),
     "change_policy": ActionSpec(text("Change policy…")),
     "rewind": ActionSpec(text("Rewind…")),
     "rename_session": ActionSpec(text("Rename session"), ("F2",)),
     "pin_session": ActionSpec(text("Pin session")),
     "archive_session": ActionSpec(text("Archive session")),
-    "export_session": ActionSpec(text("Export session…")),
     "set_budget": ActionSpec(text("Set session budget…")),
     "all_commands": ActionSpec(text("Command palette…"), ("Ctrl+Shift+P",)),
     "about": ActionSpec(text("About Helix Desktop")),
     "guide": ActionSpec(text("Guide"), ("F1",)),
     "keys": ActionSpec(text("Keyboard shortcuts"), ("Ctrl+/",)),
     "commands_help": ActionSpec(text("Slash commands")),
-    "tour": ActionSpec(text("Take the tour")),
 }
 
 
@@ -117,8 +114,7 @@ class WindowActions(NamedTuple):
     clean_up: QAction
     trash: QAction
     forget: QAction
-    back_up: QAction
-    export_workspace: QAction
+    export: QAction
     import_file: QAction
     settings: QAction
     quit: QAction
@@ -170,18 +166,16 @@ class WindowActions(NamedTuple):
     rename_session: QAction
     pin_session: QAction
     archive_session: QAction
-    export_session: QAction
     set_budget: QAction
     all_commands: QAction
     about: QAction
     guide: QAction
     keys: QAction
     commands_help: QAction
-    tour: QAction
 
     def for_workspace(self) -> tuple[QAction, ...]:
         """Return those that need an open workspace."""
-        return self.clean_up, self.trash, self.forget, self.export_workspace
+        return self.clean_up, self.trash, self.forget
 
     def for_session(self) -> tuple[QAction, ...]:
         """Return those that need an open session, and no more."""
@@ -194,8 +188,7 @@ class WindowActions(NamedTuple):
             self.hold_compaction, self.side_question,
             self.choose_model, self.choose_effort, self.set_budget, self.change_policy,
             self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,
-            self.export_session,
-            self.tour, self.toggle_inspector,
+            self.toggle_inspector,
         )  # fmt: skip
 
 

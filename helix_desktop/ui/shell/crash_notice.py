@@ -8,17 +8,14 @@ from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QObject, QUrl
-from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, row
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
-from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator
 
@@ -26,7 +23,6 @@ tr = Translator("Window")
 
 _ID, _SHOW = "crash", "show"
 _MAX_NAMES = 3  # sessions that are named
-_SIZE, _MIN_SIZE = (720, 520), (460, 360)
 
 
 class RecoverySummary(msgspec.Struct, frozen=True):
@@ -75,42 +71,6 @@ class RecoverySummary(msgspec.Struct, frozen=True):
         return tr("See {sessions}.", sessions=names) if names else ""
 
 
-class LogDialog(SizedDialog):
-    """Shows a log to be read, copied, or found in its folder."""
-
-    def __init__(self, parent: QWidget, text: str, folder: Path) -> None:
-        """Ready to open; `text` is redacted already."""
-        super().__init__(parent, _SIZE, _MIN_SIZE)
-        title = tr("Log of the last run")
-        self.setObjectName("crash_log")
-        self.setWindowTitle(title)
-        self.setModal(True)
-        self.text = QPlainTextEdit(text)
-        self.text.setObjectName("crash_log_text")
-        self.text.setReadOnly(True)
-        self.text.setAccessibleName(title)
-        self.copy, self.open_folder = (
-            PushButton(tr("Copy"), name="copy"),
-            PushButton(tr("Open log folder"), name="open_log_folder"),
-        )
-        close = PushButton(tr("Close"), "primary", name="close")
-        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
-        self.open_folder.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))))
-        close.clicked.connect(self.accept)
-        note = tr("API keys, logins and the path of your home folder are removed. Nothing is sent.")
-        self.setLayout(
-            column(
-                label(title, "title"),
-                label(note, "muted", wrap=True),
-                self.text,
-                6,
-                row(self.copy, self.open_folder, None, close),
-                margins=DIALOG_MARGINS,
-                gap=8,
-            )
-        )
-
-
 class CrashNotice(QObject):
     """Binds the notice to the log of the run that crashed."""
 
@@ -140,6 +100,10 @@ class CrashNotice(QObject):
 
     async def _show_log(self) -> None:
         text = await asyncio.to_thread(self._read_log)
-        dialog = LogDialog(self._window, text, self._folder)
+        open_folder = PushButton(tr("Open log folder"), name="open_log_folder")
+        open_folder.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder))))
+        note = tr("API keys, logins and the path of your home folder are removed. Nothing is sent.")
+        title = tr("Log of the last run")
+        dialog = TextsDialog(self._window, title, (note,), {"log.txt": text}, buttons=(open_folder,))
         retint(dialog, self._window.theme)
         await exec_async(dialog)

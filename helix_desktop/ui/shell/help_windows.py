@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow
 
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.design.help_link import HelpLink, TopicLinks
+from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.actions import WindowActions, shortcut_lines
@@ -111,8 +111,6 @@ class HelpWindows:
         opened_topics = self._opened_topics()
         for link in self._window.findChildren(HelpLink):
             link.setVisible(link.topic not in opened_topics)
-        for links in self._window.findChildren(TopicLinks):
-            links.changed.emit(frozenset(opened_topics))
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""

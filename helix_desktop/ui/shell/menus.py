@@ -38,7 +38,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
             (
                 (a.open_folder, a.new_session, a.new_window, a.switch_workspace),
                 (a.clean_up, a.trash, a.forget),
-                (a.export_workspace, a.import_file, a.back_up),
+                (a.export, a.import_file),
                 (a.settings,),
                 (a.quit,),
             ),
@@ -70,10 +70,10 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.choose_model, a.choose_effort, a.set_budget, a.change_policy),
                 (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction, a.hold_compaction),
                 (a.branch_session, a.rewind),
-                (a.rename_session, a.pin_session, a.archive_session, a.export_session),
+                (a.rename_session, a.pin_session, a.archive_session),
             ),
         ),
-        (tr("&Help"), ((a.guide, a.tour, a.keys, a.commands_help, a.all_commands), (a.about,))),
+        (tr("&Help"), ((a.guide, a.keys, a.commands_help, a.all_commands), (a.about,))),
     ):
         menu = _MenuWithReasons(title, bar)
         _fill_menu(menu, groups)
@@ -81,17 +81,10 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
 
 
 def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
-    """Return the menu at the end of the top bar: what concerns this session."""
+    """Return the menu at the end of the top bar: what is done with the session on screen as a whole."""
     menu = _MenuWithReasons(parent)
     a = actions
-    groups = (
-        (a.stop, a.steer, a.stop_and_send, a.side_question),
-        (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction, a.hold_compaction),
-        (a.choose_effort, a.set_budget, a.change_policy),
-        (a.find, a.new_session, a.branch_session, a.rewind),
-        (a.all_commands, a.guide, a.settings),
-    )
-    _fill_menu(menu, groups)
+    _fill_menu(menu, ((a.find, a.rename_session), (a.branch_session, a.rewind), (a.export,)))
     return menu
 
 

@@ -415,7 +415,7 @@ class TopBar(Themed, QWidget):
         keep_tip(actions.compact_now, tr("Compact conversation"), self.compact.set_tip)
         self.compact.clicked.connect(actions.compact_now.trigger)
         self.inspector = IconButton("panel-right", "")
-        keep_tip(actions.toggle_inspector, tr("Context inspector"), self.inspector.set_tip)
+        keep_tip(actions.toggle_inspector, tr("Context panel"), self.inspector.set_tip)
         self.inspector.clicked.connect(actions.toggle_inspector.trigger)
         self.sidebar = IconButton("panel-left", "")
         keep_tip(actions.toggle_sidebar, tr("Show sidebar"), self.sidebar.set_tip)

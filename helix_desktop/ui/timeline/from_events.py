@@ -10,13 +10,13 @@ from typing import Literal
 from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.rewrite_state import ended_observations
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import ended_observations
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.message_states import covers_around
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import first_handover_tokens
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -141,9 +141,9 @@ def _branch_text(how: BranchKind) -> str:
     """Return where a branch begins, and what the user did there."""
     match how:
         case "edit":
-            return tr("Branch begins here: message edited")
+            return tr("Version begins here: message edited")
         case "retry":
-            return tr("Branch begins here: answer retried")
+            return tr("Version begins here: answer retried")
         case "rewind":
             return tr("Branch begins here: rewound")
     return tr("Branch begins here")
@@ -174,7 +174,8 @@ class _CardReducer:
             elif (card := self._card(recorded)) is not None:
                 self._cards[recorded.seq] = card
         for seq in self._transcript.rewrites.handovers:
-            card, name = self._cards[seq], self._cards.get(self._transcript.rewrites.replaced_by(seq))
+            card = self._cards.get(seq)  # the transcript may be newer than the log
+            name = self._cards.get(self._transcript.rewrites.replaced_by(seq))
             if isinstance(card, HandoverCard) and name is not None:
                 self._cards[seq] = replace(card, replaced_by=card_title(name))
         for target, seq in self._pins.items():
@@ -279,7 +280,7 @@ class _CardReducer:
             case TurnEnded(how="failed") as ended:
                 is_limit = ended.cause == "budget"
                 fix = tr("Raise the budget to continue.") if is_limit else ended.fix
-                safe = tr("Every message and output until then is stored.")
+                safe = tr("Every message and output until then is saved.")
                 texts = (ended.what, ended.why)
                 return FailureCard(
                     seq, at, *texts, retry=retry, safe=safe, fix=fix, is_turn=True, is_limit=is_limit

@@ -1,4 +1,4 @@
-"""User actions that branch the session on screen: edit a message, retry an answer, go on from a point."""
+"""User actions that make versions and branches of the session on screen: edit, retry, go on from a point."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace, delete_session
-from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.chat.actions import BranchSession, EditMessage, OpenVersion, RetryAnswer, SessionAction
@@ -36,8 +36,9 @@ class BranchController(QObject):
         self._banners, self._active_workspace = context.window.banners, context.active_workspace
         self._workspace_controller = workspace_controller
         self._session_controller = session = workspace_controller.session_controller
+        self._view = context.views.chat.view
         start = self._start = context.async_actions.start
-        context.views.chat.view.action_triggered.connect(self._on_action)
+        self._view.action_triggered.connect(self._on_action)
         context.window.commands.branch_session.triggered.connect(lambda: self._on_action(BranchSession(0)))
         session.session_changed.connect(self._show_editing)
         session.session_loaded.connect(lambda: start(self._show_versions(), "show versions"))
@@ -58,10 +59,8 @@ class BranchController(QObject):
                 self._start(self._retry(seq), "retry answer")
             case BranchSession(seq=seq):
                 self._start(self._branch(lambda workspace, of: workspace.branches.open(of, seq)), "branch")
-            case OpenVersion(session_id=session_id):
-                self._start(
-                    self._workspace_controller.session_opener.open_linked_session(session_id), "open version"
-                )
+            case OpenVersion():
+                self._start(self._open_version(action), "open version")
             case _:
                 pass
 
@@ -83,6 +82,15 @@ class BranchController(QObject):
         )
         if conversation is not None:
             await conversation.retry()
+
+    async def _open_version(self, action: OpenVersion) -> None:
+        """Show another version at its message, where this one stood, with the same arrow in focus."""
+        _, top, arrow = self._view.version_place(action.versions)
+        await self._workspace_controller.session_opener.open_linked_session(action.session_id)
+        conversation = self._session_controller.conversation
+        if action.versions and conversation is not None and conversation.session.id == action.session_id:
+            await self._show_versions()
+            self._view.show_version(action.versions, top, arrow)
 
     def _on_update(self, update: Update) -> None:
         match update:
@@ -116,7 +124,9 @@ class BranchController(QObject):
                 _EDITING,
                 "info",
                 tr("Rewound to before this message.") if is_rewound else tr("Editing a message."),
-                tr("Sending it continues here. The original conversation stays as it is."),
+                tr("Sending it continues here. The original conversation stays as it is.")
+                if is_rewound
+                else tr("Sending it makes another version. The original stays."),
                 actions=(
                     BannerAction("cancel", tr("Back to the original") if is_rewound else tr("Cancel edit")),
                 ),
@@ -141,7 +151,7 @@ class BranchController(QObject):
         is_shown_elsewhere = conversation is self._session_controller.conversation  # the original is
         if is_shown_elsewhere:
             await self._session_controller.show(workspace, None)
-        await delete_session(workspace, conversation.session.id)
+        await delete_session(workspace, conversation.session.id, with_versions=False)
         self._session_controller.composer.drafts.unsaved.hide(conversation.session.id)
         if is_shown_elsewhere:
             await self._workspace_controller.open_workspace(workspace.id)

@@ -13,9 +13,9 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from helix_desktop.agent.open_workspace import OpenWorkspace, run_housekeeping
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.store.retention import RetentionRule
+from helix_desktop.domain.retention import RetentionRule
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.history_storage import WorkspaceHistoryStorage
+from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner, BannerAction
 from helix_desktop.ui.design.window_placement import bring_to_front
@@ -95,7 +95,6 @@ class WorkspaceController(QObject):
 
     workspace_opened = Signal(str)
     """A workspace was opened for the first time in this run."""
-    sample_opened = Signal()
     session_updated = Signal(object, str, object)
     """Workspace, session id and update, of any session of an open workspace."""
     _repair_reported = Signal(str)
@@ -194,7 +193,6 @@ class WorkspaceController(QObject):
         record = await self._jobs.run(tr("Preparing the sample"), self._services.sample_workspace)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
-        self.sample_opened.emit()
 
     async def pick_folder(self) -> None:
         """Let the user choose a folder, and open it."""

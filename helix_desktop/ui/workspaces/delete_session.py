@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import delete_session
-from helix_desktop.domain.store.retention import TRASH_DAYS
+from helix_desktop.domain.retention import TRASH_DAYS
+from helix_desktop.domain.store import SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
@@ -43,36 +44,36 @@ class DeleteSessionController(QObject):
         workspace = self._active_workspace.opened
         if workspace is None:
             return
+        listed = await workspace.store.sessions()
+        versions = SessionVersions(listed).ids_of(session_id)
         running = any(
             conversation.is_running
             for conversation in workspace.conversations
-            if conversation.session.id == session_id
+            if conversation.session.id in versions
         )
         if running and not await self._confirm():
             return
         has_keyboard = self._window.sidebar.session_list.hasFocus()
-        listed = await workspace.store.sessions()
         titles = {info.id: info.title for info in listed}
         screen = self._workspace_controller.session_controller
-        gone = {session_id, *(info.id for info in listed if info.parent == session_id)}
+        gone = {*versions, *(info.id for info in listed if info.parent in versions)}
         async with self._windows.away_from_sessions(self._window, workspace.id, gone):
             if screen.conversation is not None and screen.conversation.session.id in gone:
                 await screen.show(workspace, None)
             await delete_session(workspace, session_id)
-        screen.composer.drafts.unsaved.hide(session_id)
+        for version in versions:
+            screen.composer.drafts.unsaved.hide(version)
         self._deleted.pop(session_id, None)
         self._deleted[session_id] = workspace.id
+        has_branches = any(info.branch_of in versions and info.id not in versions for info in listed)
         if screen.conversation is None:
             await self._workspace_controller.open_workspace(workspace.id)
         self._window.banners.show_banner(
             Banner(
                 DELETED_SESSION,
                 "info",
-                tr(
-                    "“{title}” moved to the trash.",
-                    title=ellipsize_title(titles.get(session_id) or tr("Session")),
-                ),
-                _restore_text(has_branches=any(info.branch_of == session_id for info in listed)),
+                _deleted_text(ellipsize_title(titles.get(session_id) or tr("Session")), len(versions)),
+                _restore_text(has_branches=has_branches),
                 actions=(BannerAction(session_id, tr("Undo")),),
                 workspace_id=workspace.id,
                 is_brief=True,
@@ -110,13 +111,29 @@ class DeleteSessionController(QObject):
         """Restore a session, on screen if its workspace is; return False if it was not in the trash."""
         workspace = self._services.open_workspaces.get(self._deleted.pop(session_id, ""))
         self._window.banners.remove(DELETED_SESSION)
-        if workspace is None or not await workspace.store.retention.restore_session(session_id):
+        if workspace is None:
+            return False
+        retention = workspace.store.retention
+        trashed = SessionVersions((await retention.trash()).sessions)
+        restored = [await retention.restore_session(version) for version in trashed.ids_of(session_id)]
+        if not any(restored):
             return False
         if self._active_workspace.id == workspace.id:
             has_keyboard = self._window.sidebar.session_list.hasFocus()
             await self._workspace_controller.session_opener.open_session(session_id)
             self._return_keyboard(has_keyboard)
         return True
+
+
+def _deleted_text(title: str, versions: int) -> str:
+    if versions == 1:
+        return tr("“{title}” moved to the trash.", title=title)
+    return tr.plural(
+        versions,
+        "“{title}” and its %n version moved to the trash.",
+        "“{title}” with its %n versions moved to the trash.",
+        title=title,
+    )
 
 
 def _restore_text(*, has_branches: bool) -> str:

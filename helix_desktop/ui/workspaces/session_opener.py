@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from contextlib import suppress
 
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import TextContext
@@ -88,6 +89,8 @@ class SessionOpener(QObject):
             self._window.show_center_page("work")
             await self._session_controller.show(workspace, conversation)
             conversation.catch_up()
+            with suppress(StoreError):  # nothing can be saved: it is marked again at the next start
+                await conversation.session.note_seen()
             try:
                 self._services.registry.change(workspace.id, session=session_id)
             except HelixError as error:  # it is on screen nevertheless
@@ -174,7 +177,7 @@ class SessionOpener(QObject):
             fresh = [
                 info.id
                 for info in await workspace.sessions()
-                if not info.messages and info.title == NEW_TITLE and not info.archived
+                if not info.messages and info.title == NEW_TITLE and not (info.archived or info.branch_of)
                 if self._windows.other_with(self._window, workspace.id, info.id) is None
                 if self._shows(info.id) or (is_untouched(info) and not await workspace.store.draft(info.id))
             ]
@@ -222,6 +225,5 @@ class SessionOpener(QObject):
     async def _rename_session(self, session_id: str, title: str) -> None:
         workspace = self._active_workspace.opened
         if workspace is not None and title.strip():
-            conversation = await workspace.open_session(session_id)
-            await conversation.rename(title.strip())
+            await workspace.rename(session_id, title.strip())
             await self._sidebar.refresh()

@@ -8,8 +8,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.services.message_excerpts import ExcerptSize
-from helix_desktop.services.message_search import MessageHit, MessageSearch
+from helix_desktop.services.message_search import ExcerptSize, MessageHit, MessageSearch
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage
@@ -76,7 +75,7 @@ class SessionSearchPresenter(QObject):
 
     def _on_found(self, hits: Sequence[MessageHit]) -> None:
         for hit in hits:
-            self._found[hit.session_id] = FoundMessage(hit.seq, hit.excerpt)
+            self._found[hit.session_id] = FoundMessage(hit.seq, hit.excerpt, hit.session_id)
         if not self._show_timer.isActive():
             self._show_timer.start()
 

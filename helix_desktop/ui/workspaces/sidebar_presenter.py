@@ -11,11 +11,11 @@ from time import perf_counter
 
 from PySide6.QtCore import QObject, QTimer
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import ResponseDelta, Update
-from helix_desktop.agent.session_usage import subagent_sessions, total_spending
-from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
+from helix_desktop.agent.session import ResponseDelta, Update
+from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.errors import HelixError, StoreClosed, StoreError
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
@@ -26,6 +26,7 @@ from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     WorkspaceBadge,
     WorkspaceRow,
+    badge_label,
     disambiguate,
     distinct_colors,
 )
@@ -60,6 +61,8 @@ class SidebarPresenter(QObject):
         self._opening_id = ""  # the session that is on screen soon
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
+        self._last_shown: dict[str, str] = {}  # by session: which of its versions was on screen last
+        self._interrupted: dict[str, bool] = {}  # open workspaces: whether a turn in them was interrupted
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(
             lambda: self._async_actions.start(self._refresh(), "refresh sidebar")
@@ -100,9 +103,26 @@ class SidebarPresenter(QObject):
     async def _refresh(self) -> None:
         workspace = self._active_workspace.opened
         complete = await self._show_sessions(workspace)
+        await self._note_interrupted()
         self.show_workspaces()
         if workspace is not None and not complete and workspace.id not in self._recounting:
             self._async_actions.start(self._recount(workspace), "recount sessions")
+
+    async def _note_interrupted(self) -> None:
+        """Find out in which open workspaces a turn was interrupted, and note it for when they are closed.
+
+        A turn that runs is noted too: after a crash nobody could.
+        """
+        for workspace in list(self._services.open_workspaces.values()):
+            is_running = any(conversation.is_running for conversation in workspace.conversations)
+            if workspace.id not in self._interrupted or workspace.id == self._active_workspace.id:
+                with suppress(StoreError):  # it says so itself
+                    sessions = await workspace.store.sessions()
+                    self._interrupted[workspace.id] = any(map(workspace.is_interrupted, sessions))
+            is_noted = is_running or self._interrupted.get(workspace.id, False)
+            with suppress(HelixError):  # then only the list of sessions says so
+                if self._services.registry.get(workspace.id).interrupted != is_noted:
+                    self._services.registry.change(workspace.id, interrupted=is_noted)
 
     def show_workspaces(self) -> None:
         """Show the workspaces of the list, in different colors; two of one name say where they are."""
@@ -170,7 +190,7 @@ class SidebarPresenter(QObject):
             name=record.name,
             path=record.path,
             active=record.id == self._active_workspace.id,
-            badge=_badge(self._services.open_workspaces.get(record.id), record),
+            badge=_badge(self._services.open_workspaces.get(record.id), record, self._interrupted),
             cache=self._cache_sizes.get(record.id, ""),
             git=git_text(self._services.git.status(record.id)),
         )
@@ -191,14 +211,24 @@ class SidebarPresenter(QObject):
         self._cache_sizes[workspace.id] = size if totals.entries else ""
         started_s = perf_counter()
         titles = {session.id: session.title for session in sessions}
+        versions = SessionVersions(session for session in sessions if not session.parent)
         on_screen = conversation.session.id if conversation is not None else ""
         marked_id = self._opening_id if self._opening_id in titles else on_screen
         unused = await unused_sessions(workspace, sessions, self._windows) - {marked_id}
         subagents = subagent_sessions(sessions)
-        items = [
-            _item(session, workspace, marked_id, titles.get(session.origin, ""), subagents)
+        self._last_shown |= dict.fromkeys(versions.ids_of(marked_id), marked_id)
+        shown = {
+            session.id: last
+            if (last := self._last_shown.get(session.id, "")) in versions.ids_of(session.id)
+            else versions.row_of(session).id
             for session in sessions
-            if (not session.parent or session.parent in titles) and session.id not in unused
+            if not session.parent
+        }
+        items = [
+            _item(session, workspace, marked_id, titles.get(session.origin, ""), subagents, versions, shown)
+            for session in sessions
+            if session.id not in unused
+            and (session.parent in titles if session.parent else shown[session.id] == session.id)
         ]
         sidebar.show_sessions(items, datetime.now())
         took_ms = round((perf_counter() - started_s) * 1000)
@@ -241,27 +271,25 @@ def _groups(rows: list[WorkspaceRow], key: Callable[[WorkspaceRow], str]) -> lis
     return [group for group in alike.values() if group[1:]]
 
 
-def _branch_words(session: SessionSummary) -> list[str]:
-    """Return what a branch was made for, if it was not to go on from a point."""
-    match session.branch_how:
-        case "edit":
-            return [tr("Edited message")]
-        case "retry":
-            return [tr("Another answer")]
-        case "rewind":
-            return [tr("Rewound")]
-        case "":
-            return []
+def _branch_words(first: SessionSummary) -> list[str]:
+    """Return what a session began as, by its first version: a branch or a rewind."""
+    if not first.branch_of or first.is_version:
+        return []
+    return [tr("Rewound") if first.branch_how == "rewind" else tr("Branch")]
 
 
-def _badge(workspace: OpenWorkspace | None, record: WorkspaceRecord) -> WorkspaceBadge:
+def _badge(
+    workspace: OpenWorkspace | None, record: WorkspaceRecord, interrupted: Mapping[str, bool]
+) -> WorkspaceBadge:
     if not Path(record.path).is_dir():
         return "missing"
     if workspace is None:
-        return ""
+        return "interrupted" if record.interrupted else ""
     if any(conversation.asks for conversation in workspace.conversations):
         return "waiting"
-    return "running" if any(conversation.is_running for conversation in workspace.conversations) else ""
+    if any(conversation.is_running for conversation in workspace.conversations):
+        return "running"
+    return "interrupted" if interrupted.get(workspace.id, record.interrupted) else ""
 
 
 def _item(
@@ -270,37 +298,52 @@ def _item(
     active_session_id: str,
     origin: str,
     subagents: Mapping[str, Sequence[SessionSummary]],
+    versions: SessionVersions,
+    shown: Mapping[str, str],
 ) -> SessionItem:
-    """Return a session as the list shows it; `origin` is the title of the session that it continues."""
+    """Return a session as the list shows it; `origin` is the title of the session that it continues.
+
+    `shown` has by session the version that its row opens: this one. What it costs, and what runs or asks, is
+    that of all versions; the rest is its own.
+    """
+    group = versions.of(session)
+    conversations = [here for version in group if (here := workspace.find_open(version.id)) is not None]
     here = workspace.find_open(session.id)
     is_demo = session.model.startswith(_DEMO_PROVIDER)
-    is_running = here is not None and here.is_running
+    is_running = any(conversation.is_running for conversation in conversations)
     has_budget_again = session.budget_spent and here is not None and here.session.failed_end is None
     failure = "" if is_running or has_budget_again else turn_failure_reason(session.failure)
     parts = [failure_text(session.budget_spent)] if failure else []
+    is_interrupted = not is_running and any(map(workspace.is_interrupted, group))
+    parts += [badge_label("interrupted")] if is_interrupted else []
     # The sum first, which is always shown; a model's name last, of which a part says enough.
-    parts.append(CostState(total_spending(session, subagents), is_demo=is_demo).short_cost_text)
-    if session.counts is not None:
+    spent = sum((total_spending(version, subagents) for version in group), Spending())
+    parts.append(CostState(spent, is_demo=is_demo).short_cost_text)
+    if len(group) > 1:
+        parts.append(tr.plural(len(group), "%n version", "%n versions"))
+    elif session.counts is not None:
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
-    parts += _branch_words(session)
+    parts += _branch_words(group[0])
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
     gauge = workspace.usage.of(session)
     return SessionItem(
         id=session.id,
         title=session_title(session.title),
         subtitle=dotted(parts),
-        updated_ms=session.updated,
+        updated_ms=max(version.updated for version in group),
         used=gauge.share if gauge else None,
         pressure=pressure_of(gauge) if gauge else "calm",
         running=is_running,
         active=session.id == active_session_id,
-        waiting=here is not None and bool(here.asks),
-        parent=session.parent,
-        created_ms=session.created,
-        branch_of=session.branch_of,
-        place=session.place,
+        waiting=any(conversation.asks for conversation in conversations),
+        parent=shown.get(session.parent, session.parent),
+        created_ms=group[0].created,
+        branch_of=shown.get(versions.parent_of(session), versions.parent_of(session)),
+        place=versions.place_of(session),
         failure=failure,
         budget_spent=session.budget_spent,
         stopped=session.stopped and not is_running,
+        interrupted=is_interrupted,
+        versions=tuple((version.id, version.title) for version in group) if len(group) > 1 else (),
     )

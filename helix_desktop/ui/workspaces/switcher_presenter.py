@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_search import normalize, original_index
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -101,8 +102,8 @@ class SwitcherPresenter(QObject):
         self._sessions = {(session.workspace_id, session.summary.id): session for session in newest_first}
         if self._switcher.isVisible():
             self._search.set_sessions(newest_first)
-        now = datetime.now()
-        self._switcher.show_sessions([self._row(session, now) for session in newest_first])
+        versions = SessionVersions(session.summary for session in newest_first)
+        self._switcher.show_sessions(self._rows(newest_first, versions))
 
     async def _list_again(self) -> None:
         """List and search also what was opened while the switcher is open."""
@@ -111,26 +112,37 @@ class SwitcherPresenter(QObject):
             await self._show_sessions()
             self._switcher.search_again()
 
-    def _row(self, session: SearchedSession, now: datetime) -> SessionRow:
-        summary = session.summary
-        kind = tr("Subagent") if summary.parent else tr("Archived") if summary.archived else ""
-        parts = (
-            self._name_of(session.workspace_id),
-            kind,
-            translate(summary.counts.text) if summary.counts is not None else "",
-        )
+    def _rows(self, newest_first: Iterable[SearchedSession], versions: SessionVersions) -> list[SessionRow]:
+        """Return a row for each session: of several versions the one on screen, else the newest."""
         conversation = self._workspace_controller.session_controller.conversation
-        return SessionRow(
-            session.workspace_id,
-            summary.id,
-            session_title(summary.title),
-            dotted(parts),
-            format_short_time(summary.updated, now),
-            _badge(self._services.open_workspaces.get(session.workspace_id), summary.id),
-            active=conversation is not None and conversation.session.id == summary.id,
-            archived=summary.archived,
-            icon="bot" if summary.parent else "git-branch" if summary.branch_of else "message-square",
-        )
+        on_screen = conversation.session.id if conversation is not None else ""
+        now, rows = datetime.now(), list[SessionRow]()
+        for session in newest_first:
+            summary, ids = session.summary, versions.ids_of(session.summary.id)
+            if summary.id != (on_screen if on_screen in ids else versions.row_of(summary).id):
+                continue
+            is_archived = versions.place_of(summary).archived
+            kind = tr("Subagent") if summary.parent else tr("Archived") if is_archived else ""
+            parts = (
+                self._name_of(session.workspace_id),
+                kind,
+                translate(summary.counts.text) if summary.counts is not None else "",
+            )
+            icon = "git-branch" if versions.parent_of(summary) else "message-square"
+            rows.append(
+                SessionRow(
+                    session.workspace_id,
+                    summary.id,
+                    session_title(summary.title),
+                    dotted(parts),
+                    format_short_time(max(version.updated for version in versions.of(summary)), now),
+                    _badge(self._services.open_workspaces.get(session.workspace_id), versions.of(summary)),
+                    active=summary.id == on_screen,
+                    archived=is_archived,
+                    icon="bot" if summary.parent else icon,
+                )
+            )
+        return rows
 
     def _name_of(self, workspace_id: str) -> str:
         return self._switcher.name_of(workspace_id) or self._services.registry.get(workspace_id).name
@@ -179,11 +191,17 @@ class SwitcherPresenter(QObject):
         self._async_actions.start(self._services.closed_sessions.release(), "close searched stores")
 
 
-def _badge(workspace: OpenWorkspace | None, session_id: str) -> WorkspaceBadge:
-    conversation = workspace.find_open(session_id) if workspace is not None else None
-    if conversation is None:
-        return ""
-    return "waiting" if conversation.asks else "running" if conversation.is_running else ""
+def _badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) -> WorkspaceBadge:
+    """Return the badge of a session with these versions; `workspace` is None if it is not open."""
+    if workspace is None:
+        return "interrupted" if any(version.interrupted for version in versions) else ""
+    found = [workspace.find_open(version.id) for version in versions]
+    conversations = [conversation for conversation in found if conversation is not None]
+    if any(conversation.asks for conversation in conversations):
+        return "waiting"
+    if any(conversation.is_running for conversation in conversations):
+        return "running"
+    return "interrupted" if any(map(workspace.is_interrupted, versions)) else ""
 
 
 def _marks(text: str, terms: Sequence[str]) -> tuple[tuple[int, int], ...]:

@@ -24,12 +24,10 @@ from helix_desktop.ui.session.side_questions import SideQuestionController
 from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.turn_commands import TurnCommands
 from helix_desktop.ui.session.view_state import ViewStateController
-from helix_desktop.ui.shell.tour_stops import TourController
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.backup import BackupController
 from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cache_export import CacheExportController
-from helix_desktop.ui.workspaces.cache_filters import CacheFilterController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.delete_session import DeleteSessionController
@@ -76,7 +74,9 @@ class WindowControllers:
 
     def _add_session_controllers(self, context: ControllerContext) -> None:
         session = self.session_controller
-        ViewStateController(session, context.services.view_states, context.async_actions)
+        ViewStateController(
+            session, context.services.view_states, context.services.registry, context.async_actions
+        )
         self.rewrites = RewriteController(
             context, session, self.workspace_controller.session_opener.continue_with
         )
@@ -86,7 +86,7 @@ class WindowControllers:
         self.inspector_actions = InspectorActions(
             context, session, self.navigation.show_event, self.navigation.show_cache_entry
         )
-        self.request_window = RequestPresenter(context, session)
+        RequestPresenter(context, session)
         self.reverts = RevertFlow(context)
         ChangesController(context, session, self.reverts)
         ToolCardController(context, session)
@@ -125,15 +125,11 @@ class WindowControllers:
         SessionPlaceController(context, workspaces)
         BranchController(context, workspaces, self.reverts)
         GitController(context, workspaces)
-        self.tour = TourController(
-            window, context.views.chat.view, context.views.timeline, context.views.inspector
-        )
-        workspaces.sample_opened.connect(self.tour.offer)
-        self.session_controller.session_changed.connect(self.tour.end_with_session)
         RewindController(context, workspaces, self.reverts)
-        BackupController(context, self.jobs)
-        CacheFilterController(context, self.session_controller)
+        backup = BackupController(context, self.jobs)
         self.cache_export = CacheExportController(context, self.jobs)
         self.cleanup = CleanupController(context, self.sidebar)
         self.redaction = RedactionController(context, workspaces)
-        self.import_export = ImportExportController(context, workspaces, self.jobs)
+        self.import_export = ImportExportController(
+            context, workspaces, self.jobs, backup.back_up, self.cache_export.export
+        )

@@ -12,7 +12,7 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import AllowedCall, ToolCall
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.mcp.client import server_actor
+from helix_desktop.mcp.client import servers
 from tests.integration.mcp.test_http import serving
 from tests.support.agent_rig import AgentRig
 from tests.support.mcp.hub_tools import HubTools
@@ -97,7 +97,7 @@ async def test_a_server_at_a_url_that_was_replaced_unnoticed_is_asked_about(
     rig: McpRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The protocol may need no session: then only its list of tools tells that another program answers."""
-    monkeypatch.setattr(server_actor, "LISTED_LATELY_S", 0.0)
+    monkeypatch.setattr(servers, "LISTED_LATELY_S", 0.0)
     call = ToolCall("c0", "mcp__web__say", '{"text": "hello"}')
     async with serving(tmp_path) as port:
         url = f"http://127.0.0.1:{port}/mcp"

@@ -11,10 +11,9 @@ import httpx2
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.mcp.client import server_actor
-from helix_desktop.mcp.client.connection_errors import unreachable
-from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
-from helix_desktop.mcp.client.server_actor import start_timeout_s
+from helix_desktop.mcp.client import servers
+from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES, unreachable
+from helix_desktop.mcp.client.servers import start_timeout_s
 from tests.support.mcp.mcp_rig import McpRig, approved_server
 from tests.support.mcp.raw_http_server import Answer, RawHttpServer
 
@@ -61,7 +60,7 @@ async def test_calls_that_a_restarted_server_did_not_take_are_all_made_again(
     rig: McpRig, server: RawHttpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first one to connect anew does not end the others: each hears before that it was not taken."""
-    monkeypatch.setattr(server_actor, "LISTED_LATELY_S", 600.0)  # however long the start took
+    monkeypatch.setattr(servers, "LISTED_LATELY_S", 600.0)  # however long the start took
     await rig.start_servers(server.config())
     server.forget_sessions()
     server.first_refusal = asyncio.Event()
@@ -151,7 +150,7 @@ async def test_a_server_that_stays_silent_is_given_up_soon(
 ) -> None:
     """Nothing is downloaded for a URL, so that nobody waits as long as for a program."""
     assert start_timeout_s(server.config()) == 20
-    monkeypatch.setattr(server_actor, "URL_START_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(servers, "URL_START_TIMEOUT_S", 1.0)
     server.is_silent = True
     await rig.start_servers(server.config())
     assert rig.actor("web").status.reason == (

@@ -17,9 +17,9 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.mcp.client import server_actor
+from helix_desktop.mcp.client import servers
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
-from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
+from helix_desktop.mcp.client.servers import ServerActor, ServerContext
 from tests.support.mcp.mcp_rig import McpRig, approved_server, raw_server
 from tests.unit.agent.tool_calls.test_toolset import NamedTools
 
@@ -150,7 +150,7 @@ async def test_a_server_that_stops_answering_is_restarted(
     """After a call that was stopped it does not answer a ping either: the next call goes to a new process."""
     await rig.start_servers(raw_server("stuck"))
     actor = rig.actor("raw")
-    monkeypatch.setattr(server_actor, "PING_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(servers, "PING_TIMEOUT_S", 0.2)
     first = await rig.call_text("mcp__raw__pid")
     call = asyncio.get_running_loop().create_task(rig.call("mcp__raw__hang"), name="hang")
     await rig.wait_until((tmp_path / "hanging").exists)

@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.messages import EffortRefusal, Message, ModelInfo, ModelRequest
-from helix_desktop.providers.anthropic.dialect import MessagesDialect
+from helix_desktop.providers.anthropic import MessagesDialect
 from helix_desktop.providers.http import HttpClient
 from tests.support.model_contract import final_response
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, text_reply

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import ModelError
 from helix_desktop.domain.messages import ModelResponse
-from helix_desktop.providers.anthropic.dialect import MessagesAssembler
+from helix_desktop.providers.anthropic import MessagesAssembler
 from helix_desktop.providers.dialect import AnswerAssembler, StreamedError
 from helix_desktop.providers.http import HttpError
-from helix_desktop.providers.openai_chat.dialect import ChatAssembler
-from helix_desktop.providers.openai_responses.dialect import ResponsesAssembler
+from helix_desktop.providers.openai_chat import ChatAssembler
+from helix_desktop.providers.openai_responses import ResponsesAssembler
 
 CHAT: list[dict[str, Any]] = [
     {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "<think>a"}}]},

@@ -133,7 +133,7 @@ def test_heavy_modules_are_imported_lazily() -> None:
         "pydantic",
     )
     code = (
-        "import sys, helix_desktop.providers.openai_chat.dialect, helix_desktop.providers.tiktoken_counter\n"
+        "import sys, helix_desktop.providers.openai_chat, helix_desktop.providers.tiktoken_counter\n"
         "import helix_desktop.config.secrets, helix_desktop.services.app_services\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )

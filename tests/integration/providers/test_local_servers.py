@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.domain.model_spec import LocalServer, ModelSpec
 from helix_desktop.providers.http import HttpClient, Timeouts
-from helix_desktop.providers.local_servers import find_servers, identify
+from helix_desktop.providers.model_list import find_servers, identify
 from tests.support.model_servers.local_servers import (
     GATEWAY,
     LLAMA_CPP,

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.conversation import Conversation, create_conversation
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.config.paths import load_prompts
@@ -31,7 +31,7 @@ from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResu
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.replayer import MODEL_CALL_MS, STARTED_AT_MS, TURN_MS, SummaryWriter
 from helix_desktop.replay.token_counters import MessageTokenCounter
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import MemoryRules
 from tests.support.synthetic_recordings import make_session as recording

@@ -32,18 +32,17 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ModeChanged, SessionBranched
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.store.reports import ArchiveTotals
+from helix_desktop.domain.store import CacheEntry, Commit
+from helix_desktop.domain.store_reports import ArchiveTotals
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.store.archive.archive_file import (
+from helix_desktop.store.archive_file import (
     ArchiveManifest,
     SessionHeader,
     Stopped,
     TarStreamWriter,
     check_archive,
 )
-from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.archive_transfer import export_store, import_store
 from helix_desktop.store.leveldb.access import StageRows
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import (

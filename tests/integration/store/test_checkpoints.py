@@ -8,13 +8,12 @@ import plyvel
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.store.archive.transfer import export_session, export_store, import_store
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit
+from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.core import keys
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.open_store import open_store
+from helix_desktop.store.remote.client import RemoteStore, open_store
 from tests.support import session_rewrites
 from tests.support.histories import conversation_with
 from tests.support.session_simulator import SessionSimulator

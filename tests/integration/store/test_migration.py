@@ -12,7 +12,7 @@ import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.store.core import keys, row_codec
-from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.store.files import StoreFiles
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.opening import MigrationStep, Row, open_files

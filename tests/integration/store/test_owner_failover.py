@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.handshake import ENDPOINT_FILE, read_endpoint
-from helix_desktop.store.remote.open_store import connect, open_store
+from helix_desktop.domain.store import Commit
+from helix_desktop.store.remote.client import RemoteStore, connect, open_store
+from helix_desktop.store.remote.rpc import ENDPOINT_FILE, read_endpoint
 from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import WORKSPACE, user_message_event
 from tests.support.store.owner_process import owner_process

@@ -16,15 +16,14 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted, StoreDamaged, StoreWriteFailed
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, Content
+from helix_desktop.store import redaction
 from helix_desktop.store.core import keys, row_codec
-from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.store.files import StoreFiles
 from helix_desktop.store.leveldb.database import Database
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.redaction import leveldb_redaction
-from helix_desktop.store.redaction.secure_delete import rewrite_all_files
+from helix_desktop.store.redaction import rewrite_all_files
 from tests.support.store.builders import (
     START_MS,
     WORKSPACE,
@@ -284,7 +283,7 @@ async def test_quarantined_files_are_removed_at_the_next_start_too(
         raise OSError("cut off")
 
     with monkeypatch.context() as cut:
-        cut.setattr(leveldb_redaction, "delete_copies", cut_off)
+        cut.setattr(redaction, "delete_copies", cut_off)
         with pytest.raises(OSError, match="cut off"):
             await store.redaction.redact(RedactionRequest(SECRET))
     assert (await store.redaction.preview(RedactionRequest(SECRET))).damaged != ()
@@ -309,7 +308,7 @@ async def test_the_index_is_clean_before_its_last_record_is_removed(
 
     try:
         assert "search.db" in "".join(files_with(tmp_path))
-        monkeypatch.setattr(leveldb_redaction, "rewrite_all_files", check_and_redact)
+        monkeypatch.setattr(redaction, "rewrite_all_files", check_and_redact)
         await store.redaction.redact(RedactionRequest(SECRET))
         assert leftovers == [[]]
     finally:

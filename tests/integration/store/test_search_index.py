@@ -14,17 +14,16 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import EntryFilter, EntrySort, matches_filter
-from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, EntryFilter, EntrySort, matches_filter
+from helix_desktop.store import search_index, search_indexer
+from helix_desktop.store.files import Quarantine
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.store.opening import open_files
-from helix_desktop.store.search import index_db, indexer
-from helix_desktop.store.search.index_db import SearchIndex
-from helix_desktop.store.search.indexer import Indexer, SearchThread
+from helix_desktop.store.search_index import SearchIndex
+from helix_desktop.store.search_indexer import Indexer, SearchThread
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock
 from tests.support.store.search_samples import (
     collect_entries,
@@ -270,7 +269,7 @@ async def test_searches_are_complete_while_the_index_is_built(
 ) -> None:
     expected = filled(tmp_path)
     (tmp_path / "search.db").unlink()
-    monkeypatch.setattr(indexer, "_RECORDS_AT_ONCE", 3)
+    monkeypatch.setattr(search_indexer, "_RECORDS_AT_ONCE", 3)
     store = await open_store(tmp_path)
     twin = MemoryStore(TickingClock())
     await fill_store(twin, DATAS)
@@ -291,7 +290,7 @@ async def test_without_trigrams_contents_are_scanned_and_lists_are_sorted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(
-        index_db, "_WORDS_TABLE", "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='none')"
+        search_index, "_WORDS_TABLE", "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='none')"
     )
     expected = await fill(tmp_path)
     assert "has no trigrams: searching scans" in caplog.text
@@ -396,7 +395,7 @@ async def test_many_texts_that_are_not_indexed_are_searched_in_order(
 ) -> None:
     """Above a number, candidates are looked up in the order of the listing instead of being sorted."""
     expected = filled(tmp_path)
-    monkeypatch.setattr(index_db, "_MAX_SORTED_MATCHES", 2)
+    monkeypatch.setattr(search_index, "_MAX_SORTED_MATCHES", 2)
     store = await open_store(tmp_path)
     try:
         assert await answers(store) == expected
@@ -439,12 +438,12 @@ async def test_a_wait_for_the_index_ends_with_its_thread(tmp_path: Path, filled:
 
 
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_db, "_MAX_BATCH_BYTES", 1)
+    monkeypatch.setattr(search_index, "_MAX_BATCH_BYTES", 1)
     store = await open_store(tmp_path, index_after=0.0)
     await asyncio.wrap_future(store._index.when_synced())
     is_free = threading.Event()
     busy = store._index.submit(lambda _: is_free.wait())
-    await fill_store(store, DATAS[: indexer._AT_ONCE // 2])
+    await fill_store(store, DATAS[: search_indexer._AT_ONCE // 2])
     indexed = store._index.when_indexed()
     async with asyncio.TaskGroup() as group:
         group.create_task(store.close())
@@ -461,7 +460,7 @@ async def test_closing_does_not_wait_for_very_many_changes(
     tmp_path: Path, filled: Fill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A million entries that were just moved to the trash: the next start finds them by comparing."""
-    monkeypatch.setattr(indexer, "_AT_ONCE", 3)
+    monkeypatch.setattr(search_indexer, "_AT_ONCE", 3)
     filled(tmp_path)
     store = await open_store(tmp_path)
     is_free = threading.Event()

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.ports.store import Store, StoreHealth, StoreRedaction, StoreRetention
+from helix_desktop.agent.ports import Store, StoreHealth, StoreRedaction, StoreRetention
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ArchiveWriteFailed,
@@ -30,30 +30,32 @@ from helix_desktop.domain.errors import (
     StoreUnreadable,
 )
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.store.remote import client
-from helix_desktop.store.remote.client import ConnectionClosed, OwnerConnection, RemoteStore
-from helix_desktop.store.remote.handshake import (
-    ENDPOINT_FILE,
-    Challenge,
-    ClientProof,
-    OwnerEndpoint,
-    prove_client,
-    read_endpoint,
-    write_endpoint,
+from helix_desktop.store.remote.client import (
+    ConnectionClosed,
+    OwnerConnection,
+    RemoteStore,
+    connect,
+    open_store,
 )
-from helix_desktop.store.remote.open_store import connect, open_store
 from helix_desktop.store.remote.rpc import (
     COMMIT,
+    ENDPOINT_FILE,
     HEAD_BYTES,
     METHODS,
+    Challenge,
+    ClientProof,
     Frame,
     InvalidFrame,
+    OwnerEndpoint,
     RpcRequest,
     encode_frame,
+    prove_client,
+    read_endpoint,
     read_frame_head,
+    write_endpoint,
 )
 from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import (
@@ -88,11 +90,11 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 COMER = """
 import asyncio, sys
 from pathlib import Path
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.store import Content
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.store.remote.open_store import open_store
+from helix_desktop.store.remote.client import open_store
 
 async def store_one(data):
     store = await open_store(Path(sys.argv[1]), sys.argv[2], timeout_s=60)

@@ -14,17 +14,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed, ToolError
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.store.entries import Content, ContentKind
+from helix_desktop.domain.store import Commit, Content, ContentKind, ContentReader
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.cache.search import SearchCacheArguments, SearchCachedContent, SearchLimits
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock

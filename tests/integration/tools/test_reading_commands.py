@@ -14,8 +14,8 @@ import pytest
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
+from helix_desktop.tools.tool import ToolGrants
 from tests.support.sandbox_rig import SandboxRig, write_file
 from tests.support.tool_rig import make_call, make_tools
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import ToolResult
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from tests.support.image_bytes import png
 from tests.support.store.builders import make_content
 from tests.support.tool_rig import MemoryCache, make_call, make_tools

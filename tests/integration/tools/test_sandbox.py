@@ -14,15 +14,14 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.tools import STOPPED, ApprovalRequest
-from helix_desktop.tools.git.program import GitProgram
-from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.git import GitProgram
 from helix_desktop.tools.shell.landlock_syscalls import abi_version
 from helix_desktop.tools.shell.sandbox import SandboxScope, confines
 from helix_desktop.tools.shell.sandbox_bwrap import NAMESPACE_OPTIONS, Bubblewrap, find_network_program
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
 from helix_desktop.tools.shell.sandbox_landlock import readable_paths
 from helix_desktop.tools.shell.scratch import temporary_base
-from helix_desktop.tools.tool import ToolRegistry
+from helix_desktop.tools.tool import ToolGrants, ToolRegistry
 from tests.support.output_recorder import OutputRecorder
 from tests.support.processes import UNIQUE_SLEEP_S, wait_for_exit
 from tests.support.sandbox_rig import SANDBOXES, SandboxRig, write_file

@@ -86,10 +86,13 @@ async def test_hidden_files_of_a_home_are_not_moved_or_linked_into_sight(
         "mv .config/gh .config/g", "mv .config/git h", "mv .config i", "mv .local/share/keyrings j",
         "mv .local/share k", "mv .local l", "mv .config/git/config .config/git/m",
     )  # fmt: skip
-    for move in moves:
-        for network in (False, True):
-            await sandbox_rig.run(move, network=network)
-            assert "key-4711" not in await sandbox_rig.text("grep -rs 4711 .; echo end"), move
+    previous = ""
+    for move in (*moves, "true"):
+        for network in (False, True):  # each command looks for what the one before it moved
+            text = await sandbox_rig.text(f"grep -rs 4711 .; {move}; echo end", network=network)
+            assert "key-4711" not in text, previous
+            assert text.endswith("end\n")
+            previous = move
     for name in names:
         assert (home / name).read_text() == "key-4711\n"
 

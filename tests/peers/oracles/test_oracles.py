@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest
-from helix_desktop.providers.anthropic.request import encode_request
+from helix_desktop.providers.anthropic import encode_request
 from helix_desktop.providers.dialect import CacheFields
-from helix_desktop.providers.openai_chat.request import RequestVariant
-from helix_desktop.providers.openai_chat.request import request_body as chat_body
-from helix_desktop.providers.openai_responses.request import request_body as responses_body
+from helix_desktop.providers.openai_chat import RequestVariant
+from helix_desktop.providers.openai_chat import request_body as chat_body
+from helix_desktop.providers.openai_responses import request_body as responses_body
 from tests.support.histories import SessionSimulator, histories
 from tests.support.verbatim_messages import sampled_requests
 

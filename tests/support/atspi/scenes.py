@@ -35,9 +35,10 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
 from helix_desktop.ui.session.banners import spend_banner
 from helix_desktop.ui.settings.dialog import SettingsPage
-from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
+from helix_desktop.ui.shell.crash_notice import CrashNotice, RecoverySummary
 from helix_desktop.ui.shell.main_window import CenterPage
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.card_data import TimelineState
@@ -299,11 +300,9 @@ async def _offered_models(rig: WindowRig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _request(rig: WindowRig) -> AsyncIterator[QWidget]:
     rig.window.commands.show_request.trigger()
-    presenter = rig.wiring.request_window
-    await until(lambda: presenter.dialog is not None, "the window of the request")
-    assert presenter.dialog is not None
-    yield presenter.dialog
-    presenter.dialog.close()
+    await until(rig.views.inspector.page.text.isVisible, "the request")
+    yield rig.window
+    rig.views.inspector.go_back()
 
 
 @asynccontextmanager
@@ -459,7 +458,10 @@ SCENES: dict[str, Scene] = {
         _dialog, question=lambda rig: dialogs.get_text(rig.window, "Name of the session")
     ),
     "log": partial(
-        _dialog, question=lambda rig: dialogs.exec_async(LogDialog(rig.window, "A line.", rig.folder))
+        _dialog,
+        question=lambda rig: dialogs.exec_async(
+            TextsDialog(rig.window, "Log of the last run", (), {"log.txt": "A line."})
+        ),
     ),
     "notice": partial(
         _dialog,

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import Excerpt
-from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn, Redo, ShowInChat, ShowInTimeline, Undo
+from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn, Redo, ShowInTimeline, Undo
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -115,9 +115,9 @@ def turn_rows() -> list[Row]:
         ToolRow(row_key("t1"), "bash", "git diff --stat", "ok", DIFFSTAT, "", 2, 120, 60, 100, 0),
         DividerRow(
             row_key("d1"),
-            "sweep",
-            "6 outputs cached · 41.2k → 3.1k tokens",
-            actions=(ShowInTimeline(12), Undo(12)),
+            "context",
+            "Context: 41.2k → 3.1k",
+            actions=(ShowInTimeline(12), Undo((12,))),
         ),
         AssistantRow(
             row_key("a2"),
@@ -304,32 +304,15 @@ def rows_of_subagents() -> list[Row]:
     ]  # fmt: skip
 
 
+_UNDO = Undo((40,))
+
+
 def _divider_rows() -> list[Row]:
-    back = (ShowInTimeline(40), Undo(40))
-    form = "You sent run_command pytest -q tests/unit in full · 12.4k tokens"
-    summary = "Cached: 3 outputs and arguments of 2 steps · saved 4.4k tokens"
-    placed = "46 messages noted as facts · saved 22k tokens"
-    pinned = "You pinned read_file docs/DESIGN.md · always kept in context"
     return [
-        DividerRow(row_key("d2"), "handover", "137 messages summarized · 104k → 31k tokens", actions=back),
-        DividerRow(row_key("d5"), "fold", "28 steps noted · saved 9.1k tokens", actions=back),
-        DividerRow(row_key("d6"), "sweep", summary, actions=back, is_quiet=True),
         DividerRow(
-            row_key("d7"),
-            "observations",
-            "12 facts noted for later · from 46 messages",
-            actions=back[:1],
-            is_quiet=True,
+            row_key("d2"), "context", "Context: 104k → 31k", actions=(ShowInTimeline(40, True), _UNDO)
         ),
-        DividerRow(row_key("d8"), "observations", placed, actions=back),
-        DividerRow(
-            row_key("d9"),
-            "left_out",
-            "Removed to fit the context window: 9 messages, 14 tool calls · saved 40k tokens",
-            actions=back,
-        ),
-        DividerRow(row_key("d10"), "pin", pinned, actions=(ShowInChat(37),), is_quiet=True),
-        DividerRow(row_key("d11"), "form", form, actions=(ShowInChat(31), back[1]), is_quiet=True),
+        DividerRow(row_key("d5"), "context", "Context: 41.2k → 38.1k", actions=(ShowInTimeline(40), _UNDO)),
         DividerRow(
             row_key("d12"),
             "files",
@@ -338,8 +321,9 @@ def _divider_rows() -> list[Row]:
             details=("src/app.py changed since it was read", "notes.md was deleted since it was read"),
         ),
         DividerRow(row_key("d3"), "interrupted", "Interrupted: Helix ended during this turn"),
-        DividerRow(row_key("d4"), "handover", "10 messages summarized", True, (Redo(20),)),
-        DividerRow(row_key("d13"), "fold", "11 steps noted · saved 3.1k tokens", True, (back[0], Redo(48))),
+        DividerRow(
+            row_key("d4"), "context", "Context: 104k → 31k", True, (ShowInTimeline(20, True), Redo((20,)))
+        ),
     ]
 
 
@@ -400,7 +384,7 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             uncovered_places=(
                 "node_modules · Ignored by git, or a build folder",
                 "dist · Ignored by git, or a build folder",
-                ".env · May hold a secret: only its digest is stored",
+                ".env · May contain a secret: only its digest is saved",
             ),
         ),
         *question_rows(at),
@@ -451,7 +435,7 @@ def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[Q
     composer.set_attachments(
         (
             ChipText("r1", "bash output 9f3a1c", "1.2k"),
-            ChipText("p1", "Pasted: Traceback (most recent call)", "92 lines · 1.4k tokens", "copy", True),
+            ChipText("p1", "Pasted text", "92 lines · 1.4k tokens", "copy", True),
         )
     )
     layout = QVBoxLayout(window)

@@ -118,11 +118,10 @@ async def cache_tree(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 async def cache_diff(scope: TaskScope, theme: Theme) -> QWidget:
-    """What changed since the previous version, as quick look."""
+    """What changed since the previous version."""
     pane = await _browser(scope, theme, 12, 0)
     row, previous = cache_row(0), cache_row(6)
     pane.show_preview(PreviewState(row, CODE, previous=previous))
-    pane.quick_look.open()
     pane.preview.content.choose("diff")
     diff = diff_contents(CODE.replace(b"30 Hz", b"60 Hz").replace(b"self.flush()", b"self.stop()"), CODE)
     pane.preview.content.show_diff(previous.digest, row.digest, diff)

@@ -56,11 +56,10 @@ def sample_comparison(*, is_exact: bool = True) -> PolicyComparison:
 
 
 def fill_policy(page: PolicyPage) -> None:
-    """Show an edited policy with its replay, effects, stored changes and all fields."""
-    form = policy_form("helix-desktop", EDITED, {"lean": 2, "classic": 11})
+    """Show an edited policy with its replay, effects and its fields."""
+    form = policy_form("helix-desktop", EDITED)
     name = policy_name(PROFILES["balanced"])
     page.show_policy(form, PolicyUse(name, "", True, True, True, True))
     page.replay_card.show_comparison(sample_comparison(is_exact=False))
-    page.advanced.head.setChecked(True)
-    page.advanced.show_effects({"protect_steps": "This session: bills 12k more, coverage +1 %"})
-    page.advanced.show_error("observe_place_at", "“Note facts above” can't be above “Use noted facts above”.")
+    page.fields.show_effects({"protect_steps": "This session: bills 12k more, coverage +1 %"})
+    page.fields.show_error("observe_at", "“Observations from” can't be above “observe_place_at”.")

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.git import GitStatus
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.dialogs import DialogChoice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
@@ -27,7 +27,7 @@ from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
-from helix_desktop.ui.settings.forms import AboutInfo, License, PermissionRow
+from helix_desktop.ui.settings.forms import AboutInfo, PermissionRow
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
@@ -194,14 +194,6 @@ ABOUT = AboutInfo(
     (("Qt", "6.11.3"), ("Python", "3.11.2"), ("system", "Debian GNU/Linux 12 (bookworm), x86_64")),
     can_check_updates=True,
 )
-LICENSES = tuple(
-    License(name, version, expression, f"{expression}\n\nPermission is hereby granted, free of charge.")
-    for name, version, expression in (
-        ("Inter", "4.001", "OFL-1.1"),
-        ("JetBrains Mono", "2.242", "OFL-1.1"),
-        ("Qt, PySide6 and Shiboken6", "6.11.3", "LGPL-3.0-only"),
-    )
-)
 
 
 def make_settings(window: MainWindow) -> SettingsDialog:
@@ -213,7 +205,6 @@ def make_settings(window: MainWindow) -> SettingsDialog:
     dialog.keyboard.show_commands(tuple(command_groups(window)))
     dialog.about.show_about(ABOUT)
     dialog.about.data_folder.show_folder(Path("/home/mara/.local/share/helix-desktop"))
-    dialog.about.licenses.show_licenses(LICENSES)
     return dialog
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
-from helix_desktop.mcp.client.hub import Hub
+from helix_desktop.mcp.client.servers import Hub
 from tests.support.agent_rig import ScriptedTools
 
 

@@ -16,8 +16,7 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
-from helix_desktop.mcp.client.hub import Hub
-from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
+from helix_desktop.mcp.client.servers import Hub, ServerActor, ServerContext
 from helix_desktop.system.task_scope import TaskScope
 
 SCRIPTS_DIR = Path(__file__).parent

@@ -187,16 +187,26 @@ class WindowRig:
         return self.workspace.id
 
     async def use_server(
-        self, server: ChatServer, model: str = "small", window: int = 32_000, images: bool | None = False
+        self,
+        server: ChatServer,
+        model: str = "small",
+        window: int = 32_000,
+        images: bool | None = False,
+        titled: bool = False,
     ) -> None:
         """Let a local server's model answer in the workspace on screen."""
-        await self.use_models(server, ModelEntry(name=model, window=window, reserve=1_000, images=images))
+        entry = ModelEntry(name=model, window=window, reserve=1_000, images=images)
+        await self.use_models(server, entry, titled=titled)
 
-    async def use_models(self, server: ChatServer, *models: ModelEntry) -> None:
-        """Let models of a local server answer, in the workspace on screen the first of them."""
+    async def use_models(self, server: ChatServer, *models: ModelEntry, titled: bool = False) -> None:
+        """Let models of a local server answer, in the workspace on screen the first of them.
+
+        Unless sessions are `titled`, as by default, it has no requests but those of the turns.
+        """
         services, default = self.wiring.services, models[0].name
         provider = Provider(name="box", base_url=server.base_url, models=models, default_model=default)
-        await services.save_settings(services.settings.with_provider(provider))
+        settings = msgspec.structs.replace(services.settings, titles=services.settings.titles and titled)
+        await services.save_settings(settings.with_provider(provider))
         await services.use_model(self.workspace.id, f"box/{default}")
         await self.wiring.session_controller.show_model()
 

@@ -13,7 +13,6 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.entry_actions import is_readable
-from helix_desktop.ui.cache.recall.part import RecallPart
 from helix_desktop.ui.cache.rows import CacheState, PreviewState
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.words.numbers import format_token_count
@@ -22,7 +21,7 @@ from tests.support.window.cache_browser import open_cache_browser, sample_cache,
 
 pytestmark = pytest.mark.qt_loop
 ALL = {
-    "open", "recall", "recall-part", "find", "verify",
+    "open", "recall", "find", "verify",
     "export", "copy-content", "copy-hash", "copy-table", "copy-marker", "copy-link",
     "show-chat", "show-timeline", "pin", "trash",
 }  # fmt: skip
@@ -51,8 +50,8 @@ async def menu_of(pane: CacheBrowser, *rows: int) -> dict[str, QAction]:
 
 async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: TaskScope) -> None:
     """With the shortcut that does the same."""
-    pane = await open_cache_browser(qtbot, scope, in_state("marker"))
-    row = replace(cache_row(0), state="marker")
+    pane = await open_cache_browser(qtbot, scope, in_state("cached"))
+    row = replace(cache_row(0), state="cached")
     pane.table.select_row(0)
     pane.show_preview(PreviewState(row, CODE))
     actions = await menu_of(pane, 0)
@@ -62,7 +61,7 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
     assert QGuiApplication.clipboard().text() == CODE.decode()
     keys = {name: actions[name].text().partition("\t")[2] for name in ALL}
     assert keys == {
-        "open": "Enter", "recall": "Ctrl+Enter", "recall-part": "R",
+        "open": "Enter", "recall": "Ctrl+Enter",
         "find": "Ctrl+F", "verify": "V", "export": "Ctrl+S",
         "copy-content": "Ctrl+Shift+C", "copy-hash": "Ctrl+C", "pin": "P", "trash": "Del",
         "copy-table": "", "copy-marker": "", "copy-link": "", "show-chat": "", "show-timeline": "",
@@ -83,13 +82,13 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
     ("state", "off"),
     [
         ("in_window", {"show-timeline"}),
-        ("stored", {"show-chat", "show-timeline"}),
+        ("elsewhere", {"show-chat", "show-timeline"}),
         ("index", {"show-chat"}),
         (
             "damaged",
-            {"show-chat", "show-timeline", "recall", "recall-part", "export", "find", "copy-content"},
+            {"show-chat", "show-timeline", "recall", "export", "find", "copy-content"},
         ),
-        ("in_trash", {"show-chat", "show-timeline", "recall", "recall-part", "export", "pin"}),
+        ("in_trash", {"show-chat", "show-timeline", "recall", "export", "pin"}),
     ],
 )
 async def test_inapplicable_actions_are_disabled(
@@ -104,11 +103,11 @@ async def test_inapplicable_actions_are_disabled(
 
 async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskScope) -> None:
     """By menu and by key; actions for one row are disabled."""
-    pane = await open_cache_browser(qtbot, scope, in_state("stored", "marker", "in_trash", "stored"))
+    pane = await open_cache_browser(qtbot, scope, in_state("elsewhere", "cached", "in_trash", "elsewhere"))
     digests = [pane.model.digest_at(row) for row in range(4)]
     actions = await menu_of(pane, 0, 1, 2)
     off = {name for name, action in actions.items() if not action.isEnabled()}
-    assert off == {"open", "quick-look", "find", "copy-content", "show-chat", "show-timeline"}
+    assert off == {"open", "find", "copy-content", "show-chat", "show-timeline"}
     recalled: list[str] = []
     pane.entry_actions.recall_requested.connect(lambda digest, *_: recalled.append(digest))
     actions["recall"].trigger()
@@ -145,7 +144,7 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
     qtbot: QtBot, scope: TaskScope
 ) -> None:
     """As the keys do; their words say so, and of one entry they are its own again."""
-    pane = await open_cache_browser(qtbot, scope, in_state("stored", "marker", "in_trash"))
+    pane = await open_cache_browser(qtbot, scope, in_state("elsewhere", "cached", "in_trash"))
     digests = [pane.model.digest_at(row) for row in range(3)]
     await menu_of(pane, 0)
     row = pane.model.entry(0)
@@ -158,7 +157,7 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
     cost = sum(known.tokens for known in map(pane.model.entry, range(2)) if known is not None)
     assert preview.recall_button.text() == f"Recall 2 entries into message · ≈ {format_token_count(cost)}"
     assert actions["recall"].text().startswith(preview.recall_button.text())
-    assert preview.export_button.text() == "Save to folder…"
+    assert preview.export_button.text() == "Export…"
     recalled: list[str] = []
     pane.entry_actions.recall_requested.connect(lambda digest, *_: recalled.append(digest))
     preview.recall_button.click()
@@ -186,9 +185,9 @@ async def test_very_many_are_recalled_after_a_question(qtbot: QtBot, scope: Task
     readable = pane.entry_actions.digests_of(is_readable)
     assert len(readable) == 59, "one is damaged"
     assert pane.preview.recall_button.text().startswith("Recall 59 entries into message… · ≈ ")
-    with qtbot.waitSignal(pane.entry_actions.recall_part_requested) as blocker:
+    with qtbot.waitSignal(pane.entry_actions.recall_many_requested) as blocker:
         pane.preview.recall_button.click()
-    assert blocker.args == [readable, RecallPart("whole")]
+    assert blocker.args == [readable]
 
 
 async def test_the_menu_key_opens_it_for_the_selection(qtbot: QtBot, scope: TaskScope) -> None:

@@ -209,10 +209,10 @@ async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
     """The menu's state, the session's switch and the header narrow and turn the list."""
     source = sample_cache(40)
     pane = await open_cache_browser(qtbot, scope, source)
-    pane.filter_bar.toggle(state_option("marker"))
-    markers = sum(row.state == "marker" for row in source.all_rows)
+    pane.filter_bar.toggle(state_option("cached"))
+    markers = sum(row.state == "cached" for row in source.all_rows)
     await wait_until(lambda: pane.model.rowCount() == markers)
-    pane.filter_bar.toggle(state_option("marker"))
+    pane.filter_bar.toggle(state_option("cached"))
     pane.filter_bar.session.click()
     await wait_until(lambda: pane.model.rowCount() == 20)
     pane.filter_bar.session.click()

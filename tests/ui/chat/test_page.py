@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.page import ChatPage, NextMessages
@@ -55,9 +55,10 @@ def test_nothing_is_proposed_in_the_past(qtbot: QtBot) -> None:
     messages.show_suggestion("Go on")
     messages.show_past(True)
     assert (list(messages.lines), messages.isHidden()) == ([], True)
-    messages.show_suggestion("Go further")
+    messages.show_suggestion("Go further", "cache")
     assert list(messages.lines) == []
     messages.show_past(False)
+    assert "Then open Cache" in messages.findChildren(QLabel)[-1].text()
     assert (list(messages.lines), messages.isHidden()) == (["Go further"], False)
 
 

@@ -14,13 +14,11 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     RowKind,
     StatusPart,
-    WindowChangesState,
 )
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE
 from helix_desktop.ui.inspector.view import Inspector, KeyValue
@@ -254,31 +252,6 @@ def test_updates_keep_the_selected_row(pane: Inspector) -> None:
     assert not pane.requests.currentIndex().isValid()
 
 
-def test_what_left_is_folded_and_leads_to_its_place(qtbot: QtBot, pane: Inspector) -> None:
-    """Rows that left can be looked at, and nothing else; without a choice nothing of it is on screen."""
-    assert pane.changes.isHidden()
-    assert pane.gone.isHidden()
-    left = tuple(replace(row, change="gone", state=None) for row in inspector_state().rows[8:10])
-    changes = WindowChangesState("+4k tokens: 3 new", "2 left: 1.2k tokens", left)
-    pane.set_state(replace(inspector_state(), turns=3, changes=changes))
-    assert pane.changes.summary.text() == "+4k tokens: 3 new"
-    assert pane.gone.accessibleName() == "2 left: 1.2k tokens"
-    assert not pane.gone_rows.isVisible()
-    pane.gone.click()
-    assert pane.gone_rows.isVisible()
-    index = pane.gone_rows.entries.index(0)
-    assert "No longer sent" in index.data(Qt.ItemDataRole.AccessibleTextRole)
-    pane.gone_rows.setCurrentIndex(index)
-    with qtbot.waitSignal(pane.action_triggered) as caught:
-        QTest.keyClick(pane.gone_rows, Qt.Key.Key_Return)
-    assert caught.args == ["show", left[0]]
-    QTest.keyClick(pane.gone_rows, Qt.Key.Key_X)
-    assert caught.args == ["show", left[0]]
-    pane.set_state(inspector_state())
-    assert pane.changes.isHidden()
-    assert pane.gone.isHidden()
-
-
 def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspector) -> None:
     """A page over the overview; Esc goes back."""
     pane.show_page("Next request", "system\nYou are an agent.")
@@ -338,18 +311,6 @@ def test_older_times_have_a_date() -> None:
     yesterday = format_relative_time(NOW_MS - 24 * HOUR, NOW_MS, with_time=True)
     assert yesterday.startswith("Yesterday ")
     assert format_relative_time(NOW_MS - 800 * 24 * HOUR, NOW_MS).endswith("2024")
-
-
-def test_the_turn_to_compare_with_stays_chosen_while_an_earlier_step_is_shown(qtbot: QtBot) -> None:
-    bar = ChangesBar()
-    qtbot.addWidget(bar)
-    bar.show_changes(6, "")
-    bar.turn.setCurrentIndex(bar.turn.findData(5))
-    with qtbot.assertNotEmitted(bar.turn_changed):
-        bar.show_changes(0, "")
-        assert bar.isHidden()
-        bar.show_changes(6, "")
-    assert bar.turn.currentData() == 5
 
 
 def test_fewer_figures_leave_nothing_of_more(pane: Inspector) -> None:

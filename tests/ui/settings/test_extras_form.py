@@ -76,24 +76,15 @@ def test_a_provider_is_not_saved_with_what_breaks_requests(
     assert saved == [filled]
 
 
-def test_a_models_extras_are_part_of_the_models_entry(qtbot: QtBot) -> None:
-    editor = ProviderEditor()
+def test_a_models_extras_of_the_file_are_saved_with_its_provider(qtbot: QtBot) -> None:
+    editor, saved = ProviderEditor(), list[ProviderForm]()
     for part in (editor, editor.footer):
         qtbot.addWidget(part)
+    editor.saved.connect(saved.append)
     assert EMPTY_FORM.extras == RequestExtras()
-    models = (ModelEntry(name="small"), ModelEntry(name="large", body={"top_p": 0.5}))
-    editor.show_provider(
-        ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=models),
-        ProviderStatus("box", False, "none"),
-    )
-    form = editor.models.spec_form.extras_form
-    _add_header(form, "X-Own", "s3cret", is_secret=True)
-    editor.models.table.select_model("large")
-    assert form.extras() == RequestExtras(body={"top_p": 0.5})
-    editor.models.table.select_model("small")
-    assert form.secret_values() == {"X-Own": "s3cret"}
-    filled = editor.form()
-    assert [entry.extras for entry in filled.models] == [
-        RequestExtras(secret_headers=("X-Own",)), RequestExtras(body={"top_p": 0.5}),
-    ]  # fmt: skip
-    assert filled.secret_headers == {("small", "X-Own"): "s3cret"}
+    model = ModelEntry(name="large", secret_headers=("X-Own",), body={"top_p": 0.5})
+    filled = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=(model,), default_model="large")
+    editor.show_provider(filled, ProviderStatus("box", False, "none"))
+    _add_header(editor.extras_form, "X-Title", "Helix")
+    press(editor.footer, "save_provider")
+    assert [(form.models, form.extras.headers) for form in saved] == [((model,), {"X-Title": "Helix"})]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.model_catalog import ModelCatalog
@@ -19,7 +19,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec, SourcedSpec
-from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.services.provider_check import CheckStep
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.style.stylesheet import apply
@@ -350,8 +350,8 @@ def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsDial
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Home, Qt.Key.Key_End):
         QTest.keyClick(track, key)
     assert selected == ["lean", "lean", "classic", "off", "lean"]
-    QTest.mouseClick(track, Qt.MouseButton.LeftButton, pos=QPoint(round(track.x_of(1.2)), 9))
-    assert selected[-1] == "plain"
+    QTest.mouseClick(track, Qt.MouseButton.LeftButton, pos=QPoint(round(track.x_of(0.8)), 9))
+    assert selected[-1] == "classic"
 
 
 def test_own_changes_stay_at_the_stop_of_their_profile(dialog: SettingsDialog) -> None:
@@ -378,20 +378,16 @@ def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: Setti
     page.show_policy(POLICY, USE)
     dialog.show_page("policy")
     changes: list[dict[str, object]] = []
-    page.advanced.changed.connect(changes.append)
+    page.fields.changed.connect(changes.append)
 
     typed(dialog, "protect_steps", "12")
-    switch = page.control("enabled")
-    assert isinstance(switch, Switch)
-    switch.click()
     typed(dialog, "handover_at", "80")
-    typed(dialog, "user_text_tokens", "12,500")
+    typed(dialog, "checkpoint_tokens", "12,500")
 
     assert changes == [
         {"protect_steps": 12},
-        {"enabled": False},
         {"handover_at": 0.8},
-        {"user_text_tokens": 12_500},
+        {"checkpoint_tokens": 12_500},
     ]
 
 
@@ -403,7 +399,7 @@ def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog:
     assert page.slider.track.value_text == "Balanced with 2 changes"
     back = find_buttons(page, "reset")
     assert [button.text().strip() for button in back] == [str(PROFILES["balanced"].protect_steps), "85 %"]
-    with qtbot.waitSignal(page.advanced.changed) as changed:
+    with qtbot.waitSignal(page.fields.changed) as changed:
         back[1].click()
     assert changed.args == [{"handover_at": 0.85}]
     page.show_policy(POLICY, USE)
@@ -411,51 +407,16 @@ def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog:
     assert page.slider.track.value_text == "Balanced"
 
 
-def test_arrows_lead_to_the_next_round_number_within_its_bounds(dialog: SettingsDialog) -> None:
-    """By keys and by the mouse; what a field may have next is known before, also while it is being typed."""
-    page, near = dialog.policy, list[object]()
-    page.show_policy(POLICY, USE)
-    dialog.show_page("policy")
-    changes: list[dict[str, object]] = []
-    page.advanced.changed.connect(changes.append)
-    page.advanced.near_values_changed.connect(lambda key, values: near.append((key, values)))
-    for key in ("protect_steps", "handover_at", "user_text_tokens", "handle_digits", "budget_tokens"):
-        page.control(key).setFocus()
-        QTest.keyClick(page.control(key), Qt.Key.Key_Up)
-        arrows = page.control(key).findChildren(QAbstractButton)
-        assert [arrow.accessibleName() for arrow in arrows] == ["Increase", "Decrease"]
-        arrows[1].click()
-    assert changes == [
-        {"protect_steps": 5},
-        {"protect_steps": 3},
-        {"handover_at": 0.86},
-        {"handover_at": 0.84},
-        {"user_text_tokens": 22_000},
-        {"user_text_tokens": 18_000},
-        {"handle_digits": 13},
-        {"handle_digits": 11},
-        {"budget_tokens": 1_000_000},
-    ]
-    typed(dialog, "protect_steps", "12")
-    assert near[:2] == [
-        ("protect_steps", (5, 3, 6, 2, 7, 1)),
-        ("handover_at", (0.86, 0.84, 0.87, 0.83, 0.88, 0.82)),
-    ]
-    assert ("protect_steps", (12,)) in near
-
-
 def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog: SettingsDialog) -> None:
     page = dialog.policy
     page.show_policy(POLICY, USE)
     dialog.show_page("policy")
-    with qtbot.assertNotEmitted(page.advanced.changed):
+    with qtbot.assertNotEmitted(page.fields.changed):
         typed(dialog, "handover_at", "20")
     assert page.error_text("handover_at") == "Enter a number from 30 % to 95 %."
     numbers = msgspec.structs.asdict(PROFILES["balanced"])
-    page.advanced.show_error("observe_place_at", conflict_text({**numbers, "observe_at": 0.8}, POLICY))
-    assert page.error_text("observe_place_at") == (
-        "“Note facts above” can't be above “Use noted facts above”."
-    )
+    page.fields.show_error("observe_at", conflict_text({**numbers, "observe_at": 0.8}, POLICY))
+    assert page.error_text("observe_at") == "“Observations from” can't be above “observe_place_at”."
 
 
 def test_fields_stay_while_another_policy_is_shown(dialog: SettingsDialog) -> None:
@@ -464,7 +425,6 @@ def test_fields_stay_while_another_policy_is_shown(dialog: SettingsDialog) -> No
     dialog.show_page("policy")
     entry = dialog.policy.control("protect_steps")
     assert not dialog.policy.control("handover_at").isEnabled()
-    assert dialog.policy.control("enabled").isEnabled()
     dialog.policy.show_policy(POLICY, USE)
     assert dialog.policy.control("handover_at").isEnabled()
     dialog.policy.show_policy(policy_form("helix", PROFILES["lean"]), USE)

@@ -1,4 +1,4 @@
-"""The policy as a form: each number once, within its bounds, in words."""
+"""The policy as a form: the numbers people change, within their bounds, in words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
 from helix_desktop.ui.settings.forms import PolicyField, validate_policy_value
-from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS, SLIDER_FIELDS, conflict_text, policy_form
 
 POLICY = policy_form("helix", PROFILES["balanced"])
-FIELDS = tuple(name for name in ContextPolicy.__struct_fields__ if name != "profile")
 
 
 def numbers(**changes: float) -> dict[str, Any]:
@@ -20,27 +19,26 @@ def numbers(**changes: float) -> dict[str, Any]:
     return {**msgspec.structs.asdict(PROFILES["balanced"]), **changes}
 
 
-def test_every_field_of_the_policy_is_in_its_form() -> None:
-    """Each once, in the group of its mechanism, with a label, and a unit for each number."""
-    assert sorted(field.key for field in POLICY.fields) == sorted(FIELDS)
-    titles = [group.title for group in POLICY.groups]
-    assert titles == [
-        "General", "Previous turn", "Cached outputs", "Cached arguments", "Noted steps", "Large outputs",
-        "Noted facts", "Compaction", "Overflow", "Session budget",
-    ]  # fmt: skip
-    for field in POLICY.fields:
-        assert " " in field.label, field.key
-        assert "_" not in field.label + field.note, field.key
-        assert field.unit or isinstance(field.value, bool | str), field.key
-    labels = [field.label for field in POLICY.fields]
-    assert len(set(labels)) == len(labels)
+def test_every_field_of_the_policy_is_in_its_form_or_in_the_file_alone() -> None:
+    """Each once; those of the form with a label and a unit."""
+    keys = [field.key for field in POLICY.fields]
+    assert sorted([*keys, *FILE_FIELDS, *SLIDER_FIELDS]) == sorted(ContextPolicy.__struct_fields__)
+    assert [group.title for group in POLICY.groups] == ["Cache", "Compact", "Session budget"]
+    assert all(field.label and field.unit and "_" not in field.label + field.note for field in POLICY.fields)
+
+
+def test_the_slider_has_plain_only_where_a_file_chose_it() -> None:
+    """A policy that is turned off by hand stands at Off, whatever its profile."""
+    assert [profile.name for profile in POLICY.profiles] == ["lean", "balanced", "classic", "off"]
+    plain = policy_form("helix", PROFILES["plain"])
+    assert (plain.profile, "plain" in [profile.name for profile in plain.profiles]) == ("plain", True)
+    off = policy_form("helix", policy_from({"profile": "balanced", "enabled": False}))
+    assert (off.profile, off.title, off.is_changed) == ("off", "Off", False)
 
 
 @pytest.mark.parametrize("field", POLICY.fields, ids=lambda field: field.key)
 def test_the_form_bounds_a_number_as_the_policy_does(field: PolicyField) -> None:
     """The policy accepts each number that the form accepts; it refuses those below or above."""
-    if isinstance(field.value, bool | str):
-        return
     # Only the bounds of the field itself: rules between fields are reported by the policy's own messages.
     free = {"sweep_min": 0, "sweep_max": 10_000_000, "observe_at": 0.0, "observe_place_at": 0.9,
             "panic_to": 0.1, "handover_at": 0.3, "panic_at": 1.0}  # fmt: skip
@@ -56,18 +54,6 @@ def test_the_form_bounds_a_number_as_the_policy_does(field: PolicyField) -> None
             policy_from({**free, field.key: -1})
 
 
-def test_optional_fields_have_an_off_state() -> None:
-    """The numbers that the profiles set to nothing, and those of which 0 means off."""
-    off = {
-        field.key for field in POLICY.fields
-        if any(getattr(profile, field.key) == 0 for profile in PROFILES.values() if profile.enabled)
-    } - {"observe_place_at"}  # fmt: skip
-    assert {"intake_above", "protect_argument_steps", "fold_after_steps", "condense_at", "observe_at"} <= off
-    for field in POLICY.fields:
-        if field.key in off | {"protect_recalls", "intake_deadline_s"}:
-            assert "0" in field.note, field.key
-
-
 @pytest.mark.parametrize("name", ["classic", "plain"])
 def test_a_profile_is_described_with_the_threshold_that_holds(name: str) -> None:
     """That of the policy on the page; the other profiles with their own."""
@@ -77,7 +63,7 @@ def test_a_profile_is_described_with_the_threshold_that_holds(name: str) -> None
         return {profile.name: profile.description for profile in form.profiles}
 
     own, changed = descriptions(), descriptions(handover_at=0.6)
-    assert "summarizes at 85 %" in own[name]
+    assert "writes a handover at 85 %" in own[name]
     assert changed[name] == own[name].replace("85 %", "60 %")
     others = own.keys() - {name}
     assert all(changed[other] == own[other] for other in others)
@@ -86,12 +72,12 @@ def test_a_profile_is_described_with_the_threshold_that_holds(name: str) -> None
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"sweep_min": 30_000}, "“Smallest batch” can't be above “Largest batch”."),
-        ({"panic_to": 0.9, "panic_at": 0.9}, "“Make room down to” must be below “Make room above”."),
-        ({"panic_at": 0.8}, "“Compact above” can't be above “Make room above”."),
+        ({"observe_at": 0.5}, "“Observations from” can't be above “observe_place_at”."),
+        ({"panic_to": 0.9, "panic_at": 0.9}, "“panic_to” must be below “panic_at”."),
+        ({"panic_at": 0.8}, "“Compact at” can't be above “panic_at”."),
     ],
 )
-def test_numbers_that_cannot_work_together_are_named_as_in_the_form(
+def test_numbers_that_cannot_work_together_are_named_as_in_the_form_or_the_file(
     changes: dict[str, float], text: str
 ) -> None:
     with pytest.raises(ValueError, match="must"):

@@ -131,25 +131,26 @@ def test_half_typed_extras_wait_and_keep_a_provider_from_being_saved(qtbot: QtBo
         for name in ("box", "lab")
     ]
     page.show_providers(forms, [ProviderStatus(form.id, form.id == "box", "none") for form in forms])
-    of_all, of_model = page.editor.extras_form, page.editor.models.spec_form.extras_form
-    find_button(of_all, "provider_extras_add_header").click()
-    value = of_all.findChild(QLineEdit, "header_value")
+    extras = page.editor.extras_form
+    find_button(extras, "provider_extras_add_header").click()
+    value = extras.findChild(QLineEdit, "header_value")
     assert isinstance(value, QLineEdit)
     QTest.keyClicks(value, "eu")
-    of_model.body_field.setPlainText('{"top_p":')
-    page.editor.models.table.select_model("n")
-    assert not of_model.body_field.toPlainText()
+    extras.body_field.setPlainText('{"top_p":')
     page.list.setCurrentRow(1)
     assert page.list.item(0).text() == "box · m · workspace default · not saved"
     assert page.editor.form() == forms[1]
     page.list.setCurrentRow(0)
-    page.editor.models.table.select_model("n")
     with qtbot.assertNotEmitted(page.editor.saved):
         find_button(page.editor.footer, "save_provider").click()
-    assert of_model.body_field.toPlainText() == '{"top_p":'
-    assert (page.editor.models.selected_model, of_all.error_text()) == ("m", "Enter a name for each header.")
+    assert extras.body_field.toPlainText() == '{"top_p":'
+    assert "JSON object" in extras.error_text()
+    extras.body_field.setPlainText('{"top_p": 1}')
+    with qtbot.assertNotEmitted(page.editor.saved):
+        find_button(page.editor.footer, "save_provider").click()
+    assert extras.error_text() == "Enter a name for each header."
     find_button(page.editor.footer, "discard_provider").click()
-    assert not of_model.body_field.toPlainText()
+    assert not extras.body_field.toPlainText()
     assert page.list.item(0).text() == "box · m · workspace default"
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop import __version__
+from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
 from helix_desktop.ui.settings.about.page import AboutPage
 from tests.support.local_site import http_response, redirect, serve_site
 from tests.support.window.buttons import press
@@ -127,7 +128,11 @@ async def _check_a_build_without_update_address(rig: WindowRig) -> None:
     assert about._release.text() == "This build has no update source."
     with pytest.raises(AssertionError, match="there is no button"):
         press(about, ASK)
-    about.licenses.field.setText("pyside")
-    assert about.licenses.list.count() == 1
-    about.licenses.list.setCurrentRow(0)
-    assert "GNU LESSER GENERAL PUBLIC LICENSE" in about.licenses.text.toPlainText()
+    press(about, "licenses")
+    await until(lambda: about.window().findChild(TextsDialog), "the terms")
+    dialog = about.window().findChild(TextsDialog)
+    assert isinstance(dialog, TextsDialog)
+    dialog.field.setText("pyside")
+    assert sum(not item.isHidden() for item in dialog.items()) == 1
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in dialog.viewer.text.toPlainText()
+    dialog.reject()

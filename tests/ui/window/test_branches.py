@@ -50,6 +50,7 @@ async def test_messages_are_edited_retried_and_sessions_branch(qapp: QApplicatio
         await _check_a_canceled_edit(rig)
         await _check_a_retry(rig)
         await _check_a_branch(rig)
+        await _check_versions_by_keyboard_search_and_restart(rig)
 
 
 async def _check_an_edit(rig: WindowRig) -> None:
@@ -80,8 +81,9 @@ async def _check_an_edit(rig: WindowRig) -> None:
         assert rig.conversation.session.id == original
         await until(lambda: rig.composer.text() == "a draft", "its own draft")
         await until(lambda: rig.rows(UserRow)[1].versions is not None, "its versions")
-        tree = [(item.depth, bool(item.branch_of)) for item in rig.window.sidebar.session_list.sessions()]
-        assert tree == [(0, False), (1, True)]
+        (row,) = rig.window.sidebar.session_list.sessions()
+        assert (row.id, row.active, len(row.versions), row.branch_of) == (original, True, 2, "")
+        assert "2 versions" in row.subtitle
 
 
 async def _check_a_canceled_edit(rig: WindowRig) -> None:
@@ -93,12 +95,15 @@ async def _check_a_canceled_edit(rig: WindowRig) -> None:
         original = rig.conversation.session.id
         rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
         await in_branch(rig, original)
-        await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "the branch in the list")
+        assert [len(row.versions) for row in rig.window.sidebar.session_list.sessions()] == [2]
         rig.window.banners.action_clicked.emit("editing", "cancel")
         await until(
             lambda: rig.app_window.shown_session.session_id == original, "the session with the message"
         )
-        await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 1, "no branch left")
+        await until(
+            lambda: [len(row.versions) for row in rig.window.sidebar.session_list.sessions()] == [0],
+            "no version left",
+        )
         await until(lambda: [row.versions for row in rig.rows(UserRow)] == [None], "one version")
 
 
@@ -125,10 +130,15 @@ async def _check_a_retry(rig: WindowRig) -> None:
         rig.chat.view.action_triggered.emit(OpenVersion(original))
         await until(lambda: rig.app_window.shown_session.session_id == original, "the original")
         await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "two answers")
-        rig.window.sidebar.session_deleted.emit(branch)
-        await until(lambda: rig.rows(TurnFooterRow)[0].versions is None, "the other one is in the trash")
+        rig.window.sidebar.session_deleted.emit(original)
+        await until(
+            lambda: "with its 2 versions moved to the trash" in rig.banner_text(), "both in the trash"
+        )
+        trash = await rig.workspace.store.retention.trash()
+        assert {session.id for session in trash.sessions} == {original, branch}
         rig.window.sidebar.session_list.undo_requested.emit()
-        await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "it is back")
+        await until(lambda: rig.app_window.shown_session.session_id == original, "it is back")
+        await until(lambda: [bool(row.versions) for row in rig.rows(TurnFooterRow)] == [True], "both answers")
 
 
 async def _check_a_branch(rig: WindowRig) -> None:
@@ -151,3 +161,58 @@ async def _check_a_branch(rig: WindowRig) -> None:
         depths = {item.id: item.depth for item in rig.window.sidebar.session_list.sessions()}
         assert depths[original] == 0
         assert sorted(depths.values()) in ([0, 1, 1], [0, 1, 2])
+
+
+async def _check_versions_by_keyboard_search_and_restart(rig: WindowRig) -> None:
+    """The arrows keep the keyboard and the place; a search opens the version that has the words."""
+    async with ChatServer(Echo()) as server:
+        await rig.open_folder("versions")
+        await rig.use_server(server)
+        await rig.run_turn("One")
+        original = rig.conversation.session.id
+        for text in ("better", "best"):
+            rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
+            await until(lambda: rig.composer.text() != "", "the message in the composer")
+            rig.composer.editor.selectAll()
+            rig.composer.editor.insertPlainText(f"One, {text}")
+            await rig.run_turn("")
+        await until(lambda: _place(rig) == (3, 2), "three versions")
+        assert len(rig.window.sidebar.session_list.sessions()) == 1
+        view = rig.chat.view
+        key = rig.rows(UserRow)[0].key
+        top = view.chat_viewport.placed_row(0)
+        assert view._interactions.focus.focus_area(key, "version:previous")
+        QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Return)
+        await until(lambda: _place(rig) == (3, 1), "the second version")
+        await until(lambda: _focused(rig) == "version:previous", "the same arrow has the keyboard")
+        QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Return)
+        await until(lambda: _place(rig) == (3, 0), "the first version")
+        await until(lambda: _focused(rig) == "version:next", "the other arrow: there is no earlier one")
+        assert view.chat_viewport.placed_row(0) == top
+        assert rig.conversation.session.id == original
+
+        rig.window.sidebar.search.setText("better")
+        await until(
+            lambda: [row.found is not None for row in rig.window.sidebar.session_list.sessions()] == [True],
+            "found",
+        )
+        rig.window.sidebar.session_list.open_first()
+        await until(lambda: _place(rig) == (3, 1), "the version that has it")
+        rig.window.sidebar.search.setText("one")
+        await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 3, "each version that has it")
+        rig.window.sidebar.search.clear()
+        (row,) = rig.window.sidebar.session_list.sessions()
+        assert (row.id, row.active) == (rig.conversation.session.id, True)
+
+
+def _place(rig: WindowRig) -> tuple[int, int] | None:
+    """Return how many versions the first message has, and which is on screen."""
+    rows = rig.rows(UserRow)
+    versions = rows[0].versions if rows else None
+    return (len(versions.session_ids), versions.place) if versions is not None else None
+
+
+def _focused(rig: WindowRig) -> str:
+    """Return the name of the place of the chat that has the keyboard."""
+    widget = rig.chat.view.chat_viewport.widget_pool.focused_widget()
+    return widget.stop_name if widget is not None else ""

@@ -12,14 +12,14 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.app.recovery import find_unfinished
-from helix_desktop.app.run_marker import LastRun
+from helix_desktop.app.crash_recovery import LastRun, find_unfinished
 from helix_desktop.domain.events.conversation import MessageQueued, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
+from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
+from helix_desktop.ui.shell.crash_notice import CrashNotice, RecoverySummary
 from tests.support.store.builders import make_summary
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -63,10 +63,10 @@ async def _check_the_notice(rig: WindowRig) -> None:
     assert "1 interrupted turn and 2 drafts" in rig.banner_text()
     assert "See “a”, “b”, “c” and 2 more sessions." in rig.banner_text()
     press(rig.window.banners, "show")
-    await until(lambda: rig.window.findChildren(LogDialog), "the log")
-    (dialog,) = rig.window.findChildren(LogDialog)
-    assert dialog.text.toPlainText() == "the stacks"
-    QTest.mouseClick(dialog.copy, Qt.MouseButton.LeftButton)
+    await until(lambda: rig.window.findChildren(TextsDialog), "the log")
+    (dialog,) = rig.window.findChildren(TextsDialog)
+    assert dialog.viewer.text.toPlainText() == "the stacks"
+    QTest.mouseClick(dialog.viewer.copy_button, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == "the stacks"
     dialog.accept()
 

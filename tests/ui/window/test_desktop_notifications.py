@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.agent.session_updates import CompactionProgress
+from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
 from helix_desktop.ui.shell.main_window import MainWindow

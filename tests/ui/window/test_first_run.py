@@ -15,7 +15,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.services.sample_session import PREPARED_TASKS
+from helix_desktop.services.samples import PREPARED_TASKS
 from helix_desktop.ui.settings.forms import ProviderForm
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
@@ -161,6 +161,8 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     assert not page.demo_calls.isChecked(), "it asks"
 
     await until(rig.next_message_lines, "a message is proposed")
+    texts = [words.text() for words in rig.chat.next_messages.findChildren(QLabel)]
+    assert any("open Timeline" in text for text in texts), "and where to look"
     rig.composer.editor.setPlainText("My own words")
     (rig.folder / "lamp.png").write_bytes(png(320, 200, 7))
     drop(rig, rig.folder / "lamp.png")

@@ -207,10 +207,7 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     assert handover.focus == "the fourth file"
     assert handover.sections[0].bullets[0].text == "My own words."
     assert rig.conversation.window.measure()[0].estimate < before.estimate
-    await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
-    assert "what_is:summarized" in _hit_names(rig)
-    rig.window.help_windows.show_topic("summarized")
-    assert "what_is:summarized" not in _hit_names(rig)
+    await until(lambda: any(row.kind == "context" for row in rig.rows(DividerRow)), "the divider")
 
     rig.window.commands.undo_compaction.trigger()
     await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
@@ -315,16 +312,6 @@ def _is_in_sight(timeline: Timeline, seq: int) -> bool:
     return card is not None and not card.visibleRegion().isEmpty()
 
 
-def _hit_names(rig: WindowRig) -> list[str]:
-    """Return what can be clicked in the divider of the newest handover."""
-    row = next(row for row in reversed(rig.rows(DividerRow)) if row.kind == "handover")
-    index = rig.chat.model.index_of(row.key)
-    assert index is not None
-    item = rig.chat.view.chat_viewport.item_cache.get(index)
-    item.layout(700)
-    return [area.name for area in item.hit_areas]
-
-
 async def test_a_recorded_handover_is_compared_run_again_and_edited(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -409,7 +396,7 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     await _closed(rig)
     again = rig.events(HandoverMade)[-1]
     assert (again.replaces, again.focus) == ((first,), "the fourth file")
-    rows = {row.key.seq: row for row in rig.rows(DividerRow) if row.kind == "handover"}
+    rows = {row.key.seq: row for row in rig.rows(DividerRow) if row.kind == "context"}
     assert not rows[first].is_undone
     assert "undo" not in [button_name(action) for action in rows[first].actions]
     rig.window.commands.undo_compaction.trigger()
@@ -487,7 +474,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
 
 async def approve_notes(rig: WindowRig) -> None:
     """Answer the question that shows the price of notes that the user asked for."""
-    await until(lambda: "Note older messages?" in rig.banner_text(), "the price")
+    await until(lambda: "Write observations?" in rig.banner_text(), "the price")
     assert "tokens · price unknown" in rig.banner_text()
     press(rig.window.banners, "spend-observations:allow")
 
@@ -501,7 +488,10 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         await rig.begin("project", FILES, server, **BY_HAND)
         rig.window.commands.observe_now.trigger()
-        await until(lambda: "All older messages are noted already" in rig.banner_text(), "the reason")
+        await until(
+            lambda: "Observations of all older messages are written already" in rig.banner_text(),
+            "the reason",
+        )
         for text in ("Read everything", "And now?", "And again?"):
             await rig.run_turn(text)
         rig.window.commands.observe_now.trigger()
@@ -525,9 +515,9 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         assert [observation.priority for observation in event.observations] == [1, 3]
         assert rig.events(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
         assert rig.conversation.window.measure()[0].estimate < before.estimate
-        divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.is_quiet)
+        divider = next(row for row in rig.rows(DividerRow) if row.kind == "context")
         rig.window.show_page("chat")
-        press_action(rig.chat.view, divider, "view")
+        press_action(rig.chat.view, divider, "details")
         await until(lambda: rig.views.timeline.card_widget(divider.key.seq), "the card")
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.conversation.window.measure()[0] == before, "all as before")

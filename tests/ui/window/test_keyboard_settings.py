@@ -112,7 +112,7 @@ async def test_keys_of_lists_are_changed_and_shown(qapp: QApplication, tmp_path:
             QTest.keyClick(button, key, modifiers)
             return "" if page.notice.isHidden() else page.notice.text.text()
 
-        assert record("cache_recall_part", Qt.Key.Key_V) == "V is used by Cache: Verify"
+        assert record("cache_pin", Qt.Key.Key_V) == "V is used by Cache: Verify"
         press(page, "replace_keys")
         assert bindings.keys("cache_verify") == ()
         assert record("cache_verify", Qt.Key.Key_Down) == "Down moves in lists."
@@ -122,10 +122,9 @@ async def test_keys_of_lists_are_changed_and_shown(qapp: QApplication, tmp_path:
         assert record("session_archive", Qt.Key.Key_Y) == ""
         assert record("context_pin", Qt.Key.Key_J, _CTRL) == ""
         cache = rig.views.cache
-        assert cache.preview.part_button.toolTip() == "Recall a part… (V)"
         assert cache.preview.verify_button.toolTip() == "Compute the SHA-256 again and compare"
-        assert cache.keys.shown_key("cache_recall_part") == "V"
+        assert cache.keys.shown_key("cache_pin") == "V"
         assert rig.window.sidebar.session_list.keys.shown_key("session_archive") == "Y"
         assert rig.views.inspector.keys.shown_key("context_pin") == native_key("Ctrl+J")
         press(page, "reset_all_keys")
-        assert cache.preview.part_button.toolTip() == "Recall a part… (R)"
+        assert cache.preview.verify_button.toolTip() == "Compute the SHA-256 again and compare (V)"

@@ -33,6 +33,20 @@ def _roles(rig: WindowRig) -> dict[str, str]:
     return {role: model.info.name for role, model in models.items() if model is not None}
 
 
+async def _choose_here(rig: WindowRig, role: str, label: str) -> str:
+    """Choose the model of a role in the menu of models; return the one that was marked."""
+    rig.composer.model_clicked.emit()
+    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    part = menu.findChild(QMenu, f"role:{role}")
+    assert isinstance(part, QMenu)
+    actions = part.actions()
+    marked = next(action.text() for action in actions if action.isChecked())
+    next(action for action in actions if action.objectName() == f"role:{role}:{label}").trigger()
+    menu.close()
+    await until(lambda: getattr(rig.wiring.services.registry.get(rig.workspace.id), role) == label, "saved")
+    return marked
+
+
 async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplication, tmp_path: Path) -> None:
     async with (
         ChatServer(replies_in_order(text_reply("ready"))) as server,
@@ -49,15 +63,13 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         suggestion = "another model would unload large. Keep a small one loaded with it"
         assert any(suggestion in words.text() for words in roles.findChildren(QLabel) if words.isVisible())
 
-        roles.default_model_chosen.emit("summary", "box/small")
-        roles.workspace_model_chosen.emit("fast", "box/small")
-        roles.workspace_model_chosen.emit("long", "box/vast")
+        roles.model_chosen.emit("summary", "box/small")
+        await _choose_here(rig, "fast", "box/small")
+        await _choose_here(rig, "long", "box/vast")
         await until(lambda: len(_roles(rig)) == 4, "all four roles")
         assert _roles(rig) == {"main": "large", "fast": "small", "summary": "small", "long": "vast"}
-        await until(lambda: roles.workspace_choice("fast").currentData() == "box/small", "shown")
-        assert roles.workspace_choice("summary").currentText() == "Default (box/small)"
-
-        roles.workspace_model_chosen.emit("summary", MAIN)
+        await until(lambda: roles.choice("summary").currentData() == "box/small", "shown")
+        assert await _choose_here(rig, "summary", MAIN) == "Default (box/small)"
         await until(lambda: "summary" not in _roles(rig), "the main model again")
         rig.wiring.settings.dialog.close()
         await rig.run_turn("Hello")
@@ -108,12 +120,7 @@ async def _check_a_model_that_is_gone(rig: WindowRig) -> None:
         services = rig.wiring.services
         await services.use_model(rig.workspace.id, "nobody/gone", "fast")
         assert _roles(rig) == {"main": "large"}
-        await rig.wiring.settings.show("roles")
-        assert (
-            rig.wiring.settings.dialog.roles.workspace_choice("fast").currentText()
-            == "nobody/gone (not available)"
-        )
-        rig.wiring.settings.dialog.close()
+        assert await _choose_here(rig, "fast", "") == "nobody/gone"
 
 
 async def _check_a_renamed_provider(rig: WindowRig) -> None:
@@ -151,7 +158,7 @@ async def _check_a_new_provider(rig: WindowRig) -> None:
         label for label in settings.dialog.roles.findChildren(QLabel) if "Chosen by Helix" in label.text()
     )
     assert "claude-opus-5-5 costs" in reason.text()
-    await act(lambda: settings.dialog.roles.default_model_chosen.emit("fast", ""))
+    await act(lambda: settings.dialog.roles.model_chosen.emit("fast", ""))
     await until(lambda: not services.settings.fast, "the main model")
     assert (services.settings.catalog_roles, services.settings.user_roles) == ((), ("fast",))
     await until(reason.isHidden, "no reason any more")

@@ -1,14 +1,12 @@
-"""The policy file and its page: hand edits count and are never overwritten, own changes come back."""
+"""The policy file and its page: hand edits count and are never overwritten."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QFrame, QPushButton
+from PySide6.QtWidgets import QApplication, QFrame
 
-from helix_desktop.context.policy import PROFILES
-from helix_desktop.ui.settings.policy.page import PolicyPage
 from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -19,59 +17,11 @@ def _file(rig: WindowRig) -> Path:
     return rig.wiring.services.registry.policy_file(rig.workspace.id).path
 
 
-def _restore(rig: WindowRig, profile: str) -> QPushButton:
-    button = rig.wiring.settings.dialog.policy.findChild(QPushButton, f"restore:{profile}")
-    assert isinstance(button, QPushButton)
-    return button
-
-
-def _apply(page: PolicyPage, change: str | dict[str, object] = "") -> None:
-    """Change the policy on the page, to a profile or by single fields, and apply it to the workspace."""
-    if isinstance(change, dict):
-        page.advanced.changed.emit(change)
-    elif change:
-        find_button(page, f"profile:{change}").click()
-    find_button(page, "apply_to_workspace").click()
-
-
-async def test_edited_files_count_and_custom_values_return(qapp: QApplication, tmp_path: Path) -> None:
-    """Each step has a workspace of its own; values return after another profile, and in the next run."""
+async def test_edited_files_count(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a workspace of its own."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_an_edited_file(rig)
         await _check_a_bad_file(rig)
-        identity = await rig.open_folder("project")
-        await rig.wiring.settings.show("policy")
-        page = rig.wiring.settings.dialog.policy
-        page.advanced.changed.emit({"protect_steps": 14})
-        _apply(page, {"handover_at": 0.7})
-        assert _restore(rig, "balanced").isHidden()
-        _apply(page, "lean")
-        assert rig.workspace.policy == PROFILES["lean"]
-        _apply(page, {"protect_steps": 13})
-        _apply(page, "balanced")
-        assert rig.workspace.policy == PROFILES["balanced"]
-        _apply(page, {"handover_at": 0.6})
-        rig.wiring.settings.dialog.close()
-
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_workspace(identity)
-        await rig.wiring.settings.show("policy")
-        page = rig.wiring.settings.dialog.policy
-        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (2)"
-        _restore(rig, "balanced").click()
-        assert rig.workspace.policy.handover_at == 0.6, "it is a preview first"
-        _apply(page)
-        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
-        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (1)", (
-            "what it replaced"
-        )
-        _restore(rig, "lean").click()
-        _apply(page)
-        assert (rig.workspace.policy.profile, rig.workspace.policy.protect_steps) == ("lean", 13)
-        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (2)"
-        _apply(page, {"enabled": False})
-        assert not rig.workspace.policy.enabled
-        rig.wiring.settings.dialog.close()
 
 
 async def _check_an_edited_file(rig: WindowRig) -> None:
@@ -79,14 +29,20 @@ async def _check_an_edited_file(rig: WindowRig) -> None:
     await rig.open_folder("edited")
     await rig.wiring.settings.show("policy")
     page = rig.wiring.settings.dialog.policy
-    _file(rig).write_text('# mine\nprofile = "balanced"\nprotect_steps = 14\n', encoding="utf-8")
+    of_file = "sweep_min = 2_000  # as the profile\nsweep_max   = 21_000\nanchor_tokens = 3200\n"
+    _file(rig).write_text(f'# mine\nprofile = "balanced"\nprotect_steps = 14\n{of_file}', encoding="utf-8")
     await until(lambda: rig.workspace.policy.protect_steps == 14, "the edited number")
-    assert "1 change" in page.slider.track.value_text
-    page.advanced.changed.emit({"handover_at": 0.7})
+    assert "2 changes" in page.slider.track.value_text
+    page.fields.changed.emit({"handover_at": 0.7})
     assert rig.workspace.policy.handover_at == 0.85, "nothing is saved before it is applied"
     find_button(page, "apply_to_workspace").click()
     assert "# mine" in _file(rig).read_text(encoding="utf-8")
     assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
+    find_button(page, "profile:lean").click()
+    find_button(page, "apply_to_workspace").click()
+    assert of_file in _file(rig).read_text(encoding="utf-8"), "what only the file has stays byte for byte"
+    policy = rig.workspace.policy
+    assert (policy.protect_steps, policy.sweep_max, policy.anchor_tokens) == (3, 21_000, 3_200)
     rig.wiring.settings.dialog.close()
 
 

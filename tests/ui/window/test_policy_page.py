@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.session import PolicyChosen
-from helix_desktop.ui.settings.policy.page import NumberField
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from tests.support.scripted_replays import ScriptedReplays
 from tests.support.window.buttons import find_button, press
@@ -80,25 +79,12 @@ async def _check_a_preview(rig: WindowRig) -> None:
     assert rig.workspace.policy == PROFILES["balanced"]
     assert _text(page, "policy_in_use") == "Preview. Nothing changes until you apply it."
 
-    page.advanced.head.setChecked(True)
-    page.advanced.head.setFocus()
-    QTest.keyClick(page.advanced.head, Qt.Key.Key_Tab)
-    assert page.advanced.field_input("enabled").control.hasFocus(), "not the buttons at the end of the page"
-    page.advanced.changed.emit({"protect_steps": 9})
+    page.fields.changed.emit({"protect_steps": 9})
     await until(lambda: "billed" in _text(page, "effect:protect_steps") or "bills" in
                 _text(page, "effect:protect_steps"), "the effect of the field")  # fmt: skip
     assert _text(page, "effect:protect_steps").startswith("This session: bills ")
-    number = page.control("protect_steps")
-    number.setFocus()
-    QTest.keyClick(number, Qt.Key.Key_Up)
-    near = [11, 12, 13, 8, 7]  # 9 was replayed
-    await until(
-        lambda: [policy.protect_steps for policy in replays.next_policies] == near, "what may be next"
-    )
     await _check_a_preview_is_kept_until_it_is_discarded(rig)
     rig.wiring.settings.dialog.close()
-    await until(lambda: rig.wiring.services.settings.advanced_policy, "open the next time too")
-    await until(lambda: not replays.next_policies, "nothing, while the page is out of sight")
     await _check_it_is_ready_with_the_page(rig, replays)
     await rig.wiring.session_controller.show(rig.workspace, None)
     await until(lambda: replays.is_closed, "no process holds what may be a secret")
@@ -145,7 +131,7 @@ async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
     page = rig.wiring.settings.dialog.policy
     assert rig.wiring.settings.dialog.current_page() == "policy"
     assert not find_button(page, "apply_to_session").isEnabled()
-    page.advanced.changed.emit({"protect_steps": 9})
+    page.fields.changed.emit({"protect_steps": 9})
     find_button(page, "apply_to_session").setFocus()
     QTest.keyClick(find_button(page, "apply_to_session"), Qt.Key.Key_Space)
     await until(lambda: rig.events(PolicyChosen), "the event")
@@ -157,7 +143,6 @@ async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
     find_button(page, "use_workspace_policy").click()
     await until(lambda: len(rig.events(PolicyChosen)) > 1, "the other event")
     await until(lambda: "whole workspace" in _text(page, "policy_in_use"), "the workspace's again")
-    assert not find_button(page, "restore:balanced").isHidden(), "own changes can be restored"
     rig.wiring.settings.dialog.close()
 
 
@@ -169,11 +154,10 @@ async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
         await rig.run_turn("Begin.")
         await _open_page(rig, ScriptedReplays())
         page = rig.wiring.settings.dialog.policy
-        page.advanced.head.setChecked(True)
 
         def enter(key: str, text: str) -> None:
             control = page.control(key)
-            assert isinstance(control, NumberField)
+            assert isinstance(control, QLineEdit)
             control.setFocus()
             control.selectAll()
             QTest.keyClicks(control, text)
@@ -181,26 +165,26 @@ async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
 
         def value_of(key: str) -> str:
             control = page.control(key)
-            assert isinstance(control, NumberField)
+            assert isinstance(control, QLineEdit)
             return control.text().replace(",", "")
 
         enter("protect_steps", "9")
-        enter("sweep_min", "30000")
-        assert "Largest batch" in page.error_text("sweep_min")
-        enter("least_saving", "900")
-        assert value_of("sweep_min") == "30000", "another change keeps what is to be corrected"
+        enter("observe_at", "60")
+        assert "observe_place_at" in page.error_text("observe_at")
+        enter("intake_above", "900")
+        assert value_of("observe_at") == "60", "another change keeps what is to be corrected"
         for button in ("apply_to_session", "apply_to_workspace"):
             press(page, button)
-            assert page.window().focusWidget() is page.control("sweep_min")
+            assert page.window().focusWidget() is page.control("observe_at")
         assert not rig.events(PolicyChosen)
-        enter("sweep_max", "40000")
-        assert page.error_text("sweep_min") == "", "the conflict is over"
+        page.fields.changed.emit({"observe_place_at": 0.7})  # as after an edit of the file
+        assert page.error_text("observe_at") == "", "the conflict is over"
         press(page, "apply_to_session")
         await until(lambda: rig.events(PolicyChosen), "the event")
         policy = rig.conversation.session.transcript.session_policy
         assert policy is not None
-        assert (policy.sweep_min, policy.sweep_max, policy.protect_steps) == (30_000, 40_000, 9)
-        enter("sweep_min", "90000")
+        assert (policy.observe_at, policy.observe_place_at, policy.protect_steps) == (0.6, 0.7, 9)
+        enter("observe_at", "90")
         page.slider.profile_selected.emit("lean")
-        assert page.error_text("sweep_min") == ""
+        assert page.error_text("observe_at") == ""
         rig.wiring.settings.dialog.close()

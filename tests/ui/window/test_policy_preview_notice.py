@@ -8,11 +8,10 @@ import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLineEdit
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.session import PolicyChosen
-from helix_desktop.ui.settings.policy.page import NumberField
 from tests.support.scripted_replays import ScriptedReplays
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -26,15 +25,14 @@ async def _close_with_a_preview(rig: WindowRig) -> ScriptedReplays:
     rig.wiring.settings.policy.replays.create_worker = lambda: replays
     await rig.wiring.settings.show("policy")
     page = rig.wiring.settings.dialog.policy
-    page.advanced.head.setChecked(True)
-    page.advanced.changed.emit({"protect_steps": 9})
-    control = page.control("sweep_min")
-    assert isinstance(control, NumberField)
+    page.fields.changed.emit({"protect_steps": 9})
+    control = page.control("intake_above")
+    assert isinstance(control, QLineEdit)
     control.setFocus()
     control.selectAll()
     QTest.keyClicks(control, "30000000")
     QTest.keyClick(control, Qt.Key.Key_Return)
-    assert page.error_text("sweep_min")
+    assert page.error_text("intake_above")
     rig.wiring.settings.dialog.close()
     await until(lambda: "Policy not applied: Balanced with 1 change." in rig.banner_text(), "the notice")
     return replays
@@ -59,9 +57,9 @@ async def test_discard_drops_what_was_not_applied(qapp: QApplication, tmp_path: 
         await rig.wiring.settings.show("policy")
         await until(page.isVisible, "the page again")
         assert page.slider.track.value_text == "Balanced"
-        assert not page.error_text("sweep_min"), "nor what was typed"
+        assert not page.error_text("intake_above"), "nor what was typed"
         steps = page.control("protect_steps")
-        assert isinstance(steps, NumberField)
+        assert isinstance(steps, QLineEdit)
         assert steps.text() == str(PROFILES["balanced"].protect_steps)
         rig.wiring.settings.dialog.close()
         assert "policy-preview" not in rig.window.banners.banner_ids(), "nothing is left to apply"

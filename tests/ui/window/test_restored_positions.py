@@ -10,6 +10,8 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.config.view_states import VIEWS_FILE, ViewState, ViewStates
+from helix_desktop.domain.store import SavedFilter
+from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, age_options, tool_option
 from helix_desktop.ui.chat.row_key import RowKey
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -70,6 +72,35 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         assert views.get(session_id) == ViewState(cursor=18, mark=7, entry=digest, card=3), (
             "not looked at: kept"
         )
+
+
+async def test_the_last_filter_of_the_cache_stays_with_its_workspace(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Over a restart; an age counts from then on. Named filters of earlier versions stay in the record."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        bar, workspace_id = rig.views.cache.filter_bar, rig.workspace.id
+        registry, named = rig.wiring.services.registry, SavedFilter("Large", "log")
+        registry.change(workspace_id, cache_filters=(named,))
+        for option in (tool_option("run_command"), SIZE_OPTIONS[0], age_options(0)[2]):
+            bar.toggle(option)
+        bar.field.setText("failed")
+        bar.session.click()
+        last = bar.saved_filter
+        await rig.open_folder("other")
+        assert not bar.current_filter.is_narrowing
+        assert registry.get(workspace_id).cache_filters == (named, last)
+        bar.toggle(SIZE_OPTIONS[1])
+        await rig.open_folder("project")
+        assert bar.saved_filter == last
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        bar = rig.views.cache.filter_bar
+        assert bar.saved_filter == last
+        assert bar.current_filter.entry_filter.tool == "run_command"
+        assert bar.current_filter.entry_filter.since > 0, "it counts from now, not from when it was set"
 
 
 def first_row_count(rig: WindowRig) -> int:

@@ -17,15 +17,15 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.actions import ShowGuide
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
+from helix_desktop.words.numbers import format_tokens
 from tests.support.part_files import part_files, reads_all
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-FILES = part_files()
+FILES = part_files(lines=240)
 BY_HAND = {"protect_tokens": 100_000, "protect_steps": 50, "handover_least_gain": 0.0}
 
 
@@ -61,15 +61,10 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         sent = rig.conversation.window.measure()[0]
         assert _badges(rig)["part0.txt"] == "cached"
         assert _badges(rig)["part7.txt"] == "in_window"
-        assert (await _states(rig))["part0.txt"] == "marker"
+        assert (await _states(rig))["part0.txt"] == "cached"
         divider = rig.rows(DividerRow)[0]
-        assert action_names(divider) == ("view", "undo")
-        assert f"{len(sweep.masked)} output" in divider.text
-        rig.chat.view.action_triggered.emit(ShowGuide("cached"))
-        guide = rig.window.help_windows.guide
-        assert guide is not None
-        assert guide.topic == "cached"
-        guide.close()
+        assert action_names(divider) == ("details", "undo")
+        assert divider.text.startswith("Context: ")
 
         changed: list[int] = []
         rig.chat.model.rows_changed.connect(lambda rows: changed.append(len(rows)))
@@ -123,12 +118,12 @@ async def _check_a_handover(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         after = rig.conversation.window.measure()
         assert after[1].used < before[1].used
-        divider = next(row for row in rig.rows(DividerRow) if row.kind == "handover")
-        assert "summarized" in divider.text
+        (divider,) = rig.rows(DividerRow)
+        assert divider.text.endswith(f" → {format_tokens(after[1].used)}")
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
 
-        press_action(rig.chat.view, divider, "view")
+        press_action(rig.chat.view, divider, "open_handover")
         assert rig.window.page() == "timeline"
         await until(lambda: rig.views.timeline.card_widget(divider.key.seq), "the handover's card")
         source = next(
@@ -250,7 +245,7 @@ async def _check_recall(rig: WindowRig) -> None:
 
 
 async def _check_the_request(rig: WindowRig) -> None:
-    """Word for word, with a list of its parts; its JSON is what the server gets; it goes with its session."""
+    """Word for word, in the panel; its JSON is what the server gets; it goes with its session."""
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once"}
     async with reads_all() as server:
         await rig.begin("request", FILES, server, **sweeps)
@@ -258,25 +253,20 @@ async def _check_the_request(rig: WindowRig) -> None:
         await rig.change_policy(**BY_HAND, fold_after_steps=0)  # no rewrite comes before the next request
         assert "all counted as new" in rig.views.inspector.cost.text()  # the server had nothing cached so far
         rig.window.commands.show_request.trigger()
-        request_window = rig.wiring.request_window
-        await until(lambda: request_window.dialog is not None, "the window")
-        dialog = request_window.dialog
-        assert dialog is not None
-        text = dialog.viewer.text
-        await until(text.toPlainText, "its text")
+        inspector = rig.views.inspector
+        text = inspector.page.text
+        await until(lambda: text.isVisible() and text.toPlainText(), "its text")
         masked = rig.conversation.session.transcript.messages.item(rig.events(SweepMade)[0].masked[0])
         assert masked is not None
         assert isinstance(masked.event, ToolAnswered)
         assert output_marker(masked.event) in text.toPlainText()
-        dialog.parts.setCurrentIndex(dialog.parts.entries.index(dialog.parts.entries.rowCount() - 1))
-        assert text.textCursor().block().text().startswith("== assistant")
-
-        dialog.json_button.click()
+        inspector.request_switch.view_selected.emit("json")
+        inspector.page.copy_content()
         copied = json.loads(QGuiApplication.clipboard().text())
         await rig.run_turn("And now?")
         sent = server.bodies[-1]
         assert copied == sent | {"messages": sent["messages"][: len(copied["messages"])]}
-        dialog.refresh_button.click()
+        rig.window.commands.show_request.trigger()
         await until(lambda: "And now?" in text.toPlainText(), "the next request")
         await rig.open_folder("other")
-        assert request_window.dialog is None
+        assert not text.isVisible()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.events.session import SessionArchived
-from helix_desktop.domain.store.entries import ListPlace, SessionSummary
+from helix_desktop.domain.store import ListPlace, SessionSummary
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (

@@ -287,7 +287,6 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     """It takes effect at once; numbers that contradict each other do not."""
     await rig.wiring.settings.show("policy")
     page = rig.wiring.settings.dialog.policy
-    page.advanced.head.setChecked(True)
     entry = page.control("protect_steps")
     assert isinstance(entry, QLineEdit)
     rig.wiring.settings.dialog.activateWindow()
@@ -300,14 +299,14 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     find_button(page, "apply_to_workspace").click()
     assert rig.workspace.policy.protect_steps == 3
     assert page.control("protect_steps").hasFocus()
-    page.advanced.changed.emit({"handover_at": 0.5})
+    page.fields.changed.emit({"handover_at": 0.5})
     find_button(page, "apply_to_workspace").click()
     now = rig.conversation.window.measure()[1]
     left = f"compacts in ≈ {format_tokens(now.window // 2 - now.used)}"
     await until(lambda: left in rig.window.top_bar.gauge.accessibleName(), "the gauge")
-    page.advanced.changed.emit({"sweep_min": 30_000})
-    assert page.error_text("sweep_min") == "“Smallest batch” can't be above “Largest batch”."
-    assert rig.workspace.policy.sweep_min == 2_000
+    page.fields.changed.emit({"observe_at": 0.5})
+    assert page.error_text("observe_at") == "“Observations from” can't be above “observe_place_at”."
+    assert rig.workspace.policy.observe_at == 0.30
     rig.wiring.settings.dialog.close()
 
 
@@ -316,14 +315,14 @@ async def _check_a_saved_policy(rig: WindowRig) -> None:
     assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (3, 0.5)
     page = rig.wiring.settings.dialog.policy
     rig.wiring.settings.policy.show()
-    find_button(page, "profile:plain").click()
+    find_button(page, "profile:classic").click()
     find_button(page, "apply_to_workspace").click()
-    assert rig.workspace.policy.sweep == "at once"
-    assert rig.workspace.policy.protect_steps == 10
+    assert rig.workspace.policy.sweep == "fixed"
+    assert rig.workspace.policy.protect_steps == 20
     assert not rig.events(SweepMade)
     find_button(page, "profile:off").click()
     find_button(page, "apply_to_workspace").click()
     assert not rig.workspace.policy.enabled
-    page.advanced.changed.emit({"enabled": True})
+    find_button(page, "profile:balanced").click()
     find_button(page, "apply_to_workspace").click()
     assert rig.workspace.policy == PROFILES["balanced"]

@@ -10,10 +10,9 @@ from PySide6.QtCore import Qt, SignalInstance
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.agent.session_updates import CompactionProgress
+from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
-from helix_desktop.app.run import StartTargets
-from helix_desktop.app.stored_windows import StoredWindows
+from helix_desktop.app.run import StartTargets, StoredWindows
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.links import Link

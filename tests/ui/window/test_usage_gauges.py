@@ -19,8 +19,7 @@ from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import Commit, SessionSummary
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,
@@ -297,5 +296,5 @@ async def test_what_all_messages_would_take_is_counted_as_the_total_is(
         rig.window.show_page("timeline")
         await rig.conversation.window.cache_now(seq)
         share = round(100 * whole.used / whole.window)
-        words = f"With every message in full, it would be ≈ {share} %."
+        words = f"With every message whole, it would be ≈ {share} %."
         await until(lambda: words in rig.views.timeline.preview.accessibleName(), words)

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import ModelRequest
-from helix_desktop.providers.anthropic import request as anthropic_request
-from helix_desktop.providers.openai_responses import request as openai_responses_request
+from helix_desktop.providers import anthropic as anthropic_request
+from helix_desktop.providers import openai_responses as openai_responses_request
 from tests.support.agent_rig import SWEEPING, AgentRig
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (

@@ -12,7 +12,7 @@ from helix_desktop.context.window.provider_cache import MissCause, newest_cache_
 from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import CacheHints, ModelInfo, ModelRequest, ModelResponse, Usage
-from helix_desktop.providers.anthropic.request import encode_request
+from helix_desktop.providers.anthropic import encode_request
 from tests.support.agent_rig import AgentRig
 from tests.support.model_servers.chat_server import text_reply
 from tests.support.model_servers.prompt_cache import PromptCacheScript

@@ -7,13 +7,8 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports.tools import Approver
-from helix_desktop.agent.session_updates import (
-    CompactionProgress,
-    ErrorRaised,
-    SpendDecided,
-    SpendRequestsChanged,
-)
+from helix_desktop.agent.ports import Approver
+from helix_desktop.agent.session import CompactionProgress, ErrorRaised, SpendDecided, SpendRequestsChanged
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget
@@ -201,7 +196,7 @@ async def test_a_spent_budget_stops_background_work_and_says_so_once() -> None:
     await rig.wait_until_idle()
     assert (await rig.conversation.run("And now?")).cause == "budget"
     (warning,) = rig.updates_of(ErrorRaised)
-    assert (warning.what, warning.is_warning) == ("Older messages weren't noted.", True)
+    assert (warning.what, warning.is_warning) == ("No observations were written.", True)
     assert warning.why.startswith("The session budget is used up. Used: ")
     assert rig.model.observation_requests == []
     await rig.conversation.budget.set_limit(Budget())

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import ModelError
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ModelResponse
-from helix_desktop.providers.anthropic.dialect import MessagesAssembler as AnthropicAssembly
-from helix_desktop.providers.anthropic.request import encode_request
+from helix_desktop.providers.anthropic import MessagesAssembler as AnthropicAssembly
+from helix_desktop.providers.anthropic import encode_request
 from helix_desktop.providers.dialect import AnswerAssembler, StreamedError
-from helix_desktop.providers.openai_responses.dialect import ResponsesAssembler as ResponsesAssembly
-from helix_desktop.providers.openai_responses.request import request_body
+from helix_desktop.providers.openai_responses import ResponsesAssembler as ResponsesAssembly
+from helix_desktop.providers.openai_responses import request_body
 
 INFO = ModelInfo("here", "m")
 LEAF = st.none() | st.booleans() | st.integers() | st.text(max_size=5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.rewrite import Excluded, Pinned, SweepMade, SweepReason, Unpinned
+from helix_desktop.domain.events.rewrite import Excluded, Pinned, Unpinned
 from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.words.rewrites import (
     budget_text,
@@ -13,7 +13,6 @@ from helix_desktop.words.rewrites import (
     masked_contents_text,
     model_text,
     pin_text,
-    sweep_text,
 )
 
 
@@ -36,9 +35,9 @@ def test_cached_contents_are_counted_by_kind(
 @pytest.mark.parametrize(
     ("saved", "text"),
     [
-        (900, "You excluded instructions · saved 900 tokens"),
-        (0, "You excluded instructions"),
-        (-7, "You excluded instructions · added 7 tokens"),
+        (900, "You left out instructions · saved 900 tokens"),
+        (0, "You left out instructions"),
+        (-7, "You left out instructions · added 7 tokens"),
     ],
 )
 def test_an_exclusion_says_what_it_saves_or_adds(saved: int, text: str) -> None:
@@ -68,17 +67,3 @@ def test_a_model_that_was_chosen_is_named() -> None:
 def test_a_pin_on_an_unknown_output_names_its_event() -> None:
     assert pin_text(Pinned(7), Transcript()) == "You pinned e7 · always kept in context"
     assert pin_text(Unpinned(7), Transcript()) == "You unpinned e7"
-
-
-@pytest.mark.parametrize(
-    ("reason", "text"),
-    [
-        (SweepReason.BATCH, "0 outputs cached · saved 4.8k tokens"),
-        (SweepReason.FOLD, "0 outputs cached · saved another 4.8k tokens"),
-        (SweepReason.REFUSED, "0 outputs cached · provider refused the images"),
-        (SweepReason.HANDOVER, "0 outputs cached · counted in the handover"),
-    ],
-)
-def test_a_saving_is_told_once(reason: SweepReason, text: str) -> None:
-    """A handover's figures have what it took along; beside a note, the same figure is another saving."""
-    assert sweep_text(SweepMade((), 4_800, reason), Transcript()) == text

@@ -1,1 +1,1 @@
-"""The preview of one entry: its facts, its views, quick look."""
+"""The preview of one entry: its facts, its views."""

@@ -16,14 +16,14 @@ from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import tokens_text, tool_name
-from helix_desktop.ui.cache.recall.selection import RecallSelection
+from helix_desktop.ui.cache.recall_selection import RecallSelection
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
-from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.diff.view import DiffView
-from helix_desktop.ui.design.labels import IconLabel, TextLine
+from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
+from helix_desktop.ui.design.layout.boxes import row as row_of
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.pill import Pill
@@ -73,7 +73,6 @@ class EntryContent(ContentViewer):
     diff_requested = Signal(str, str)
     """The digests of a previous version and of the entry on show: `show_diff` is to show their diff."""
 
-    part_built = Signal(QWidget)
     """A part that takes keys was built, when its view was first needed."""
 
     min_facts_px = 44  # a word of them
@@ -103,28 +102,26 @@ class EntryContent(ContentViewer):
         view = DiffView(self._begin)
         view.set_side_by_side(bool(self._choices.get(_COLUMNS)))
         view.side_by_side_changed.connect(lambda on: self._choose(_COLUMNS, "two" if on else ""))
-        self._add_views(view, view.text)
+        self._add_view(view)
         return view
 
     @cached_property
     def tree(self) -> JsonView:
         """The content as a tree."""
         view = JsonView()
-        self._add_views(view)
+        self._add_view(view)
         return view
 
     @cached_property
     def image(self) -> ImageView:
         """The content as a picture."""
         view = ImageView(self._begin)
-        self._add_views(view)
+        self._add_view(view)
         return view
 
-    def _add_views(self, page: QWidget, *parts: QWidget) -> None:
+    def _add_view(self, page: QWidget) -> None:
         self.pages.addWidget(page)
         retint(page, self._theme)
-        for part in (page, *parts):
-            self.part_built.emit(part)
 
     @property
     def view(self) -> str:
@@ -261,7 +258,7 @@ class EntryContent(ContentViewer):
         """Return why views that a user may look for are not there."""
         obstacles = {}
         if self._previous is None:
-            obstacles["diff"] = tr("No previous version of this output is stored.")
+            obstacles["diff"] = tr("No previous version of this output was saved.")
         data = self._data or b""
         if len(data) > MAX_JSON_BYTES and self.text.content.is_text and may_be_json(data):
             obstacles["tree"] = tr("Too large for a tree (over {size}).", size=format_size(MAX_JSON_BYTES))
@@ -320,15 +317,16 @@ class Preview(Themed, QWidget):
     recall_requested = Signal(str, int, int)  # digest, first and last line (0, 0: whole)
     recall_all_requested = Signal()
     """All selected entries are to be recalled, as the button says."""
-    part_requested = Signal()
-    """Only a part of it is to be recalled, by lines or by a pattern."""
+    matches_found = Signal(str)
+    """Words that find has in the text: `show_matches` is to say what recalling their lines costs."""
+    matches_requested = Signal()
+    """The lines that `show_matches` spoke of are to be recalled."""
     verify_requested = Signal(str)
     export_requested = Signal(str)
 
     def __init__(self, start: StartCoroutine, clock: ClockMs, keys: PageKeys) -> None:
         super().__init__()
         self._clock, self._keys = clock, keys
-        self._is_quick_look = False
         self._state: PreviewState | None = None
         self._lines = (0, 0)
         self._selection: RecallSelection | None = None
@@ -374,8 +372,6 @@ class Preview(Themed, QWidget):
             self.content.clear()
             return
         self._show_row(state.row)
-        if not again and self.hasFocus():  # in a quick look
-            announce(self, self.accessibleName())
         if not again:
             self._lines = (0, 0)
             self.set_verified("shield", tr("Not verified yet"), "muted")
@@ -405,12 +401,6 @@ class Preview(Themed, QWidget):
             self._selection = selection
             self._update_tips()
 
-    def show_as_quick_look(self, on: bool) -> None:
-        """Say by the button whether it covers the list."""
-        self.quick_look_button.set_icon("minimize-2" if on else "maximize-2")
-        self._is_quick_look = on
-        self._update_tips()
-
     def _update_tips(self) -> None:
         """Say by which keys the buttons can be pressed."""
         self.verify_button.setToolTip(
@@ -418,15 +408,9 @@ class Preview(Themed, QWidget):
         )
         save = tr("Save the exact bytes to a file")
         if self._selection is not None:
-            save = tr("Save the exact bytes of each to a folder")
+            save = tr("Save the exact bytes of each to a folder or a zip")
         self.export_button.setToolTip(self._keys.tip("cache_save", save))
         self.export_button.setAccessibleName(self._save_text)
-        self.part_button.set_tip(self._keys.tip("cache_recall_part", tr("Recall a part…")))
-        self.quick_look_button.set_tip(
-            tr("Close quick look (Esc)")
-            if self._is_quick_look
-            else self._keys.tip("cache_quick_look", tr("Quick look"))
-        )
         self._update_recall_button()
 
     def copy_digest(self) -> None:
@@ -477,15 +461,16 @@ class Preview(Themed, QWidget):
         self.verify_button.setAccessibleName(tr("Verify"))
         self.export_button = PushButton("", "", "download", name="save_as")
         self.export_button.setAccessibleName(tr("Save as…"))
-        self.part_button = IconButton("text-search", "", px=15, edge=30)
-        self.part_button.setObjectName("recall_part")
+        self.matches_button = PushButton("", "link", "corner-down-left", px=13, name="recall_matches")
+        self.matches_button.hide()
         self.copy_hash_button = IconButton("copy", tr("Copy digest (Ctrl+C)"), px=13, edge=22)
-        self.quick_look_button = IconButton("maximize-2", "", px=14, edge=26)
-        self.quick_look_button.setObjectName("quick_look")
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.recall_button.clicked.connect(self.recall)
-        self.part_button.clicked.connect(self.part_requested)
+        self.matches_button.clicked.connect(self.matches_requested)
+        below_find = self.content.body.indexOf(self.content.find_bar) + 1
+        self.content.body.insertLayout(below_find, row_of(self.matches_button, None, margins=(6, 0, 0, 0)))
+        self.content.find_bar.found.connect(self._on_found)
         self.verify_button.clicked.connect(lambda: self.verify_requested.emit(self.digest))
         self.export_button.clicked.connect(lambda: self.export_requested.emit(self.digest))
         self.copy_hash_button.clicked.connect(self.copy_digest)
@@ -497,7 +482,7 @@ class Preview(Themed, QWidget):
         row.addWidget(self._target)
         row.addWidget(self._tool)
         row.addStretch(1)
-        for button in (self.verify_button, self.export_button, self.part_button, self.recall_button):
+        for button in (self.verify_button, self.export_button, self.recall_button):
             row.addWidget(button)
         return row
 
@@ -509,7 +494,6 @@ class Preview(Themed, QWidget):
         row.addStretch(1)
         row.addWidget(self._shield)
         row.addWidget(self.verified)
-        row.addWidget(self.quick_look_button)
         return row
 
     def _show_row(self, row: CacheRow) -> None:
@@ -542,6 +526,15 @@ class Preview(Themed, QWidget):
         self._lines = (first, last)
         self._update_recall_button()
 
+    def show_matches(self, words: str) -> None:
+        """Offer to recall the lines that find has, in these words; none: there are no such lines."""
+        show_text(self.matches_button, words)
+
+    def _on_found(self, words: str) -> None:
+        self.matches_button.hide()
+        if words and self.content.text.content.is_text:
+            self.matches_found.emit(words)
+
     def _update_recall_button(self) -> None:
         if self._state is None:
             return
@@ -555,13 +548,12 @@ class Preview(Themed, QWidget):
         can_recall = self._state.data is not None
         if self._selection is not None:
             can_recall = self._selection.count > 0
-        for button in (self.recall_button, self.part_button):
-            button.setEnabled(can_recall)
+        self.recall_button.setEnabled(can_recall)
         self._fit()
 
     @property
     def _save_text(self) -> str:
-        return tr("Save as…") if self._selection is None else tr("Save to folder…")
+        return tr("Save as…") if self._selection is None else tr("Export…")
 
     def _recall_texts(self) -> tuple[str, str]:
         """Return what would be recalled, and what it costs, as text."""
@@ -590,13 +582,7 @@ class Preview(Themed, QWidget):
             self.recall_button.setText(recall_texts[recall])
             rest = sum(
                 widget.sizeHint().width() + self._head.spacing()
-                for widget in (
-                    self._tool_icon,
-                    self._tool,
-                    self.verify_button,
-                    self.export_button,
-                    self.part_button,
-                )
+                for widget in (self._tool_icon, self._tool, self.verify_button, self.export_button)
                 if not widget.isHidden()
             )
             rest += self.recall_button.sizeHint().width() + self._head.spacing()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec.structs import replace
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
 
 from helix_desktop.ui.chat.actions import (
     ButtonAction,
     Redo,
     RowAction,
-    ShowGuide,
     ToggleSection,
     Undo,
     button_name,
@@ -20,15 +17,13 @@ from helix_desktop.ui.chat.actions import (
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     BUTTON_HEIGHT,
-    ChipStyle,
     HitArea,
     PaintState,
     button_width,
-    chip_width,
     paint_box,
     paint_button,
-    paint_chip,
     paint_icon,
+    paint_line,
 )
 from helix_desktop.ui.chat.markdown.parser import (
     Code,
@@ -39,12 +34,11 @@ from helix_desktop.ui.chat.markdown.parser import (
     Span,
     Table,
 )
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_texts import divider_text
-from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow, NoticeRow
-from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, TINY, UI
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI
 from helix_desktop.words.action_labels import action_label
-from helix_desktop.words.rewrite_explanations import explain_cached, explain_noted, explain_summarized
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -94,116 +88,60 @@ def _details_button(*, is_expanded: bool) -> tuple[str, RowAction, str]:
     return _DETAILS, ToggleSection("details"), tr("Hide details") if is_expanded else tr("Show details")
 
 
-_DIVIDER_ICONS: dict[DividerKind, str] = {
-    "past": "history",
-    "handover": "layers",
-    "sweep": "zap",
-    "fold": "list-tree",
-    "left_out": "scissors",
-    "observations": "eye",
-    "form": "replace",
-    "exclude": "eye-off",
-    "pin": "pin",
-    "budget": "gauge",
-    "interrupted": "pause",
-    "attempt": "rotate-ccw",
-    "mode": "shield",
-    "model": "cpu",
-    "policy": "filter",
-    "hold": "pause",
-    "resume": "play",
-    "files": "diff",
-    "instructions": "book-open",
-    "branch": "git-branch",
-    "changes": "file-pen",
-    "revert": "undo-2",
-    "redo": "redo-2",
-}
-_EXPLANATIONS: dict[str, Callable[[], str]] = {
-    "cached": explain_cached,
-    "noted": explain_noted,
-    "summarized": explain_summarized,
-}
-"""What a topic of the guide says in one sentence."""
-_EXPLAIN = "explain:chip"
+_BREAK = " · "
 
 
 class DividerItem(RowItem):
-    """A dashed line across the column, with a chip in its middle and small action buttons next to it."""
+    """A line across the column, with words in its middle and links behind them."""
 
     def __init__(self, row: DividerRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._divider = row
-        document = new_document(self.style.font(TINY, MEDIUM))
-        document.setPlainText(divider_text(row))
-        self._label = TextLayout(self.style, document, self._style().color)
-        self._chip = QRectF()
-        self._middle = 0.0
+        theme = self.style.theme
+        color = theme.faint if row.is_quiet else theme.warn if row.kind == "interrupted" else theme.muted
+        self._label = paragraph_layout(divider_text(row), tools, color, SMALL)
         self._span = (0.0, 0.0)
         self._is_expanded = "details" in context.expanded
         details = row.details if self._is_expanded else ()
-        muted = self.style.theme.muted
-        self._set_texts([self._label, *(paragraph_layout(text, tools, muted, UI) for text in details)])
-
-    def _style(self) -> ChipStyle:
-        theme, row = self.style.theme, self._divider
-        if row.is_undone:
-            return ChipStyle(theme.muted, theme.raised, theme.border, "undo-2")
-        glyph = _DIVIDER_ICONS[row.kind]
-        if row.is_quiet:
-            return ChipStyle(theme.faint, "", "", glyph)
-        if row.kind in ("interrupted", "left_out"):
-            return ChipStyle(theme.warn, theme.warn_soft, "", glyph)
-        return ChipStyle(theme.accent_text, theme.accent_soft, "", glyph)
+        self._set_texts([self._label, *(paragraph_layout(text, tools, theme.muted, UI) for text in details)])
 
     def _arrange(self, width: float) -> float:
-        style = self.style
-        # Undo changes the words of chip and button: there is room for either, so that no button moves.
-        is_reversible = any(isinstance(action, Undo | Redo) for action in self._divider.actions)
+        style, font = self.style, self.style.font(SMALL)
+        # Undo changes the words: there is room for either, so that no link moves.
         turned = replace(self._divider, is_undone=not self._divider.is_undone)
+        is_reversible = any(isinstance(action, Undo | Redo) for action in self._divider.actions)
         words = self._label.text(), *([divider_text(turned)] if is_reversible else [])
-        wide, *other = (min(width - 8, chip_width(style, text, self._style()) + 1) for text in words)
-        room = max((wide, *other))
-        tall = max(style.px(23), self._label.layout(wide - style.px(9 + 15 + 9)) + style.px(8))
+        wide, *other = (min(width - 8, style.width(text, font) + 2) for text in words)
+        room, gap = max((wide, *other)), style.width(_BREAK, font)
         buttons = self._buttons()
         widths = [self._button_width(action, label) for _, action, label in buttons]
-        buttons_width = sum(widths) + (style.px(6) if widths else 0)
-        same_line = room + buttons_width <= width - style.px(48)
-        left = (width - room - buttons_width) / 2 + room - wide if same_line else (width - wide) / 2
-        self._chip = QRectF(left, style.px(5), wide, tall)
-        self._middle = self._chip.center().y()
-        self._label.x, self._label.y = left + style.px(9 + 15), self._middle - self._label.height / 2
-        x = self._chip.right() + style.px(6) if same_line else (width - buttons_width) / 2
-        y = self._chip.y() if same_line else self._chip.bottom() + style.px(3)
-        self.hit_areas = self._explanation()
+        is_one_line = room + sum(widths) + gap * len(widths) <= width - style.px(48)
+        first = room + gap * len(widths) if is_one_line else gap * max(0, len(widths) - 1)
+        left = (width - first - sum(widths)) / 2
+        self._label.x = left + room - wide if is_one_line else (width - wide) / 2
+        self._label.y = style.px(8)
+        tall = self._label.layout(wide)
+        x = left + room + gap if is_one_line else left
+        line = style.px(20)
+        y = self._label.y + (tall - line) / 2 if is_one_line else self._label.y + tall + style.px(3)
+        self.hit_areas = []
         for (name, action, label), button_room in zip(buttons, widths, strict=True):
-            rect = QRectF(x, y - 0.5, button_room, tall + 1)
-            self.hit_areas.append(HitArea(name, action, label, rect, radius=7))
-            x += button_room
-        self._span = (left, x if same_line else self._chip.right())
-        return self._arrange_details(y + tall + style.px(5), width)
+            rect = QRectF(x, y, button_room, line)
+            self.hit_areas.append(HitArea(name, action, label, rect, radius=5))
+            x += button_room + gap
+        self._span = (self._label.x, x - gap if buttons and is_one_line else self._label.x + wide)
+        below = y + line if buttons and not is_one_line else self._label.y + tall
+        return self._arrange_details(below + style.px(8), width)
 
     def _button_width(self, action: RowAction, label: str) -> float:
-        """Return how wide a button is, pixels; Undo and Redo are equally wide."""
+        """Return how wide a link is, pixels; Undo and Redo are equally wide."""
         is_turn = isinstance(action, Undo | Redo)
         labels = [action_label("undo"), action_label("redo")] if is_turn else [label]
-        font = self.style.font(SMALL)
-        return max(self.style.width(text, font) for text in labels) + self.style.px(16)
-
-    def _explanation(self) -> list[HitArea]:
-        """Return the chip as a button that explains its word; empty where it has none."""
-        topic = TOPICS.get(self._divider.kind, "")
-        if not topic:
-            return []
-        tip = f"{_EXPLANATIONS[topic]()}\n{tr('Click to learn more')}"
-        return [HitArea(_EXPLAIN, ShowGuide(topic), tr("What is this?"), self._chip, radius=8, tip=tip)]
+        return max(self.style.width(text, self.style.font(SMALL, MEDIUM)) + 1 for text in labels)
 
     def _buttons(self) -> list[tuple[str, RowAction, str]]:
-        """Return name, action and label of each button."""
+        """Return name, action and label of each link."""
         buttons: list[tuple[str, RowAction, str]] = [_button(action) for action in self._divider.actions]
-        if self.context.explains:
-            topic = self._divider.first_of
-            buttons.insert(0, (f"what_is:{topic}", ShowGuide(topic), tr("What is this?")))
         if self._divider.details:
             buttons.append(_details_button(is_expanded=self._is_expanded))
         return buttons
@@ -216,28 +154,23 @@ class DividerItem(RowItem):
         return y
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
-        chat_style = self.style
-        style = self._style()
-        color = chat_style.color(style.color).toRgb()
-        color.setAlphaF(0.42)
-        pen = QPen(color, 1)
-        pen.setDashPattern([3, 4])
-        painter.setPen(pen)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        y = round(self._middle) + 0.5
-        left, right = self._span[0] - 10, self._span[1] + 10
-        for start, end in ((0.0, left), (right, self.width)):
-            if end - start > 8:  # noqa: PLR2004 - shorter is a speck, not a line
-                painter.drawLine(round(start), round(y), round(end), round(y))
-        paint_chip(painter, chat_style, self._chip, "", style)
+        style, theme = self.style, self.style.theme
+        left, right = (round(end) for end in (self._span[0] - style.px(16), self._span[1] + style.px(16)))
+        middle = round(self._label.y + self._label.line_rect(0).height() / 2)
+        for start, end in ((0, left), (right, round(self.width))):
+            if end > start:
+                painter.fillRect(QRectF(start, middle, end - start, 1), style.color(theme.border))
         self._label.paint(painter, state.clip, state.marks_of(self._label))
         for area in self.hit_areas:
-            if area.name != _EXPLAIN:
-                paint_button(painter, chat_style, area, state, "ghost")
+            is_active = area.name in (state.hovered, state.pressed)
+            color = theme.text if is_active else theme.accent_text
+            paint_line(painter, style, area.rect, area.label, style.font(SMALL, MEDIUM), color)
+            if area.rect.x() > self._label.x + self._label.width or area is not self.hit_areas[0]:
+                gap = style.width(_BREAK, style.font(SMALL))
+                room = area.rect.translated(-gap, 0)
+                paint_line(painter, style, room, _BREAK, style.font(SMALL), theme.faint)
         for text in self.texts[1:]:
-            painter.fillRect(
-                QRectF(0, text.y, 2, text.height), chat_style.color(chat_style.theme.border_strong)
-            )
+            painter.fillRect(QRectF(0, text.y, 2, text.height), style.color(theme.border_strong))
             text.paint(painter, state.clip, state.marks_of(text))
 
 

@@ -26,13 +26,11 @@ from helix_desktop.ui.design.highlight import Highlighter
 class ItemContext(msgspec.Struct, frozen=True):
     """View state of a row: `shows_header` shows the speaker, `expanded` are its open sections.
 
-    A row that `explains` has a link to the guide. `answer_tips`: what tooltips say about answers to
-    an approval, with their keys.
+    `answer_tips`: what tooltips say about answers to an approval, with their keys.
     """
 
     shows_header: bool = True
     expanded: frozenset[RowSection] = frozenset()
-    explains: bool = False
     answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
 
 

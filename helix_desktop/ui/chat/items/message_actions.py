@@ -33,7 +33,7 @@ _ICONS: dict[type[BranchAction | CopyAnswer], str] = {
     RetryAnswer: "rotate-ccw",
     BranchSession: "git-branch",
 }
-_PREVIOUS, _NEXT = "version:previous", "version:next"
+_PREVIOUS, _NEXT = VERSION_ARROWS = ("version:previous", "version:next")
 
 
 class MessageActions:
@@ -95,16 +95,19 @@ class MessageActions:
         last = QRectF(self._place_text.right(), top, edge, edge)
         self._ends = []
         if at > 0:
-            self._add_version(_PREVIOUS, ids[at - 1], tr("Previous version"), first)
+            self._add_version(_PREVIOUS, ids[at - 1], ids, tr("Previous version"), first)
         else:
             self._ends.append(("chevron-left", first))
         if at + 1 < len(ids):
-            self._add_version(_NEXT, ids[at + 1], tr("Next version"), last)
+            self._add_version(_NEXT, ids[at + 1], ids, tr("Next version"), last)
         else:
             self._ends.append(("chevron-right", last))
 
-    def _add_version(self, name: str, session_id: str, label: str, rect: QRectF) -> None:
-        self.hit_areas.append(HitArea(name, OpenVersion(session_id), label, rect, radius=7, tip=label))
+    def _add_version(
+        self, name: str, session_id: str, versions: tuple[str, ...], label: str, rect: QRectF
+    ) -> None:
+        action = OpenVersion(session_id, versions=versions)
+        self.hit_areas.append(HitArea(name, action, label, rect, radius=7, tip=label))
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Paint the buttons, quietly until the mouse is over them."""

@@ -16,7 +16,6 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     MAX_LINES,
-    Badge,
     FormChooser,
     HeadAndTail,
     ToolRow,
@@ -24,22 +23,13 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.words.numbers import format_token_count
-from helix_desktop.words.rewrite_explanations import explain_changed
+from helix_desktop.words.rewrite_explanations import STATE_WORDS, explain_changed
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
 text = TextContext("Chat")
 
-_BADGE_SENTENCES: dict[Badge, TranslatableText] = {
-    "cached": text("Replaced by a marker. The agent can recall it."),
-    "excluded": text("Excluded by you. The agent can recall it."),
-    "folded": text("Replaced by a note. The agent can recall it."),
-    "left_out": text("Removed to fit the context window. The agent can recall it."),
-    "observed": text("Replaced by noted facts. The agent can recall it."),
-    "handed_over": text("Replaced by a handover. The agent can recall it."),
-    "pinned": text("Pinned: always kept in context."),
-}
 _ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")
 _GLYPHS: dict[type[object], str] = {OpenCacheEntry: "database", ChooseForm: "minimize-2"}
 _HANGING = 2  # characters that what goes on of a long line is indented by
@@ -54,7 +44,9 @@ _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
 
 def window_state_text(row: ToolRow) -> str:
     """Return where the output and the arguments of a call are now, in sentences."""
-    output = "" if row.removed_at_ms else _BADGE_SENTENCES.get(row.badge, "")
+    output = ""
+    if not row.removed_at_ms and row.badge != "" and row.badge != "in_window" and row.badge != "recalled":  # noqa: PLR1714 - mypy narrows so
+        output = STATE_WORDS[row.badge].tooltip
     cached = _ARGUMENTS_CACHED if row.arguments_cached else ""
     return translate(join_sentences(output, cached))
 

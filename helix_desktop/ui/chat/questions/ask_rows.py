@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import ellipsize

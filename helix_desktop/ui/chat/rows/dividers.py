@@ -1,14 +1,16 @@
-"""Rewrites of the window to dividers: what became of what, and whether it can be undone."""
+"""What stands between messages: what became of the context before a request, and what was set or changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import TypeAlias
 
-from msgspec.structs import replace
+import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
-from helix_desktop.context.window.message_states import covers_around
+from helix_desktop.context.window.usage_gauge import estimate_of, latest_report, projected_tokens
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -16,73 +18,164 @@ from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
-    FormChosen,
-    Pinned,
     SweepMade,
-    Unpinned,
+    SweepReason,
 )
 from helix_desktop.domain.events.session import (
     BudgetSet,
+    ChangesRecorded,
     EffortChosen,
+    FilesChanged,
     HoldSet,
+    InstructionsAdded,
     ModeChanged,
     ModelChosen,
     PolicyChosen,
     SessionBranched,
 )
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
-from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged, InstructionsAdded
-from helix_desktop.domain.file_history.revert import RevertDirections
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.file_history.changes import RevertDirections
 from helix_desktop.ui.chat.actions import (
     ButtonAction,
-    CompareHandover,
-    EditHandover,
     OpenChanges,
     OpenVersion,
-    Pin,
     Redo,
-    ShowInChat,
     ShowInTimeline,
     Undo,
-    Unpin,
 )
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow
+from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.words.file_changes import recorded_changes_text
-from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.instructions import instructions_text
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,
-    chosen_form_text,
     effort_text,
-    excluded_text,
     files_changed_text,
-    fold_text,
     handover_text,
     mode_text,
     model_text,
-    observations_placed_text,
-    observations_prepared_text,
-    pin_text,
-    sweep_text,
 )
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
+MIN_FREED_SHARE = 0.05
+"""Share of the context window that the rewrites before a request have to free for a line in the chat."""
 
-class Dividers:
-    """The dividers of one session's rewrites by the seq of their event."""
+ContextRewrite: TypeAlias = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded
+
+
+class _Group(msgspec.Struct, eq=False):
+    """The rewrites before one request, by their events; sizes in tokens as the model counts them."""
+
+    seqs: list[int] = []
+    text: str = ""  # in place of the sizes
+    handover_seq: int = 0
+    freed: int = 0
+    used: int = 0  # after the last of them
+
+    def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
+        """Return the line about them; `around` are the rewrites inside others, which can't be undone."""
+        before, after = format_tokens(self.used + self.freed), format_tokens(self.used)
+        text = self.text or tr("Context: {before} → {after}", before=before, after=after)
+        seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
+        active = tuple(seq for seq in self.seqs if transcript.can_undo(seq) and seq not in around)
+        undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
+        actions: list[ButtonAction] = [ShowInTimeline(seq, is_handover)]
+        actions += [Undo(active)] if active else [Redo(undone)] if undone else []
+        is_undone = bool(undone) and not any(map(transcript.can_undo, self.seqs))
+        return DividerRow(RowKey(self.seqs[0]), "context", text, is_undone, tuple(actions))
+
+
+class ContextLines:
+    """One line for all rewrites before a request, if they freed enough for one or a handover is among them.
+
+    Sizes are counted event by event, as the gauge does, from the newest report of the model.
+    """
 
     def __init__(self) -> None:
-        self._rows: dict[int, DividerRow] = {}
+        self._group = _Group()
+        self._shown: dict[RowKey, tuple[_Group, DividerRow]] = {}  # groups that have a line, with it
+        self._overhead = 0  # tokens by our count of what is sent beside messages and handover
+        self._handover_tokens: dict[int, int] = {}  # by our count, with the user's words that it quotes
+        self._window = 0  # tokens of the context window; 0: not known yet
+
+    def on_answer(self, response: AssistantSpoke, transcript: Transcript) -> None:
+        """Begin a new group: the request was answered."""
+        is_outdated = any(0 < response.sent_after < seq for seq in self._group.seqs)
+        if response.estimate and not is_outdated:
+            answer = transcript.window.entry_tokens(transcript.messages.items[-1])
+            self._overhead = max(0, response.estimate - (self._messages(transcript) - answer))
+        self._window, self._group = response.window or self._window, _Group()
+
+    def on_rewrite(self, seq: int, event: ContextRewrite, transcript: Transcript) -> DividerRow | None:
+        """Return the line of the group with this rewrite; None as long as it frees too little for one."""
+        group = self._group
+        is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
+        if not (is_attached and seq - 1 in group.seqs):  # it falls and returns with the one before it
+            group.seqs.append(seq)
+        handover = transcript.rewrites.handovers.get(seq - 1)
+        match event:
+            case HandoverMade(origin=origin):
+                self._learn_handover(seq, event, transcript)
+                group.used, group.freed = event.after, group.freed + event.before - event.after
+                group.handover_seq = group.handover_seq if event.revises else seq
+                group.text = handover_text(event, transcript) if origin else ""
+            case SweepMade(reason=SweepReason.HANDOVER) if handover is not None:
+                self._learn_handover(seq - 1, handover, transcript)  # whose sizes count it
+            case _:
+                group.used = self._used(transcript)
+                group.freed += self._used(transcript, event.saved) - group.used
+        if not (group.handover_seq or group.freed >= MIN_FREED_SHARE * self._window):
+            return None
+        row = group.row(transcript, {})
+        self._shown[row.key] = group, row
+        return row
+
+    def updated_states(self, transcript: Transcript) -> list[DividerRow]:
+        """Return the lines of which something was undone, redone, or is inside a later rewrite since."""
+        around, changed = covers_around(transcript), []
+        for key, (group, before) in self._shown.items():
+            row = group.row(transcript, around)
+            if row != before:
+                self._shown[key] = group, row
+                changed.append(row)
+        return changed
+
+    def _learn_handover(self, seq: int, handover: HandoverMade, transcript: Transcript) -> None:
+        """Learn how much a handover is with the user's words in it, which depend on the policy."""
+        report = latest_report(transcript, transcript.last_model)
+        after = estimate_of(handover.after, report, report.ratio if report is not None else 1.0)
+        quoted = after - self._overhead - transcript.window.tokens[0]
+        self._handover_tokens[seq] = max(handover.tokens, quoted)
+
+    def _messages(self, transcript: Transcript) -> int:
+        """Return the tokens by our count of the messages in the window, and of the handover before them."""
+        tokens, active = transcript.window.tokens[0], transcript.window.handover
+        if active is None:
+            return tokens
+        excluded = transcript.rewrites.excluded.get(active[0])
+        if excluded is not None:
+            return tokens + excluded.tokens
+        return tokens + self._handover_tokens.get(active[0], active[1].tokens)
+
+    def _used(self, transcript: Transcript, more: int = 0) -> int:
+        """Return the tokens of the next request as the model counts them, with so `more` by our count."""
+        report = latest_report(transcript, transcript.last_model)
+        ratio = report.ratio if report is not None else 1.0
+        return projected_tokens(self._overhead + self._messages(transcript) + more, report, ratio)
+
+
+class Dividers:
+    """The lines of one session about what was set, and about files that changed."""
+
+    def __init__(self) -> None:
         self._turns: dict[str, int] = {}  # by the id of the capture
         self._directions = RevertDirections()
-        self._topics: set[str] = set()  # that have a row
-        self._pins: dict[int, Pinned | Unpinned] = {}  # by the seq of their event
         self._mode: PermissionMode = "ask"
         self._mode_before: PermissionMode | None = None  # the mode changes since the last message
         self._mode_key: RowKey | None = None  # of their row
@@ -102,20 +195,17 @@ class Dividers:
             kind = "redo" if is_redo else "revert"
         return DividerRow(RowKey(seq), kind, words, actions=(OpenChanges(event.capture),), is_quiet=True)
 
-    def on_event(self, recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
+    def on_event(self, recorded: RecordedEvent) -> DividerRow | None:
         """Return the divider that an event adds; None when it adds none."""
-        if isinstance(recorded.event, ModeChanged):
-            return self._on_mode(recorded.seq, recorded.event.mode)
-        row = _divider(recorded, transcript)
-        if row is not None:
-            topic = "" if row.is_quiet else TOPICS.get(row.kind, "")
-            if topic and topic not in self._topics:
-                row = replace(row, first_of=topic)
-                self._topics.add(topic)
-            self._rows[recorded.seq] = row
-        if isinstance(recorded.event, Pinned | Unpinned):
-            self._pins[recorded.seq] = recorded.event
-        return row
+        match recorded.event:
+            case ModeChanged(mode=mode):
+                return self._on_mode(recorded.seq, mode)
+            case ModelChosen() | EffortChosen() | PolicyChosen() | HoldSet() | BudgetSet() as setting:
+                kind, text = _setting_change(setting)
+                return DividerRow(RowKey(recorded.seq), kind, text, is_quiet=True)
+            case FilesChanged() | InstructionsAdded() | SessionBranched() as event:
+                return _quiet_row(recorded.seq, event)
+        return None
 
     def end_mode_changes(self, event: Event) -> None:
         """Let the next mode change have a row of its own, if this event is a message."""
@@ -134,95 +224,6 @@ class Dividers:
             return None
         return DividerRow(RowKey(seq), "mode", text, is_quiet=True, replaces=replaced)
 
-    def updated_states(self, transcript: Transcript) -> list[DividerRow]:
-        """Return the dividers that other rewrites touched: undone, redone, replaced or inside a later one."""
-        rows: list[DividerRow] = []
-        rewrites, around = transcript.rewrites, covers_around(transcript)
-        names = _cover_names(set(around.values()), transcript)
-        newest_pins = {pin.target: seq for seq, pin in self._pins.items()}
-        for seq, row in self._rows.items():
-            undone = rewrites.is_undoable(seq) and not rewrites.is_active(seq)
-            undone = undone and not rewrites.replaced_by(seq)
-            actions: list[ButtonAction] = [
-                action for action in row.actions if not isinstance(action, Undo | Redo | Pin | Unpin)
-            ]
-            if seq in self._pins:
-                target = self._pins[seq].target
-                newest = newest_pins[target]
-                undone = type(self._pins[newest]) is not type(self._pins[seq])
-                if seq == newest:
-                    actions.append(Unpin(target) if target in rewrites.pinned else Pin(target))
-            inside = names[around[seq]] if seq in around else ""
-            if transcript.can_undo(seq) and not inside:
-                actions.append(Undo(seq))
-            elif transcript.can_redo(seq):
-                actions.append(Redo(seq))
-            updated = replace(row, is_undone=undone, inside=inside, actions=tuple(actions))
-            if updated != row:
-                self._rows[seq] = updated
-                rows.append(updated)
-        return rows
-
-
-def _cover_names(seqs: Iterable[int], transcript: Transcript) -> dict[int, str]:
-    """Return what rewrites are called, inside which others stand."""
-    titles = handover_titles(transcript.rewrites.handovers)
-    return {seq: titles.get(seq, tr("a later note")) for seq in seqs}
-
-
-def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
-    seq, quiet = recorded.seq, False
-    actions: tuple[ButtonAction, ...] = (ShowInTimeline(seq), Undo(seq))
-    kind: DividerKind
-    match recorded.event:
-        case SweepMade() as sweep:
-            kind, text = "sweep", sweep_text(sweep, transcript)
-            quiet = sweep.reason in ATTACHED_SWEEP_REASONS
-        case ModelChosen() | EffortChosen() | PolicyChosen() | HoldSet() | BudgetSet() as setting:
-            (kind, text), quiet, actions = _setting_change(setting), True, ()
-        case HandoverMade() as handover:
-            kind, text = "handover", handover_text(handover, transcript)
-            actions = (ShowInTimeline(seq), *_handover_actions(seq, handover), Undo(seq))
-        case FoldMade() as fold:
-            kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold, transcript)
-        case ObservationsPlaced() as placed:
-            kind, text = "observations", observations_placed_text(placed, transcript)
-        case ObservationsMade() as observations:
-            kind, text, quiet, actions = (
-                "observations",
-                observations_prepared_text(observations, transcript),
-                True,
-                (ShowInTimeline(seq),),
-            )
-        case FormChosen() | Excluded() | Pinned() | Unpinned() as manual:
-            (kind, text, about), quiet = _manual_change(manual, transcript), True
-            undo = () if kind == "pin" else (Undo(seq),)
-            actions = (ShowInChat(about), *undo)
-        case FilesChanged() | InstructionsAdded() | SessionBranched() as event:
-            return _quiet_row(seq, event)
-        case _:
-            return None
-    return DividerRow(RowKey(seq), kind, text, actions=actions, is_quiet=quiet)
-
-
-def _handover_actions(seq: int, handover: HandoverMade) -> tuple[ButtonAction, ...]:
-    if handover.origin:
-        return ()
-    return (CompareHandover(seq), EditHandover(seq)) if handover.former else (EditHandover(seq),)
-
-
-def _manual_change(
-    event: FormChosen | Excluded | Pinned | Unpinned, transcript: Transcript
-) -> tuple[DividerKind, str, int]:
-    """Return what the user changed by hand, in words, and the event it is about."""
-    match event:
-        case FormChosen(target=target):
-            return "form", chosen_form_text(event, transcript), target
-        case Excluded(targets=targets):
-            return "exclude", excluded_text(event, transcript), targets[0]
-        case Pinned(target=target) | Unpinned(target=target):
-            return "pin", pin_text(event, transcript), target
-
 
 def _quiet_row(seq: int, event: FilesChanged | InstructionsAdded | SessionBranched) -> DividerRow | None:
     """Return the divider of changed files, of instructions that came, or of where a branch begins.
@@ -233,9 +234,9 @@ def _quiet_row(seq: int, event: FilesChanged | InstructionsAdded | SessionBranch
         return _changed_files_row(seq, event)
     if isinstance(event, InstructionsAdded):
         return DividerRow(RowKey(seq), "instructions", instructions_text(event), is_quiet=True)
-    if event.how:
+    if event.how in ("edit", "retry"):
         return None
-    words = tr("Branch begins here")
+    words = tr("Rewound to here") if event.how else tr("Branch begins here")
     return DividerRow(RowKey(seq), "branch", words, actions=(OpenVersion(event.parent),), is_quiet=True)
 
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
@@ -34,7 +34,14 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import BudgetNeared, EffortRefused, McpServerFailed, WindowLearned
+from helix_desktop.domain.events.session import (
+    BudgetNeared,
+    ChangesRecorded,
+    EffortRefused,
+    FilesChanged,
+    McpServerFailed,
+    WindowLearned,
+)
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -42,12 +49,11 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
     Section,
 )
-from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged
 from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn, OpenVersion, RetrySummary
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.dividers import Dividers
+from helix_desktop.ui.chat.rows.dividers import ContextLines, Dividers
 from helix_desktop.ui.chat.rows.row_texts import context_note
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -132,7 +138,7 @@ class FirstHandover:
             "handover",
             _title(is_undone=False),
             tr(
-                "{messages} summarized", messages=messages
+                "{messages} compacted", messages=messages
             ),  # the inspector has its tokens, as the gauge counts
             "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
             (OpenVersion(handover.origin, is_source=True),),
@@ -390,7 +396,7 @@ class ChatRows:
     def __init__(self) -> None:
         self.tools, self.users, self._ends = ToolRows(), UserRows(), TurnEnds()
         self._answers = AnswerRows()
-        self._dividers, self._first_handover = Dividers(), FirstHandover()
+        self._dividers, self._context, self._first_handover = Dividers(), ContextLines(), FirstHandover()
         self._refusals: set[str] = set()  # why handovers were refused
 
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
@@ -405,7 +411,7 @@ class ChatRows:
 
     def updated_states(self, transcript: Transcript) -> list[Row]:
         """Return the rows whose badge, buttons or words rewrites changed."""
-        parts = self.users, self._answers, self._dividers, self._first_handover
+        parts = self.users, self._answers, self._context, self._first_handover
         rows = (row for part in parts for row in part.updated_states(transcript))
         return [*self.tools.updated_badges(transcript), *rows]
 
@@ -435,6 +441,7 @@ class ChatRows:
             case AssistantSpoke() as response:
                 rows = [*self._assistant_rows(recorded, response)]
                 self._ends.on_answer(recorded, response, rows[0] if rows else None)
+                self._context.on_answer(response, transcript)
             case ToolAnswered() as output:
                 rows = [self.tools.on_answer(recorded, output, transcript)]
             case SideQuestionAnswered() as side_question:
@@ -456,11 +463,12 @@ class ChatRows:
                 | McpServerFailed()
             ) as notice:
                 rows = [self._notice(recorded, notice, transcript)]
-            case HandoverMade(origin=origin) as handover if origin:
-                divider = self._dividers.on_event(recorded, transcript)
-                rows = [divider, self._first_handover.on_event(recorded, handover, transcript)]
+            case HandoverMade() | SweepMade() | FoldMade() | ObservationsPlaced() | Excluded() as rewrite:
+                rows = [self._context.on_rewrite(recorded.seq, rewrite, transcript)]
+                if isinstance(rewrite, HandoverMade) and rewrite.origin:
+                    rows.append(self._first_handover.on_event(recorded, rewrite, transcript))
             case _:
-                rows = [self._dividers.on_event(recorded, transcript)]
+                rows = [self._dividers.on_event(recorded)]
         return [row for row in rows if row is not None]
 
     def _notice(self, recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> NoticeRow | None:

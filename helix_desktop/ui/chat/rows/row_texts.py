@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helix_desktop.context.window.message_states import MessageState
+from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.todo import TodoItem
@@ -25,8 +25,9 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer
-from helix_desktop.words.rewrite_explanations import changed_since
+from helix_desktop.words.rewrite_explanations import STATE_WORDS, changed_since
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -47,34 +48,25 @@ FORM_TEXTS: dict[Form, TranslatableText] = {
     "preview": text("preview", "form of an output"),
     "compact": text("extract", "form of an output"),
 }
-_BADGE_TEXTS: dict[Badge, TranslatableText] = {
-    "in_window": text("in context"),
-    "cached": text("cached", "state of an output"),
-    "excluded": text("excluded", "state of an output"),
-    "folded": text("noted", "state of an output"),
-    "observed": text("noted", "state of an output"),
-    "handed_over": text("summarized", "state of an output"),
-    "left_out": text("removed", "state of an output"),
-    "recalled": text("recalled", "state of an output"),
-    "pinned": text("pinned", "state of an output"),
-}
-
-_CONTEXT_NOTES: dict[MessageState, TranslatableText] = {
-    "handed_over": text("Summarized"),
-    "observed": text("Noted"),
-    "folded": text("Noted"),
-    "left_out": text("Removed from context"),
-}
 
 
 def context_note(state: MessageState) -> str:
-    """Return why a message is no longer sent; empty for one that is."""
-    return translate(_CONTEXT_NOTES.get(state, ""))
+    """Return how a message left the context; empty while its words are sent, cached arguments or not."""
+    if state in ("in_window", "pinned", "cached"):
+        return ""
+    return dotted((translate(STATE_WORDS[state].label), translate(STATE_WORDS[state].form)))
 
 
 def badge_text(badge: Badge) -> str:
     """Return where an output is now, in a word or two; empty when nothing is cached."""
-    return translate(_BADGE_TEXTS.get(badge, ""))
+    match badge:
+        case "":
+            return ""
+        case "recalled":
+            return tr("Recalled", "state of an output")
+        case "pinned":
+            return tr("Pinned", "state of an output")
+    return translate(STATE_WORDS[badge].label)
 
 
 def todo_progress_text(items: Sequence[TodoItem]) -> str:
@@ -98,10 +90,8 @@ def excerpt_source(excerpt: Excerpt) -> str:
 
 
 def divider_text(row: DividerRow) -> str:
-    """Return what a divider says, and whether it was undone or stands inside a later rewrite."""
-    if row.is_undone:
-        return f"{row.text} · {tr('undone')}"
-    return f"{row.text} · {tr('part of {title}', title=row.inside)}" if row.inside else row.text
+    """Return what a divider says, and whether it was undone."""
+    return f"{row.text} · {tr('undone')}" if row.is_undone else row.text
 
 
 def bar_texts(row: ToolRow) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from PySide6.QtGui import QImage
 
-from helix_desktop.context.window.message_states import MessageState
+from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem
@@ -31,14 +31,7 @@ Badge: TypeAlias = MessageState | Literal["recalled", ""]
 FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
     "past",
-    "handover",
-    "sweep",
-    "fold",
-    "left_out",
-    "observations",
-    "form",
-    "exclude",
-    "pin",
+    "context",
     "budget",
     "interrupted",
     "attempt",
@@ -346,22 +339,12 @@ class QuestionRow(msgspec.Struct, frozen=True):
     is_late: bool = False
 
 
-TOPICS: dict[DividerKind, str] = {
-    "sweep": "cached",
-    "fold": "noted",
-    "observations": "noted",
-    "handover": "summarized",
-}
-"""The topic of the guide that explains what a divider is about."""
-
-
 class DividerRow(msgspec.Struct, frozen=True):
     """A line across the flow where the window was rewritten or a turn broke off.
 
     `is_quiet` is for what needs no attention.
     `details` are paragraphs that are shown on demand; they came from the rows `replaces`. Without
-    `text` it only takes those away. `first_of` is the topic of the guide that this row is the first about.
-    `inside` names what covers all that it changed now.
+    `text` it only takes those away.
     """
 
     key: RowKey
@@ -372,8 +355,6 @@ class DividerRow(msgspec.Struct, frozen=True):
     is_quiet: bool = False
     details: tuple[str, ...] = ()
     replaces: tuple[RowKey, ...] = ()
-    first_of: str = ""
-    inside: str = ""
 
 
 class NoticeRow(msgspec.Struct, frozen=True):

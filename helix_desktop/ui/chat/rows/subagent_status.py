@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from helix_desktop.agent.session_updates import SubagentActivity, SubagentProgress
+from helix_desktop.agent.session import SubagentActivity, SubagentProgress
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.tools import SubagentUsage
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -24,7 +24,7 @@ RUNNING_PHASE_TEXTS: dict[Phase, TranslatableText] = {
     "thinking": text("Thinking"),
     "working": text("Working"),
     "waiting": text("Waiting for you"),
-    "full": text("Waiting for a summary"),
+    "full": text("Waiting for a handover"),
 }
 _ENDED_PHASE_TEXTS: dict[Phase, TranslatableText] = {
     "done": text("Done", "end of a subagent"),

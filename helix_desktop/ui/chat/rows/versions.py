@@ -1,4 +1,4 @@
-"""Versions of messages and answers: the branches that were made by editing, rewinding or retrying them."""
+"""Versions of messages and answers: the branches that were made by editing or retrying them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import Versions
 
@@ -18,14 +18,14 @@ def find_versions(
 ) -> dict[RowKey, Versions]:
     """Return the versions of messages and answers of a session, by row of its log, where there are several.
 
-    A parent that is deleted has none any more.
+    A parent that is deleted has none any more, and a branch shows no versions of the session that it left.
     """
     by_id = {summary.id: summary for summary in summaries}
+    own = SessionVersions(by_id.values()).ids_of(session_id)
     parts = _log_parts(session_id, len(log), by_id)
     found: dict[RowKey, Versions] = {}
     for (parent, seq, how), branches in _groups(by_id.values()).items():
-        ids = [parent] if parent in by_id else []
-        ids += [branch.id for branch in branches]
+        ids = [version for version in (parent, *(branch.id for branch in branches)) if version in own]
         on_screen = next((branch.id for branch in branches if branch.id in parts), parent)
         begins_before_end = on_screen != parent or parts.get(parent, 0) > seq
         key = _row_behind(log, seq, UserSpoke if how == "edit" else TurnEnded)
@@ -47,12 +47,11 @@ def _log_parts(session_id: str, last_seq: int, by_id: dict[str, SessionSummary])
 
 
 def _groups(summaries: Iterable[SessionSummary]) -> dict[_Point, list[SessionSummary]]:
-    """Return the branches made by editing, rewinding or retrying, by their point, oldest first."""
+    """Return the branches made by editing or retrying, by their point, oldest first."""
     groups: dict[_Point, list[SessionSummary]] = {}
     for summary in sorted(summaries, key=lambda summary: summary.created):
-        if summary.branch_of and summary.branch_how:
-            how = "edit" if summary.branch_how == "rewind" else summary.branch_how
-            point = (summary.branch_of, summary.branch_seq, how)
+        if summary.is_version:
+            point = (summary.branch_of, summary.branch_seq, summary.branch_how)
             groups.setdefault(point, []).append(summary)
     return groups
 

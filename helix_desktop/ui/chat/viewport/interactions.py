@@ -76,6 +76,16 @@ class FocusOrder(QObject):
             return self._focus(*visible[0])
         return self._search(placed[-1 if forward else 0].row_index, forward)
 
+    def focus_area(self, key: RowKey, *names: str) -> bool:
+        """Go to the first of these places that a row has; False if it has none of them."""
+        index = self._chat_viewport.model.index_of(key)
+        if index is None:
+            return False
+        item = self._chat_viewport.item(index)
+        found = (area for name in names if (area := item.hit_area(name)) is not None)
+        area = next(found, None)
+        return area is not None and self._focus(index, area)
+
     def visible_areas(self, placed: PlacedRow) -> list[HitArea]:
         """Return the places of a row that are wholly in sight."""
         top = placed.y + self._chat_viewport.item_cache.gap(placed.row_index)

@@ -68,7 +68,6 @@ class ItemCache:
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
         self._failed: set[RowKey] = set()  # of rows that can't be shown as they are
         self.question_cards = QuestionCards()
-        self.opened_topics: frozenset[str] = frozenset()  # of the guide, that the user has read
         self.answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
 
     def __len__(self) -> int:
@@ -121,7 +120,6 @@ class ItemCache:
         setting = ItemContext(
             self._shows_header(index, shape),
             self._expanded.get(shape.key, frozenset()),
-            self._explains(shape),
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
         )
         item = self._items.get(shape.key)
@@ -172,14 +170,6 @@ class ItemCache:
             return False
         rows = self._model.raw_rows()
         return next((other.key for other in rows if isinstance(other, ApprovalRow)), None) == row.key
-
-    def _explains(self, row: Row) -> bool:
-        return (
-            isinstance(row, DividerRow)
-            and bool(row.first_of)
-            and not row.is_undone
-            and row.first_of not in self.opened_topics
-        )
 
     def is_open(self, key: RowKey, section: RowSection) -> bool:
         """Return True if a section of a row is open."""

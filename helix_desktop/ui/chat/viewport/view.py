@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -21,12 +21,13 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QPushButton, Q
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowSection, SessionAction
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
+from helix_desktop.ui.chat.items.message_actions import VERSION_ARROWS
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
-from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, ToolRow
+from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, ToolRow, TurnFooterRow, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.chat.viewport.accessibility import RowArea
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
@@ -40,7 +41,6 @@ from helix_desktop.ui.chat.viewport.selection import Selection
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
-from helix_desktop.ui.design.help_link import TopicLinks
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
@@ -243,7 +243,6 @@ class ChatView(Themed, QAbstractScrollArea):
         mark_pane_stop(self)
         Spinner(self.chat_viewport)
         self.is_past = False
-        TopicLinks(self).changed.connect(self._take_opened_topics)
         self._connect()
         self._show_style()
         self.chat_viewport.reset()
@@ -268,12 +267,6 @@ class ChatView(Themed, QAbstractScrollArea):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         self.set_theme(theme)
-
-    def _take_opened_topics(self, topics: frozenset[str]) -> None:
-        """Explain nothing any more that the user has read in the guide."""
-        self.chat_viewport.item_cache.opened_topics = topics
-        self.chat_viewport.refresh()
-        self.chat_viewport.repaint()
 
     @property
     def is_following(self) -> bool:
@@ -309,6 +302,29 @@ class ChatView(Themed, QAbstractScrollArea):
         if index is not None:
             self.chat_viewport.show_row(index)
         return index is not None
+
+    def version_place(self, versions: Sequence[str]) -> tuple[RowKey | None, float, str]:
+        """Return the row that has these versions, its top in pixels, and the name of its arrow in focus."""
+        viewport = self.chat_viewport
+        for index, row in enumerate(viewport.model.raw_rows()):
+            if isinstance(row, UserRow | TurnFooterRow) and row.versions is not None:
+                if row.versions.session_ids != tuple(versions):
+                    continue
+                placed, focused = viewport.placed_row(index), viewport.widget_pool.focused_widget()
+                has_focus = focused is not None and focused.index == index
+                name = focused.stop_name if focused is not None and has_focus else ""
+                return row.key, placed.y if placed is not None else viewport.style.px(8), name
+        return None, 0.0, ""
+
+    def show_version(self, versions: Sequence[str], top: float, arrow: str) -> None:
+        """Bring the row that has these versions to a place, with the keyboard on an arrow if it is named."""
+        key, _, _ = self.version_place(versions)
+        index = self.chat_viewport.model.index_of(key) if key is not None else None
+        if key is None or index is None:
+            return
+        self.chat_viewport.show_row(index, top)
+        if arrow:
+            self._interactions.focus.focus_area(key, arrow, *VERSION_ARROWS)
 
     def find_text(self, text: str, direction: int = 1) -> None:
         """Go to the next (1) or previous (-1) row with a text; `find_finished` is emitted at the end.

@@ -49,16 +49,6 @@ class VerticalScrollArea(KeepsPageWidth, QScrollArea):
         self._handle: QWindow | None = None  # of the window that it was shown in last
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
-    def keep_room_for_bar(self) -> None:
-        """Leave the room of the scroll bar free while there is none: what opens then moves nothing."""
-        bar = self.verticalScrollBar()
-
-        def leave_room(minimum: int, maximum: int) -> None:
-            self.setViewportMargins(0, 0, 0 if maximum > minimum else bar.sizeHint().width(), 0)
-
-        bar.rangeChanged.connect(leave_room)
-        leave_room(bar.minimum(), bar.maximum())
-
     def showEvent(self, event: QShowEvent) -> None:
         """Follow the keyboard through the window."""
         super().showEvent(event)

@@ -55,6 +55,8 @@ class FindBar(QWidget):
     """Searches the content that a view shows."""
 
     closed = Signal()
+    found = Signal(str)
+    """The words that have hits, once all hits are known; empty: there are none now."""
 
     def __init__(self, text: SearchedView) -> None:
         super().__init__()
@@ -122,6 +124,7 @@ class FindBar(QWidget):
         self._hits, self._current = [], 0
         self._text.clear_matches()
         self.count.set_text("")
+        self.found.emit("")
 
     def step(self, offset: int) -> None:
         """Go `offset` hits on, round the ends."""
@@ -172,3 +175,4 @@ class FindBar(QWidget):
         first = self._text.page_index
         self._current = next((n for n, hit in enumerate(self._hits) if self._text.page_of(hit) >= first), 0)
         self.step(0)
+        self.found.emit(self.field.text())

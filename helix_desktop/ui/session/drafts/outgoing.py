@@ -11,7 +11,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.slash_command import SlashInput
-from helix_desktop.domain.store.commit import Draft
+from helix_desktop.domain.store import Draft
 
 
 @dataclass(eq=False, slots=True)

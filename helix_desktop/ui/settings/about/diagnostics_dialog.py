@@ -10,23 +10,20 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal, qVersion
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QSplitter, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QTreeWidgetItem, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.diagnostics.bundle import FILE_NAMES, Diagnostics, DiagnosticsFile, write_bundle
+from helix_desktop.services.diagnostics import FILE_NAMES, Diagnostics, DiagnosticsFile, write_bundle
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions, StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import CheckBoxDelegate
 from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.viewer.texts_dialog import TEXT_NAME, TextsDialog
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
@@ -34,13 +31,11 @@ from helix_desktop.words.translation import Translator
 tr = Translator("About")
 text = TextContext("About")
 
-_SIZE, _MIN_SIZE = (940, 680), (560, 480)
-_LIST_PX, _TEXT_PX = 250, 640  # first widths of the list and of a file's text
 _CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
-class DiagnosticsDialog(Themed, SizedDialog):
-    """Lists the files with a check box each; what is checked goes into the zip. Starts without texts."""
+class DiagnosticsDialog(TextsDialog):
+    """A check box for each file; what is checked goes into the zip. Starts without texts."""
 
     names_toggled = Signal(bool)
     """The files with names of workspaces, providers and models, or without."""
@@ -49,28 +44,41 @@ class DiagnosticsDialog(Themed, SizedDialog):
 
     def __init__(self, parent: QWidget, names: Sequence[str], start: StartCoroutine | None = None) -> None:
         """`names` are the files to come, in order; `start` owns what indexes a long text."""
-        super().__init__(parent, _SIZE, _MIN_SIZE)
-        title = tr("Save diagnostics")
-        self.setObjectName("diagnostics")
-        self.setWindowTitle(title)
-        self.setModal(True)
-        self._texts: dict[str, str] = {}
-        self.viewer = ContentViewer(start)
-        self.list = self._create_list(names)
         self.with_names = Switch(tr("Include names of workspaces, providers and models"), on=False)
         self.with_names.setObjectName("with_names")
-        self.with_names.toggled.connect(self._toggle_names)
         self._status = label("", "note", wrap=True)
         self._notice, self._error = label("", "note", wrap=True), label("", "error", wrap=True)
+        self.save = PushButton(tr("Save…"), "primary", name="save")
+        included = tr(
+            "A zip file for a bug report: versions, settings, policies, sizes, the self-check, and the end "
+            "of the app's logs. You choose where it's saved. Nothing is sent."
+        )
+        never = tr(
+            "Never included: messages, outputs, file contents, API keys and headers. "
+            "Your home folder is replaced by ~, and email addresses are removed."
+        )
+        super().__init__(
+            parent,
+            tr("Save diagnostics"),
+            (included, never),
+            dict.fromkeys(names),
+            below=(self.with_names, self._notice, self._error, self._status),
+            buttons=(self.save,),
+            start=start,
+        )
+        self.setObjectName("diagnostics")
         self._notice.hide()
         self._error.hide()
-        self.save = PushButton(tr("Save…"), "primary", name="save")
+        self.list.setObjectName("diagnostics_files")
+        self.list.setAccessibleName(tr("Files in the bundle"))
+        self._boxes = CheckBoxDelegate(self.list)
+        self.list.setItemDelegate(self._boxes)
+        for item in self.items():
+            item.setCheckState(0, _CHECKED)
+        self.list.itemChanged.connect(lambda *_: self._update())
+        self.list.itemActivated.connect(_toggle)
+        self.with_names.toggled.connect(self._toggle_names)
         self.save.clicked.connect(self.save_requested)
-        cancel = PushButton(tr("Cancel"), name="cancel")
-        cancel.clicked.connect(self.reject)
-        self._lay_out(title, cancel)
-        self.list.setCurrentItem(self._items()[0])
-        self.list.setFocus()
         self._update()
 
     def tint(self, theme: Theme) -> None:
@@ -80,8 +88,8 @@ class DiagnosticsDialog(Themed, SizedDialog):
 
     def show_file(self, name: str, text: str) -> None:
         """Show the text of one of the files."""
-        self._texts[name] = text
-        self._show_current()
+        self.texts[name] = text
+        self.show_current()
         self._update()
 
     def show_notice(self, text: str) -> None:
@@ -94,86 +102,24 @@ class DiagnosticsDialog(Themed, SizedDialog):
 
     def files(self) -> list[tuple[str, str]]:
         """Return name and text of each file that goes into the zip, as it is on screen."""
-        checked = [item.data(0, _NAME) for item in self._items() if item.checkState(0) == _CHECKED]
-        return [(name, self._texts[name]) for name in checked if name in self._texts]
-
-    def _create_list(self, names: Sequence[str]) -> QTreeWidget:
-        files = QTreeWidget()
-        files.setObjectName("diagnostics_files")
-        files.setAccessibleName(tr("Files in the bundle"))
-        files.setProperty("kind", "checklist")
-        files.setHeaderHidden(True)
-        files.setRootIsDecorated(False)
-        files.setUniformRowHeights(True)
-        self._boxes = CheckBoxDelegate(files)
-        files.setItemDelegate(self._boxes)
-        for name in names:
-            item = QTreeWidgetItem([name])
-            item.setData(0, _NAME, name)
-            item.setCheckState(0, _CHECKED)
-            files.addTopLevelItem(item)
-        files.itemChanged.connect(lambda *_: self._update())
-        files.itemActivated.connect(_toggle)
-        files.currentItemChanged.connect(lambda *_: self._show_current())
-        return files
-
-    def _lay_out(self, title: str, cancel: PushButton) -> None:
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.addWidget(self.list)
-        split.addWidget(self.viewer)
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(12)
-        split.setSizes([_LIST_PX, _TEXT_PX])
-        split.setStretchFactor(1, 1)
-        included = tr(
-            "A zip file for a bug report: versions, settings, policies, sizes, the self-check, and the end "
-            "of the app's logs. You choose where it's saved. Nothing is sent."
-        )
-        never = tr(
-            "Never included: messages, outputs, file contents, API keys and headers. "
-            "Your home folder is replaced by ~, and email addresses are removed."
-        )
-        body = column(
-            label(title, "title"),
-            label(included, "muted", wrap=True),
-            label(never, "muted", wrap=True),
-            split,
-            self.with_names,
-            self._notice,
-            self._error,
-            self._status,
-            FlowBox([cancel, self.save], right_from=0),
-            margins=DIALOG_MARGINS,
-            gap=10,
-        )
-        body.setStretchFactor(split, 1)
-        self.setLayout(body)
-
-    def _items(self) -> list[QTreeWidgetItem]:
-        items = (self.list.topLevelItem(place) for place in range(self.list.topLevelItemCount()))
-        return [item for item in items if item is not None]
+        checked = [item.data(0, TEXT_NAME) for item in self.items() if item.checkState(0) == _CHECKED]
+        return [(name, text) for name in checked if (text := self.texts[name]) is not None]
 
     def _toggle_names(self, on: bool) -> None:
         """Forget the texts, which are of the other choice."""
-        self._texts.clear()
-        self._show_current()
+        self.texts = dict.fromkeys(self.texts)
+        self.show_current()
         self._update()
         self.names_toggled.emit(on)
-
-    def _show_current(self) -> None:
-        item = self.list.currentItem()
-        name = item.data(0, _NAME) if item is not None else ""
-        text = self._texts.get(name)
-        self.viewer.show_data(None if text is None else text.encode("utf-8", "replace"), name)
 
     def _update(self) -> None:
         checked = pending = size = 0
         self.list.blockSignals(True)
-        for item in self._items():
-            text = self._texts.get(item.data(0, _NAME))
+        for item in self.items():
+            text = self.texts[item.data(0, TEXT_NAME)]
             length = len(text.encode("utf-8", "replace")) if text is not None else 0
             state = format_size(length) if text is not None else tr("Collecting…")
-            item.setText(0, tr("{file} · {state}", file=item.data(0, _NAME), state=state))
+            item.setText(0, tr("{file} · {state}", file=item.data(0, TEXT_NAME), state=state))
             if item.checkState(0) == _CHECKED:
                 checked, pending, size = checked + 1, pending + (text is None), size + length
         self.list.blockSignals(False)
@@ -188,9 +134,6 @@ class DiagnosticsDialog(Themed, SizedDialog):
         else:
             status = tr("Select a file to save.")
         self._status.setText(status)
-
-
-_NAME = Qt.ItemDataRole.UserRole
 
 
 def _toggle(item: QTreeWidgetItem) -> None:

@@ -1,101 +1,33 @@
-"""The About page: which build this is, where its data lies, what is bundled and under which terms."""
+"""The About page: which build this is, and where its data lies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.copied import show_copied
-from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.forms import AboutInfo, License
+from helix_desktop.ui.settings.forms import AboutInfo
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("About")
 
-_LIST_PX, _TEXT_PX = 190, 320  # height of the list, and of a text
-
-
-class LicensesCard(QWidget):
-    """A search field, the list, and below it what was chosen."""
-
-    def __init__(self) -> None:
-        """Start empty, without a text."""
-        super().__init__()
-        self.field = SearchField(tr("Search names and licenses"))
-        self.list = QListWidget()
-        self.list.setProperty("kind", "cards")
-        self.list.setAccessibleName(tr("Bundled components"))
-        self.list.setFixedHeight(_LIST_PX)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.count = label("", "faint")
-        self.text = QPlainTextEdit()
-        self.text.setReadOnly(True)
-        self.text.setTabChangesFocus(True)
-        self.text.setFixedHeight(_TEXT_PX)
-        self.text.hide()
-        self._licenses: Sequence[License] = ()
-        self.setLayout(column(self.field, self.list, self.count, self.text, gap=6))
-        self.field.textChanged.connect(lambda _: self._show_list())
-        self.list.itemSelectionChanged.connect(self._show_selected)  # the keyboard alone selects none
-        self.list.itemActivated.connect(lambda item: item.setSelected(True))
-
-    @property
-    def is_filled(self) -> bool:
-        """Return True if there is a list."""
-        return bool(self._licenses)
-
-    def show_licenses(self, licenses: Sequence[License]) -> None:
-        """Show what is bundled."""
-        self._licenses = licenses
-        self._show_list()
-
-    def _show_list(self) -> None:
-        words = self.field.text().casefold().split()
-        matches = [entry for entry in self._licenses if all(word in _search_text(entry) for word in words)]
-        self.list.clear()
-        for entry in matches:
-            item = QListWidgetItem(f"{entry.name} {entry.version}".strip() + f" · {entry.license_name}")
-            item.setData(Qt.ItemDataRole.UserRole, entry)
-            self.list.addItem(item)
-        total = len(self._licenses)
-        self.count.setText(
-            tr("{shown} of {total}", shown=len(matches), total=total)
-            if words
-            else tr.plural(total, "%n component", "%n components")
-        )
-        self._show_text(None)
-
-    def _show_selected(self) -> None:
-        self._show_text(next(iter(self.list.selectedItems()), None))
-
-    def _show_text(self, item: QListWidgetItem | None) -> None:
-        selected = item.data(Qt.ItemDataRole.UserRole) if item is not None else None
-        self.text.setVisible(isinstance(selected, License))
-        if isinstance(selected, License):
-            self.text.setAccessibleName(tr("License of {name}", name=selected.name))
-            self.text.setPlainText(selected.text)
-
-
-def _search_text(entry: License) -> str:
-    return f"{entry.name} {entry.version} {entry.license_name}".casefold()
-
 
 class AboutPage(QWidget):
-    """Build, data folder, licenses; what it asks for comes out as signals."""
+    """Build and data folder; what it asks for comes out as signals."""
 
     update_check_requested = Signal()
     """The user wants to know of a newer release."""
     diagnostics_requested = Signal()
     """The user wants a bundle for a bug report."""
+    licenses_requested = Signal()
+    """The user wants to read what is bundled, and under which terms."""
     release_page_requested = Signal(str)
     """The page of a release, https, that the user has seen and clicked."""
 
@@ -114,17 +46,16 @@ class AboutPage(QWidget):
         self._release = label("", "note", wrap=True)
         self._open_release = PushButton("", "link", "external-link", name="open_release")
         self.data_folder = DataFolder()
-        self.licenses = LicensesCard()
+        licenses = PushButton(tr("Open-source licenses…"), "", "file-text", name="licenses")
         self._report = self._release_url = ""
         self._can_check_updates = True
         body = column(
             self._build, self._versions, self._error,
-            FlowBox([self._copy, self._diagnostics, self._check_updates]),
+            FlowBox([self._copy, self._diagnostics, licenses, self._check_updates]),
             self._diagnostics_status,
             self._release,
             row(self._open_release, None), 8, line(), 8,
             label(tr("Data"), "strong"), self.data_folder,
-            8, line(), 8, label(tr("Open-source licenses"), "strong"), self.licenses,
             gap=6,
         )  # fmt: skip
         page, _ = scrolling_page(
@@ -132,11 +63,11 @@ class AboutPage(QWidget):
             tr("An AI coding agent whose context stays small, complete and visible."),
             body,
         )
-        page.keep_room_for_bar()  # a text of terms moves nothing
         self.setLayout(column(page))
         self._copy.clicked.connect(self._copy_report)
         self._check_updates.clicked.connect(self.update_check_requested)
         self._diagnostics.clicked.connect(self.diagnostics_requested)
+        licenses.clicked.connect(self.licenses_requested)
         self._open_release.clicked.connect(lambda: self.release_page_requested.emit(self._release_url))
         self.show_release("")
 

@@ -10,12 +10,15 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.update_check import update_status
+from helix_desktop.services.build_info import update_status
+from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
 from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsPresenter
 from helix_desktop.ui.settings.about.page import AboutPage
-from helix_desktop.ui.settings.forms import AboutInfo, License
+from helix_desktop.ui.settings.forms import AboutInfo
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, current_language, translate
 
@@ -41,13 +44,14 @@ class AboutPresenter:
         page.diagnostics_requested.connect(
             lambda: async_actions.start(self._save_diagnostics(), "diagnostics")
         )
+        page.licenses_requested.connect(lambda: async_actions.start(self._show_licenses(), "licenses"))
         page.update_check_requested.connect(
             lambda: async_actions.start(self._check_updates(), "newest release")
         )
         page.release_page_requested.connect(_open_release_page)
 
     async def show(self) -> None:
-        """Fill the page. Raises HelixError when the terms of what is shipped cannot be read."""
+        """Fill the page."""
         origin = self._services.build_info
         display = (text("Display"), QGuiApplication.platformName())
         facts = (("Qt", qVersion()), *await origin.environment(), display)
@@ -59,15 +63,19 @@ class AboutPresenter:
                 translate(origin.problem),
             )
         )
-        if not self._page.licenses.is_filled:
-            own, *others = await origin.licenses()
-            others.sort(key=lambda component: current_language().sort_key(component.name))
-            self._page.licenses.show_licenses(
-                [
-                    License(component.name, component.version, component.license_name, component.text)
-                    for component in (own, *others)
-                ]
-            )
+
+    async def _show_licenses(self) -> None:
+        """Show the terms of what is shipped. Raises HelixError where they can't be read."""
+        own, *others = await self._services.build_info.licenses()
+        others.sort(key=lambda component: current_language().sort_key(component.name))
+        texts = {
+            f"{f'{component.name} {component.version}'.strip()} · {component.license_name}": component.text
+            for component in (own, *others)
+        }
+        dialog = TextsDialog(self._page.window(), tr("Open-source licenses"), (), texts)
+        dialog.setObjectName("licenses_dialog")
+        retint(dialog, self._theme())
+        await dialogs.exec_async(dialog)
 
     async def _save_diagnostics(self) -> None:
         self._page.show_diagnostics_status("")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
@@ -24,10 +24,9 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.settings.forms import PolicyForm, Profile
 from helix_desktop.words.translation import Translator
 
@@ -231,8 +230,6 @@ class PolicySlider(Themed, QWidget):
     """The slider with its ends, the names of its stops, and what the selected profile means."""
 
     profile_selected = Signal(str)
-    restore_requested = Signal(str)
-    """The profile whose stored changes are to be restored."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -242,14 +239,11 @@ class PolicySlider(Themed, QWidget):
         self._title, self._description = label("", "strong", wrap=True), label("", "faint", wrap=True)
         self._title.setObjectName("policy_title")
         self._stops: tuple[Profile, ...] = ()
-        self._restore: dict[str, PushButton] = {}
-        self._restore_row = FlowBox([])
-        self._restore_room = column(self._restore_row)
         self.track.stop_selected.connect(self._on_selected)
         self._names.stop_selected.connect(self._on_selected)
         ends = row(label(tr("Keep more"), "muted"), None, label(tr("Send less"), "muted"))
         title = ResponsiveRow(self._title, [HelpLink("policy")], 160)
-        parts = (ends, self.track, self._names, title, self._description, self._restore_room)
+        parts = (ends, self.track, self._names, title, self._description)
         self.setLayout(column(*parts, gap=3))
 
     def show_form(self, form: PolicyForm) -> None:
@@ -258,46 +252,11 @@ class PolicySlider(Themed, QWidget):
         if stops != self._stops:
             self._stops = stops
             self._names.set_names(stops)
-            self._build_restore()
         names = [profile.name for profile in stops]
         profile = stops[names.index(form.profile)]
-        changed = sum(field.is_changed for field in form.fields)
-        title = (
-            tr.plural(
-                changed,
-                "{profile} with %n change",
-                "{profile} with %n changes",
-                profile=profile.title,
-            )
-            if changed
-            else profile.title
-        )
-        self._title.setText(title)
+        self._title.setText(form.title)
         self._description.setText(profile.description)
-        self.track.set_stop(len(stops), names.index(form.profile), bool(changed), title)
-        self._show_restorable(form.restorable)
-
-    def _show_restorable(self, restorable: Mapping[str, int]) -> None:
-        for profile in self._stops:
-            count, button = restorable.get(profile.name, 0), self._restore[profile.name]
-            button.setText(
-                tr("Restore my changes to {profile} ({count})", profile=profile.title, count=count)
-            )
-            button.setVisible(bool(count))
-        self._restore_row.setVisible(any(restorable.values()))
-
-    def _build_restore(self) -> None:
-        buttons = []
-        for profile in self._stops:
-            button = PushButton("", "link", "undo-2", px=13, name=f"restore:{profile.name}")
-            button.setToolTip(tr("Use {profile} with your earlier changes", profile=profile.title))
-            button.clicked.connect(lambda _=False, name=profile.name: self.restore_requested.emit(name))
-            self._restore[profile.name] = button
-            buttons.append(button)
-        self._restore_row.deleteLater()
-        self._restore_row = FlowBox(buttons)
-        self._restore_room.addWidget(self._restore_row)
-        retint(self._restore_row, self._theme)
+        self.track.set_stop(len(stops), names.index(form.profile), form.is_changed, form.title)
 
     def _on_selected(self, stop: int) -> None:
         self.profile_selected.emit(self._stops[stop].name)

@@ -15,12 +15,7 @@ from helix_desktop.config.secrets import KeySource
 from helix_desktop.config.settings import ModelEntry, Provider, is_provider_name
 from helix_desktop.domain.model_spec import DialectName, ResolvedModelSpec, SourcedSpec
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.services.provider_check_result import (
-    UNTESTED_STEPS,
-    CheckStep,
-    CheckStepName,
-    CheckStepState,
-)
+from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.form_field import FormField
@@ -315,8 +310,7 @@ class ProviderEditor(QWidget):
             signal.connect(lambda _: self.edited.emit())
         for clicked in (self._remove_key.clicked, self._dialect.activated):
             clicked.connect(lambda _: self.edited.emit())
-        for extras_form in (self.extras_form, self.models.spec_form.extras_form):
-            extras_form.edited.connect(self.edited)
+        self.extras_form.edited.connect(self.edited)
         self.models.changed.connect(self.edited)
         self.edited.connect(self._show_discard)
         self._discard.clicked.connect(self.discarded)
@@ -381,14 +375,12 @@ class ProviderEditor(QWidget):
         self.extras_form.show_extras(
             form.id,
             form.extras,
-            {name for model, name in status.saved_headers if not model},
-            {name: value for (model, name), value in form.secret_headers.items() if not model},
+            status.saved_headers,
+            {name: value for (_, name), value in form.secret_headers.items()},
         )
-        if typed := form.incomplete_extras.get(""):
-            self.extras_form.show_incomplete(typed)
-        self.models.show_models(
-            form.models, form.default_model, self._resolve_spec, status.saved_headers, form
-        )
+        if form.incomplete_extras is not None:
+            self.extras_form.show_incomplete(form.incomplete_extras)
+        self.models.show_models(form.models, form.default_model, self._resolve_spec, form)
         self._suggest()
         self._check_view.clear()
         for field in self._fields.values():
@@ -474,7 +466,6 @@ class ProviderEditor(QWidget):
 
     def form(self) -> ProviderForm:
         """Return what is filled in now."""
-        typed = self.extras_form.incomplete()
         return ProviderForm(
             self._id,
             self._name.text().strip(),
@@ -484,12 +475,9 @@ class ProviderEditor(QWidget):
             self.models.default_model,
             self._key.text().strip(),
             extras=self.extras_form.extras(),
-            secret_headers={
-                **{("", name): value for name, value in self.extras_form.secret_values().items()},
-                **self.models.secret_headers,
-            },
+            secret_headers={("", name): value for name, value in self.extras_form.secret_values().items()},
             removes_key=self._remove_key.isChecked(),
-            incomplete_extras={**({"": typed} if typed is not None else {}), **self.models.incomplete_extras},
+            incomplete_extras=self.extras_form.incomplete(),
             invalid_figures={model: dict(typed) for model, typed in self.models.invalid_figures.items()},
         )
 
@@ -555,15 +543,10 @@ class ProviderEditor(QWidget):
             field.show_error(faults.get(name, ""))
         self.models.show_error(faults.get("models", ""))
         has_wrong_figures = self.models.show_faults()
-        self.models.show_incomplete()
-        wrong = [
-            part
-            for part in (self.extras_form, self.models.spec_form.extras_form)
-            if part.validate(form.dialect)
-        ]
-        for part in wrong:
-            part.head.setChecked(True)
-        if faults.keys() <= {"extras"} and not wrong and faults:
+        wrong = self.extras_form.validate(form.dialect)
+        if wrong:
+            self.extras_form.head.setChecked(True)
+        if faults.keys() <= {"extras"} and not wrong and faults:  # of a model: they stand in the file alone
             self.models.show_error(faults["extras"])
         is_valid = not (faults or wrong or has_wrong_figures)
         wrong_fields = [field for name, field in self._fields.items() if faults.get(name)]

@@ -1,4 +1,4 @@
-"""Extra headers and body fields of a provider, or of one of its models."""
+"""Extra headers and body fields of a provider."""
 
 from __future__ import annotations
 

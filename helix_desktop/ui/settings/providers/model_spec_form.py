@@ -17,7 +17,6 @@ from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.themed import restyle
-from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
 from helix_desktop.ui.settings.providers.model_faults import entry_with_figure
 from helix_desktop.ui.settings.providers.model_rows import UNKNOWN, spec_source_text
 from helix_desktop.words.efforts import effort_name
@@ -68,9 +67,7 @@ class ModelSpecForm(QWidget):
         self._sources: dict[str, QLabel] = {}
         head = row(self._name, self._default_button, self._reset_button, self._remove, gap=4)
         head.setStretch(0, 1)
-        self.extras_form = ExtrasForm("model_extras")
-        self.extras_form.changed.connect(self._on_extras_changed)
-        framed = card(column(head, self._grid(), self.extras_form, margins=(14, 10, 14, 12), gap=6), "well")
+        framed = card(column(head, self._grid(), margins=(14, 10, 14, 12), gap=6), "well")
         self.setLayout(column(framed))
         self._default_button.clicked.connect(lambda: self.default_requested.emit(self._entry.name))
         self._reset_button.clicked.connect(self._reset)
@@ -228,16 +225,6 @@ class ModelSpecForm(QWidget):
 
     def _on_effort_selected(self) -> None:
         entry = msgspec.structs.replace(self._entry, effort=self._effort.currentData())
-        self._emit(entry)
-
-    def _on_extras_changed(self) -> None:
-        extras = self.extras_form.extras()
-        entry = msgspec.structs.replace(
-            self._entry,
-            headers=extras.headers,
-            secret_headers=extras.secret_headers,
-            body=extras.body,
-        )
         self._emit(entry)
 
     def _reset(self) -> None:

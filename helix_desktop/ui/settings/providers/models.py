@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal
@@ -19,7 +19,7 @@ from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.settings.forms import IncompleteExtras, ProviderForm
+from helix_desktop.ui.settings.forms import ProviderForm
 from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
 from helix_desktop.ui.settings.providers.model_faults import figure_faults
 from helix_desktop.ui.settings.providers.model_rows import (
@@ -211,11 +211,6 @@ class ProviderModels(QWidget):
         self._default_model = ""
         self._offered: dict[str, SourcedSpec] = {}
         self._spec_lookup: SpecLookup = lambda _: resolve_spec()
-        self._saved_headers: Set[tuple[str, str]] = frozenset()
-        self.secret_headers: dict[tuple[str, str], str] = {}
-        """Values of secret headers that were typed, by model and name."""
-        self.incomplete_extras: dict[str, IncompleteExtras] = {}
-        """What is typed of extras and can't be sent, by model."""
         self.invalid_figures: dict[str, dict[str, str]] = {}
         """Figures that can't be used as they are typed, by model and name."""
         self.table, self.spec_form = ModelTable(), ModelSpecForm()
@@ -268,8 +263,6 @@ class ProviderModels(QWidget):
         self.spec_form.changed.connect(self._change)
         self.spec_form.invalid_changed.connect(self._keep_invalid)
         self.spec_form.removed.connect(self._remove)
-        self.spec_form.extras_form.changed.connect(self._keep_secrets)
-        self.spec_form.extras_form.edited.connect(self._keep_incomplete)
 
     @property
     def entries(self) -> tuple[ModelEntry, ...]:
@@ -291,19 +284,13 @@ class ProviderModels(QWidget):
         entries: Sequence[ModelEntry],
         default_model: str,
         spec_lookup: SpecLookup,
-        saved_headers: Set[tuple[str, str]] = frozenset(),
         draft: ProviderForm = _NO_DRAFT,
     ) -> None:
         """Show these models; `spec_lookup` says what is known of one.
 
-        `saved_headers` are the secret headers that have a value, by model and name; `draft` has values that
-        are not saved, and what can't be sent yet.
+        `draft` has figures that can't be used as they were typed.
         """
-        self._saved_headers = saved_headers
-        self.secret_headers = {key: value for key, value in draft.secret_headers.items() if key[0]}
-        self.incomplete_extras = {model: typed for model, typed in draft.incomplete_extras.items() if model}
         self.invalid_figures = {model: dict(typed) for model, typed in draft.invalid_figures.items()}
-        self.spec_form.extras_form.clear()
         self._entries = {entry.name: entry for entry in entries}
         self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
         self.checklist.hide()
@@ -430,14 +417,6 @@ class ProviderModels(QWidget):
                 entry.name == self.default_model,
                 self.invalid_figures.get(entry.name, {}),
             )
-            self.spec_form.extras_form.show_extras(
-                entry.name,
-                entry.extras,
-                {name for model, name in self._saved_headers if model == entry.name},
-                {name: value for (model, name), value in self.secret_headers.items() if model == entry.name},
-            )
-            if typed := self.incomplete_extras.get(entry.name):
-                self.spec_form.extras_form.show_incomplete(typed)
 
     def _known_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
         """Return what is known of a model without the user's own figures."""
@@ -466,29 +445,12 @@ class ProviderModels(QWidget):
         self.show_error(tr("Correct the marked numbers of {models}.", models=", ".join(wrong)))
         return True
 
-    def show_incomplete(self) -> None:
-        """Show a model with extras that can't be sent; nothing changes if there is none."""
-        if self.incomplete_extras and self.selected_model not in self.incomplete_extras:
-            self.table.select_model(next(iter(self.incomplete_extras)))
-
-    def _keep_incomplete(self) -> None:
-        typed = self.spec_form.extras_form.incomplete()
-        if typed is not None:
-            self.incomplete_extras[self.selected_model] = typed
-        else:
-            self.incomplete_extras.pop(self.selected_model, None)
-
     def _keep_invalid(self, model: str, typed: dict[str, str]) -> None:
         if typed != self.invalid_figures.get(model, {}):
             self.invalid_figures.pop(model, None)
             if typed:
                 self.invalid_figures[model] = typed
             self.changed.emit()
-
-    def _keep_secrets(self) -> None:
-        model = self.table.current_name()
-        for name, value in self.spec_form.extras_form.secret_values().items():
-            self.secret_headers[model, name] = value
 
     def _change(self, entry: ModelEntry) -> None:
         self._entries[entry.name] = entry
@@ -503,7 +465,6 @@ class ProviderModels(QWidget):
 
     def _remove(self, name: str) -> None:
         self._entries.pop(name, None)
-        self.incomplete_extras.pop(name, None)
         self.invalid_figures.pop(name, None)
         self.set_suggestions(tuple(self._offered))
         self._refresh()

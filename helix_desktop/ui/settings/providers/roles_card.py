@@ -1,4 +1,4 @@
-"""Which model does what, here and in all workspaces that do not say otherwise; which models are too slow."""
+"""Which model does what in workspaces that do not say otherwise; which models are too slow."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
-from helix_desktop.agent.models.roles import SlowModel
-from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole
+from helix_desktop.agent.models import SlowModel
+from helix_desktop.config.settings import FILLED_ROLES, FilledRole
 from helix_desktop.domain.choices import EFFORT_LEVELS, Effort
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import TextContext
@@ -22,7 +22,6 @@ from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_tokens, format_usd
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.registry import MAIN
 
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
@@ -31,76 +30,51 @@ Role = Literal["model", "fast", "summary", "long"]
 ROLES: tuple[tuple[Role, str, str], ...] = (
     ("model", text("Main", "model role"), text("Answers you and calls tools.")),
     ("fast", text("Large outputs"), text("Extracts details from large outputs. Use a fast model.")),
-    ("summary", text("Summaries"), text("Writes handovers, and facts about older messages.")),
+    ("summary", text("Compaction"), text("Writes handovers and observations.")),
     ("long", text("Long texts"), text("Reads texts that fit no other model's context window.")),
 )
 """The roles, their names, and what they do."""
 
-_DEMO = "demo/offline"
-
 
 class RolesCard(Themed, QWidget):
-    """A grid of choices: a line for each role, a column for this workspace and one for all.
+    """The model of each role, where a workspace does not say otherwise.
 
     Above it stand the models that were too slow for large outputs, if there are any.
     """
 
     try_again_requested = Signal(str)
     """The label of a model that was too slow."""
-    workspace_model_chosen = Signal(str, str)
-    """A role, and the label of its model in this workspace; empty: as everywhere."""
-    default_model_chosen = Signal(str, str)
-    """A role, and the label of its model where nothing else is said; empty: the main model."""
+    model_chosen = Signal(str, str)
+    """A role, and the label of its model; empty: the main model."""
     background_effort_chosen = Signal(str)
     """How much models think for summaries and extracts; empty: as is set for each."""
 
     def __init__(self) -> None:
         """Start without models."""
         super().__init__()
-        self._workspace_choices: dict[Role, ComboBox] = {}
-        self._default_choices: dict[Role, ComboBox] = {}
+        self._choices: dict[Role, ComboBox] = {}
         self._reasons: dict[Role, QLabel] = {}
-        self._title = label("", "section")
-        grid = QGridLayout()
-        grid.setContentsMargins(16, 12, 16, 15)
-        grid.setHorizontalSpacing(10)
-        grid.setVerticalSpacing(5)
-        sides = (
-            (self._title, self._workspace_choices, self.workspace_model_chosen),
-            (
-                label(tr("Default for all workspaces"), "section"),
-                self._default_choices,
-                self.default_model_chosen,
-            ),
-        )
-        for side, (title, choices, signal) in enumerate(sides):
-            grid.addWidget(title, 0, side)
-            grid.setColumnStretch(side, 1)
-            for place, (role, name, _) in enumerate(ROLES):
-                choices[role] = choice = _choice(
-                    tr("{role}, in this workspace", role=name)
-                    if choices is self._workspace_choices
-                    else tr("{role}, default for all workspaces", role=name)
-                )
-                choice.activated.connect(
-                    lambda _, role=role, choices=choices, signal=signal: signal.emit(
-                        role, choices[role].currentData()
-                    )
-                )
-                grid.addWidget(choice, 3 * place + 2, side)
-        for place, (role, name, words) in enumerate(ROLES):
+        body = column(margins=(16, 12, 16, 15), gap=5)
+        for role, name, words in ROLES:
+            self._choices[role] = choice = _choice(translate(name))
+            choice.activated.connect(
+                lambda _, role=role, choice=choice: self.model_chosen.emit(role, choice.currentData())
+            )
             self._reasons[role] = reason = label("", "faint", wrap=True)
             reason.hide()
-            grid.addWidget(reason, 3 * place + 3, 1)
-            grid.addLayout(_heading(translate(name), translate(words)), 3 * place + 1, 0, 1, 2)
+            body.addLayout(_heading(translate(name), translate(words)))
+            body.addWidget(choice)
+            body.addWidget(reason)
         self._background_effort = _choice(tr("Reasoning effort for summaries and extracts"))
         self._background_effort.activated.connect(
             lambda _: self.background_effort_chosen.emit(self._background_effort.currentData())
         )
-        self._add_background_effort(grid)
+        words = tr("How much models think for summaries and extracts.")
+        body.addLayout(_heading(tr("Background effort"), words))
+        body.addWidget(self._background_effort)
         self._slow_rows = column(gap=6)
         self._slow_card = self._build_slow_card()
-        self.setLayout(column(self._slow_card, card(grid), gap=12))
+        self.setLayout(column(self._slow_card, card(body), gap=12))
 
     def _build_slow_card(self) -> QFrame:
         words = tr(
@@ -113,12 +87,6 @@ class RolesCard(Themed, QWidget):
         slow_card.hide()
         return slow_card
 
-    def _add_background_effort(self, grid: QGridLayout) -> None:
-        words = tr("How much models think for summaries and extracts.")
-        heading, line = _heading(tr("Background effort"), words), grid.rowCount()
-        grid.addLayout(heading, line, 0, 1, 2)
-        grid.addWidget(self._background_effort, line + 1, 1)
-
     def show_background_effort(self, effort: Effort) -> None:
         """Show how much models think for summaries and extracts."""
         choice = self._background_effort
@@ -129,25 +97,11 @@ class RolesCard(Themed, QWidget):
             choice.addItem(effort_name(level), level)
         choice.setCurrentIndex(choice.findData(effort))
 
-    def show_roles(
-        self,
-        workspace_name: str,
-        models: Sequence[str],
-        workspace_models: Mapping[Role, str],
-        default_models: Mapping[Role, str],
-    ) -> None:
-        """Show who is chosen; without a workspace only the second column can be changed."""
-        self._title.setText(
-            tr("In {workspace}", workspace=workspace_name) if workspace_name else tr("In this workspace")
-        )
-        for role, choice in self._default_choices.items():
+    def show_roles(self, models: Sequence[str], chosen: Mapping[Role, str]) -> None:
+        """Show which model each role has."""
+        for role, choice in self._choices.items():
             nobody = demo_model_name() if role == "model" else tr("Main model")
-            _fill(choice, [(nobody, "")], models, default_models[role])
-            own = _DEMO if role == "model" else MAIN
-            general = tr("Default ({model})", model=default_models[role] or nobody)
-            workspace_choice = self._workspace_choices[role]
-            _fill(workspace_choice, [(general, ""), (nobody, own)], models, workspace_models.get(role, ""))
-            workspace_choice.setEnabled(bool(workspace_name))
+            _fill(choice, [(nobody, "")], models, chosen[role])
 
     def show_reasons(self, reasons: Mapping[FilledRole, str]) -> None:
         """Show why the catalog chose the model of a role, or what to do where it chose none."""
@@ -171,9 +125,9 @@ class RolesCard(Themed, QWidget):
             retint(holder, self._theme)
         self._slow_card.setVisible(bool(models))
 
-    def workspace_choice(self, role: Role) -> ComboBox:
-        """Return the choice of a role in this workspace."""
-        return self._workspace_choices[role]
+    def choice(self, role: Role) -> ComboBox:
+        """Return the choice of a role."""
+        return self._choices[role]
 
 
 def role_reason_text(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str:

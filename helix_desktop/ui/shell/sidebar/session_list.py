@@ -164,13 +164,18 @@ class SessionDelegate(QStyledItemDelegate):
         return "circle-alert", self.theme.error
 
     def _paint_nested(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
-        """Paint a subagent's session on one line: icon, title, and a dot while it works."""
+        """Paint a subagent's session or another version on one line: icon, title, a dot while it works."""
         color = self.theme.text if item.active else self.theme.muted
         side = fonts.scaled(14)
         ratio = painter.device().devicePixelRatioF()
         top = box.center().y() - side / 2
         icon = pixmap(*self._failure_mark(item), side, ratio) if item.failure else None
-        draw_pixmap(painter, box.x() + 9, top, icon or pixmap("bot", color, side, ratio))
+        draw_pixmap(
+            painter,
+            box.x() + 9,
+            top,
+            icon or pixmap("history" if item.version else "bot", color, side, ratio),
+        )
         busy = item.running or item.waiting
         state = tr("Stopped") if item.stopped and not item.failure else ""
         small = fonts.sized(self._base(), 11)
@@ -211,6 +216,7 @@ class SessionDelegate(QStyledItemDelegate):
         left = 12.0
         marks = (
             (*self._failure_mark(item), bool(item.failure)),
+            ("pause", self.theme.warn, item.interrupted),
             ("archive", self.theme.muted, item.place.archived),
             ("git-branch", self.theme.muted, bool(item.branch_of)),
         )
@@ -340,7 +346,7 @@ class SessionList(Themed, QListView):
 
     def mark_open(self, session_id: str) -> None:
         """Show a session of the list, which is being opened, as the one on screen."""
-        if any(item.id == session_id for item in self._sessions_model.items):
+        if any(session_id in item.all_ids for item in self._sessions_model.items):
             with self._keeping_current():
                 self._sessions_model.mark_open(session_id)
 
@@ -410,7 +416,8 @@ class SessionList(Themed, QListView):
         menu.addAction(tr("Open in new window"), lambda: self._request_window(index)).setObjectName(
             "open_in_window"
         )
-        menu.addAction(f"{tr('Rename…')}\t{_RENAME_KEY}", lambda: self.edit(index))
+        if self._sessions_model.flags(index) & Qt.ItemFlag.ItemIsEditable:
+            menu.addAction(f"{tr('Rename…')}\t{_RENAME_KEY}", lambda: self.edit(index))
         menu.addAction(tr("Copy link"), lambda: self._request_link(index)).setObjectName("copy_link")
         menu.addAction(tr("Export…"), lambda: self._request_export(index)).setObjectName("export")
         item = index.data(ITEM_ROLE)
@@ -493,7 +500,7 @@ class SessionList(Themed, QListView):
         if item.found is None:
             self.session_selected.emit(item.id)
         else:
-            self.message_selected.emit(item.id, item.found.seq)
+            self.message_selected.emit(item.found.session_id or item.id, item.found.seq)
 
     def _fold(self, *, is_folded: bool) -> None:
         """Fold or unfold the archive, and stay on its heading."""

@@ -63,7 +63,15 @@ class SessionModel(QAbstractListModel):
 
     def mark_open(self, session_id: str) -> None:
         """Show a session as the one on screen, and no other."""
-        self.show_sessions([replace(item, active=item.id == session_id) for item in self._items], self._now)
+        self.show_sessions(
+            [
+                replace(item, id=session_id, active=True)
+                if session_id in item.all_ids
+                else replace(item, active=False)
+                for item in self._items
+            ],
+            self._now,
+        )
 
     def fold_archive(self, is_folded: bool) -> None:
         """Hide or show the archived sessions below their heading; a search shows what it finds."""
@@ -100,7 +108,7 @@ class SessionModel(QAbstractListModel):
     def index_of(self, session_id: str) -> QModelIndex:
         """Return the index of a session; invalid when it is not shown."""
         for place, entry in enumerate(self._rows):
-            if isinstance(entry, SessionItem) and entry.id == session_id:
+            if isinstance(entry, SessionItem) and session_id in entry.all_ids:
                 return self.index(place)
         return QModelIndex()
 
@@ -113,13 +121,17 @@ class SessionModel(QAbstractListModel):
         return 0 if parent.isValid() else len(self._rows)
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
-        """Sessions can be chosen and renamed; of the headings only that of the archive, to fold it."""
+        """Sessions can be chosen and renamed, what is found in another version can be chosen.
+
+        Of the headings only that of the archive can be, to fold it.
+        """
         entry = self._rows[index.row()]
         if entry == "archived":
             return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         if isinstance(entry, str):
             return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        return flags if entry.version else flags | Qt.ItemFlag.ItemIsEditable
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Return what a row shows, what screen readers say, and the row itself."""
@@ -166,7 +178,7 @@ class SessionModel(QAbstractListModel):
 
     @staticmethod
     def _key(entry: SessionItem | ListGroup) -> str:
-        return f"#{entry}" if isinstance(entry, str) else entry.id
+        return f"#{entry}" if isinstance(entry, str) else entry.key
 
     def _arranged(self) -> list[SessionItem | ListGroup]:
         rows: list[SessionItem | ListGroup] = []
@@ -190,7 +202,9 @@ class SessionModel(QAbstractListModel):
 
 def _tooltip(item: SessionItem) -> str:
     line = item.found.line if item.found is not None else ""
-    state = badge_label("waiting") if item.waiting else tr("Stopped") if item.stopped else ""
+    state = tr("Stopped") if item.stopped else ""
+    if item.waiting or item.interrupted:
+        state = badge_label("waiting" if item.waiting else "interrupted")
     return plain_tooltip("\n".join(filter(None, (item.title, state, line, item.subtitle, item.failure))))
 
 
@@ -200,8 +214,8 @@ def _accessible_text(item: SessionItem) -> str:
         "" if item.used is None else tr("{share} of the context used", share=format_whole_percent(item.used))
     )
     state = tr("waiting for you") if item.waiting else tr("running") if item.running else ""
-    state = state or (tr("stopped") if item.stopped else "")
-    kind = tr("subagent") if item.parent else tr("branch") if item.branch_of else ""
+    state = state or (tr("stopped") if item.stopped else tr("interrupted") if item.interrupted else "")
+    kind = "" if item.version else tr("subagent") if item.parent else tr("branch") if item.branch_of else ""
     place = tr("archived") if item.place.archived else tr("pinned") if item.place.pinned else ""
     line = item.found.line if item.found is not None else ""
     parts = (kind, item.title, line, item.subtitle, item.failure, used, state, place)

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.usage_bar import Pressure
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
 from helix_desktop.words.times import local_time
@@ -24,18 +24,23 @@ _DATED = ListPlace()
 
 
 class FoundMessage(NamedTuple):
-    """A message of a session that a search found: its event, and its line with the words."""
+    """A message of a session that a search found: its event, its line with the words, and the version."""
 
     seq: int
     line: str
+    session_id: str = ""
 
 
 class SessionItem(msgspec.Struct, frozen=True):
     """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
 
+    `versions` are the ids of its versions with their titles, oldest first, where it has several: `id` is the
+    one that the row opens, and what the others run or ask shows here. A search that finds several of them
+    lists the others below it, each with its `version`: its number.
     `depth` says below how many others it is listed, `below_updated_ms` when one listed below it changed.
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`
-    says that it ended because the budget is spent, `stopped` that the user stopped it.
+    says that it ended because the budget is spent, `stopped` that the user stopped it, `interrupted` that the
+    app ended during it.
     `found` is what a search found in it, where its title does not have the words.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
@@ -58,7 +63,20 @@ class SessionItem(msgspec.Struct, frozen=True):
     failure: str = ""
     budget_spent: bool = False
     stopped: bool = False
+    interrupted: bool = False
     found: FoundMessage | None = None
+    versions: tuple[tuple[str, str], ...] = ()
+    version: int = 0
+
+    @property
+    def key(self) -> str:
+        """Return what stays the same whichever version the row opens."""
+        return self.versions[0][0] if self.versions else self.id
+
+    @property
+    def all_ids(self) -> tuple[str, ...]:
+        """Return the ids of its versions, oldest first; its own if it has one only."""
+        return tuple(session_id for session_id, _ in self.versions) or (self.id,)
 
     @property
     def tree_updated_ms(self) -> int:
@@ -105,7 +123,7 @@ def nested_sessions(
     where a search finds one; branches always, unless they are in another group (`ListPlace.is_below`). Pinned
     trees come first, archived ones last. `found` has by session what a search for the `needle` found in it.
     """
-    listed = [_with_found(item, needle, found) for item in items] if needle else list(items)
+    listed = [row for item in items for row in _with_found(item, needle, found)] if needle else list(items)
     places = {item.id: item.place for item in listed}
     below: dict[str, list[SessionItem]] = {}
     for item in sorted(listed, key=lambda item: (not item.parent, item.created_ms, item.title)):
@@ -118,13 +136,36 @@ def nested_sessions(
     return [item for tree in listed_trees for item in tree]
 
 
-def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage]) -> SessionItem:
-    message = found.get(item.id)
-    return item if message is None or matches_query(needle, item.title) else replace(item, found=message)
+def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage]) -> list[SessionItem]:
+    """Return a session with what a search found in it, and its other versions in which it found something."""
+    hits = {version: found[version] for version in item.all_ids if version in found}
+    shown = item.id if item.id in hits or not hits else [*hits][-1]
+    others = [
+        replace(
+            item,
+            id=version,
+            title=tr("Version {number} of {count}", number=number, count=len(item.versions)),
+            parent=item.id,
+            versions=(),
+            version=number,
+            found=message,
+            running=False,
+            waiting=False,
+            failure="",
+            interrupted=False,
+            active=False,
+        )
+        for number, version in enumerate(item.all_ids, 1)
+        if (message := hits.get(version)) is not None and version != shown
+    ]
+    is_titled = matches_query(needle, item.title)
+    message = hits.get(shown)
+    return [item if message is None or (is_titled and not others) else replace(item, found=message), *others]
 
 
 def _is_found(item: SessionItem, needle: str) -> bool:
-    return item.found is not None or matches_query(needle, item.title, item.subtitle)
+    titles = (title for _, title in item.versions)
+    return item.found is not None or matches_query(needle, item.title, item.subtitle, *titles)
 
 
 def _trees(below: Mapping[str, Sequence[SessionItem]], needle: str) -> list[list[SessionItem]]:

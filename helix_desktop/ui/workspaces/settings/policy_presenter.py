@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -20,9 +18,9 @@ from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.settings.forms import PolicyForm, PolicyValue
+from helix_desktop.ui.settings.forms import PolicyForm
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
-from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS, conflict_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview, ReplayPreparation
 from helix_desktop.words.policies import policy_name
@@ -69,13 +67,7 @@ class PolicyPresenter(QObject):
         self._page = page
         self._preview = PolicyPreview(page, self._async_actions, self.replays)
         page.slider.profile_selected.connect(self._select_profile)
-        page.slider.restore_requested.connect(self._restore_changes)
-        page.advanced.changed.connect(self._change)
-        page.advanced.near_values_changed.connect(self._prepare)
-        page.advanced.head.setChecked(self._services.settings.advanced_policy)
-        page.advanced.opened.connect(
-            lambda is_open: self._async_actions.start(self._save_advanced(is_open), "keep advanced")
-        )
+        page.fields.changed.connect(self._change)
         page.apply_bar.apply_to_session.connect(self._apply_to_session)
         page.apply_bar.apply_to_workspace.connect(self._apply_to_workspace)
         page.apply_bar.session_policy_removed.connect(lambda: self._set_session_policy(None))
@@ -92,7 +84,7 @@ class PolicyPresenter(QObject):
         if self._page is not None and self._preview is not None:
             if workspace.id != self._workspace_on_page:
                 self._workspace_on_page = workspace.id
-                self._page.advanced.drop_typed()
+                self._page.fields.drop_typed()
             policy, in_use = self._policy(workspace), self._in_use(workspace)
             self._page.show_policy(self._form(workspace, policy), self._use_of(workspace, policy))
             folder = self._services.registry.data_folder(workspace.id)
@@ -123,9 +115,7 @@ class PolicyPresenter(QObject):
         return conversation.session.transcript.session_policy if conversation is not None else None
 
     def _form(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyForm:
-        changes = self._policy_file(workspace).changes()
-        restorable = {profile: len(own) for profile, own in changes.items()}
-        return policy_form(self._services.registry.get(workspace.id).name, policy, restorable)
+        return policy_form(self._services.registry.get(workspace.id).name, policy)
 
     def _use_of(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyUse:
         conversation, session_policy = self._session_controller.conversation, self._session_policy
@@ -184,12 +174,12 @@ class PolicyPresenter(QObject):
     def _replace(self, policy: ContextPolicy | None) -> None:
         """Put another policy on the page, without what was typed for the one there."""
         if self._page is not None:
-            self._page.advanced.drop_typed()
+            self._page.fields.drop_typed()
         self._edit(policy)
 
     def _has_wrong_field(self) -> bool:
         """Return True, with the keyboard there, if a field has a value that can't be used."""
-        return self._page is not None and self._page.advanced.focus_error()
+        return self._page is not None and self._page.fields.focus_error()
 
     def _change(self, fields: dict[str, object]) -> None:
         """Change some fields of the policy on the page."""
@@ -197,9 +187,6 @@ class PolicyPresenter(QObject):
         if workspace is None:
             return
         policy = self._policy(workspace)
-        if fields.get("enabled") and not PROFILES[policy.profile].enabled:
-            self._replace(PROFILES["balanced"])  # the profile that is off cannot be on
-            return
         changed = {**msgspec.structs.asdict(policy), **fields}
         try:
             edited = policy_from(changed)
@@ -208,33 +195,22 @@ class PolicyPresenter(QObject):
             return
         self._edit(edited)
         if self._page is not None:
-            self._page.advanced.try_again(fields)
-
-    def _prepare(self, key: str, values: Sequence[PolicyValue]) -> None:
-        """Replay ahead what one field may have next."""
-        workspace = self._active_workspace.opened
-        if workspace is None or self._preview is None:
-            return
-        fields, policies = msgspec.structs.asdict(self._policy(workspace)), []
-        for value in values:
-            with suppress(ValueError):  # in conflict with another number
-                policies.append(policy_from({**fields, key: value}))
-        self._preview.prepare(policies)
+            self._page.fields.try_again(fields)
 
     def _select_profile(self, name: str) -> None:
-        self._replace(PROFILES[name])
-
-    def _restore_changes(self, profile: str) -> None:
+        """Put a profile on the page, with what only the file has."""
         workspace = self._active_workspace.opened
         if workspace is None:
             return
-        policy = self._policy(workspace)
-        own = policy_fields(policy) if policy.profile == profile else {}
-        stored = self._policy_file(workspace).changes().get(profile, {})
+        of_file = {} if workspace.id in self._errors else self._policy_file(workspace).fields()
+        own = {**of_file, **policy_fields(self._policy(workspace))}
+        fields = {**{key: own[key] for key in own if key in FILE_FIELDS}, "profile": name}
         try:
-            self._replace(policy_from({**own, **stored, "profile": profile}))
+            self._replace(policy_from(fields))
         except ValueError:
-            self._show_field_error(tr("Your stored changes conflict with your current ones."), ("enabled",))
+            numbers = {**msgspec.structs.asdict(PROFILES[name]), **fields}
+            why = conflict_text(numbers, self._form(workspace, self._policy(workspace)))
+            self._show_field_error(why, ("handover_at", "observe_at"))
 
     def _apply_to_workspace(self) -> None:
         workspace = self._active_workspace.opened
@@ -244,7 +220,7 @@ class PolicyPresenter(QObject):
         if not self._reload(workspace):
             return
         try:
-            self._policy_file(workspace).replace_policy(workspace.policy, policy)
+            self._policy_file(workspace).save(policy)
         except HelixError as error:
             self._async_actions.show_error(error)
         else:
@@ -257,32 +233,20 @@ class PolicyPresenter(QObject):
             self._set_session_policy(self._policy(workspace))
 
     def _set_session_policy(self, policy: ContextPolicy | None) -> None:
-        workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
-        if workspace is None or conversation is None:
+        conversation = self._session_controller.conversation
+        if conversation is None:
             return
-        self._async_actions.start(
-            self._record_session_policy(workspace, conversation, policy), "policy of a session"
-        )
+        self._async_actions.start(self._record_session_policy(conversation, policy), "policy of a session")
 
-    async def _record_session_policy(
-        self, workspace: OpenWorkspace, conversation: Conversation, policy: ContextPolicy | None
-    ) -> None:
-        replaced = conversation.session.transcript.session_policy
-        if replaced is not None:
-            self._policy_file(workspace).store_changes(replaced, policy)
+    async def _record_session_policy(self, conversation: Conversation, policy: ContextPolicy | None) -> None:
         await conversation.choose_policy(policy)
         if conversation is self._session_controller.conversation:
             self._edit(None)
 
-    async def _save_advanced(self, is_open: bool) -> None:
-        settings = self._services.settings
-        if settings.advanced_policy != is_open:
-            await self._services.save_settings(msgspec.structs.replace(settings, advanced_policy=is_open))
-
     def _show_field_error(self, why: str, fields: tuple[str, ...]) -> None:
         if self._page is not None:
             for key in fields:
-                self._page.advanced.show_error(key, why)
+                self._page.fields.show_error(key, why)
 
     def _use(self, workspace: OpenWorkspace, policy: ContextPolicy) -> None:
         self._errors.pop(workspace.id, None)
@@ -361,8 +325,16 @@ class PolicyPresenter(QObject):
 
     def _open_file(self) -> None:
         workspace = self._active_workspace.opened
-        if workspace is not None:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._policy_file(workspace).path)))
+        if workspace is None:
+            return
+        file = self._policy_file(workspace)
+        try:
+            if not file.path.exists():
+                file.save(workspace.policy)
+        except HelixError as error:
+            self._async_actions.show_error(error)
+        else:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(file.path)))
 
     def _replace_file(self) -> None:
         """Write the running policy over a file with an error, of which a copy is kept."""

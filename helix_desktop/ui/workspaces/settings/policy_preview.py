@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import EventRecorded, RequestChanged, TurnChanged, Update
+from helix_desktop.agent.session import EventRecorded, RequestChanged, TurnChanged, Update
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.window.provider_cache import reports_cache
 from helix_desktop.domain.errors import HelixError
@@ -26,6 +26,7 @@ from helix_desktop.ui.settings.policy.comparison import (
     ReplayState,
     field_effect_text,
 )
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS, SLIDER_FIELDS
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator, translate
@@ -118,11 +119,9 @@ class PolicyPreview:
         self._policies: dict[str, ContextPolicy] = {}
         self._compared, self._is_compared = (EDITED, IN_USE), False  # True once the user chose what
         self._comparison = PolicyComparison()
-        self._next_policies: tuple[ContextPolicy, ...] = ()  # that may be chosen next
         self._task: asyncio.Task[None] | None = None
         page.replay_card.compared.connect(self._compare)
         page.replay_card.retry_requested.connect(self.update)
-        page.advanced.opened.connect(lambda _: self.update())
 
     def show(
         self,
@@ -164,22 +163,13 @@ class PolicyPreview:
         elif self._page.isVisible():
             self._task = self._async_actions.start(self._compute(conversation), "replay of a policy")
 
-    def prepare(self, policies: Sequence[ContextPolicy]) -> None:
-        """Have policies replayed that may be chosen next, once what the page compares is exact."""
-        self._next_policies = tuple(policies)
-        is_exact = self._task is None or self._task.done() or self._comparison.state == "ready"
-        if is_exact and self._conversation is not None and self._replays.is_open(self._conversation):
-            self._async_actions.start(self._replays.prepare(self._next_policies), "prepare replays")
-
     def leave(self) -> None:
         """End what is being computed as the page goes out of sight; what replays may end, too."""
         self.stop()
-        self._next_policies = ()
         self._async_actions.start(self._leave(), "leave replays")
 
     async def _leave(self) -> None:
         await self._replays.stay_ready(is_on=False)  # first: the page may be in sight again before the rest
-        await self._replays.prepare(self._next_policies)
 
     def stop(self) -> None:
         """End what is being computed."""
@@ -206,7 +196,6 @@ class PolicyPreview:
             self._show("ready")
             await replays.load()
             await replays.stay_ready(is_on=True)
-            await replays.prepare(self._next_policies)
             await self._compute_effects()
             await replays.complete(self._policies.values())
             await replays.store()
@@ -238,19 +227,17 @@ class PolicyPreview:
             self._show("busy")
 
     async def _compute_effects(self) -> None:
-        """Say at each field that differs from its profile what that does, while the fields are open."""
+        """Say at each field that differs from its profile what that does."""
         effects, edited = self._show_pending_effects(), self._policies[EDITED]
-        if not self._page.advanced.is_open:
-            return
         for field in effects:
             effects[field] = field_effect_text(await self._replays.effect(edited, field))
-            self._page.advanced.show_effects(effects)
+            self._page.fields.show_effects(effects)
 
     def _show_pending_effects(self) -> dict[str, str]:
         """Show an ellipsis at each field that differs from its profile; return these texts by field."""
         edited = self._policies[EDITED]
-        effects = {name: "…" for name in policy_fields(edited) if name != "profile"}
-        self._page.advanced.show_effects(effects)
+        effects = {name: "…" for name in policy_fields(edited) if name not in FILE_FIELDS | SLIDER_FIELDS}
+        self._page.fields.show_effects(effects)
         return effects
 
     def _show(self, state: ReplayState, message: str = "") -> None:

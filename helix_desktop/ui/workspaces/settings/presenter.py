@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
@@ -24,6 +25,7 @@ from helix_desktop.ui.session.model_menu import (
     find_model,
     model_labels,
     model_menu,
+    workspace_roles_menu,
 )
 from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.appearance_page import AppearancePage
@@ -31,6 +33,7 @@ from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.settings.providers.roles_card import ROLES, Role
 from helix_desktop.ui.workspaces.mcp_banners import (
     McpConsentBanner,
     McpFailureBanner,
@@ -247,6 +250,7 @@ class SettingsPresenter(QObject):
         page.mode_chosen.connect(self._appearance.set_mode)
         page.text_px_chosen.connect(self._appearance.set_text_px)
         page.enter_sends_chosen.connect(lambda on: start(self._save_enter_sends(on), "enter sends"))
+        page.titles_chosen.connect(lambda on: start(self._save(titles=on), "titles"))
         page.notify_chosen.connect(lambda on: start(self._save(notify=on), "notify"))
         page.motion_chosen.connect(reduce_motion)
         page.motion_chosen.connect(lambda choice: start(self._save(reduce_motion=choice), "reduce motion"))
@@ -258,7 +262,11 @@ class SettingsPresenter(QObject):
         def fill() -> None:
             settings = self._services.settings
             page.show_appearance(
-                self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.reduce_motion
+                self._appearance.mode,
+                self._appearance.text_px,
+                settings.enter_sends,
+                settings.reduce_motion,
+                titles=settings.titles,
             )
             page.show_notifications(settings.notify, settings.notify_sound, settings.notify_off)
 
@@ -287,9 +295,27 @@ class SettingsPresenter(QObject):
             lambda label: self._async_actions.start(self._use_in_session(label), "use model"),
             self._open_from_menu,
             self._effort.menu,
+            self._roles_menu,
         )
         menu.aboutToHide.connect(menu.deleteLater)
         popup_above(menu, composer.model_button)
+
+    def _roles_menu(self, parent: QWidget) -> QMenu:
+        """Return the menu of the roles in the workspace on screen."""
+        settings = self._services.settings
+        record = self._services.registry.get(self._context.active_workspace.id)
+        return workspace_roles_menu(
+            parent,
+            model_labels(settings),
+            {role: str(getattr(record, role)) for role, _, _ in ROLES},
+            {role: str(getattr(settings, role)) for role, _, _ in ROLES},
+            lambda role, label: self._async_actions.start(self._use_in_workspace(role, label), "role here"),
+        )
+
+    async def _use_in_workspace(self, role: Role, label: str) -> None:
+        """Give a role of the workspace on screen another model; empty: the one of all workspaces."""
+        await self._services.use_model(self._context.active_workspace.id, label, role)
+        await self._session_controller.show_model()
 
     def _open_from_menu(self, page: str) -> None:
         if page == ADD_PROVIDER:

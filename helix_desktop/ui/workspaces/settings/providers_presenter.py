@@ -15,8 +15,8 @@ from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.services.provider_changes import DEMO, ProviderChanges, secret_header_names
-from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.services.provider_changes import DEMO, ProviderChanges
+from helix_desktop.services.provider_check import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
@@ -105,13 +105,12 @@ class ProvidersPresenter:
         self._page.show_providers(forms, states)
         self._welcome.show_model(self._services.settings.model)
 
-    async def _saved_headers(self, provider: Provider) -> frozenset[tuple[str, str]]:
+    async def _saved_headers(self, provider: Provider) -> frozenset[str]:
         """Return the secret headers of a provider that have a value."""
-        secrets, saved = self._services.secrets, set()
-        for model, name in secret_header_names(provider):
-            if await secrets.secret_header(provider.name, model, name):
-                saved.add((model, name))
-        return frozenset(saved)
+        secrets = self._services.secrets
+        return frozenset(
+            [name for name in provider.secret_headers if await secrets.secret_header(provider.name, "", name)]
+        )
 
     def _in_use(self, name: str) -> bool:
         workspace = self._active_workspace.opened

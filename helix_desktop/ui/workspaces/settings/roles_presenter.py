@@ -7,13 +7,13 @@ from contextlib import suppress
 import msgspec
 
 from helix_desktop.config.model_catalog import ModelCatalog
-from helix_desktop.config.role_suggestions import (
+from helix_desktop.config.settings import (
     FILLED_ROLES,
     FilledRole,
+    Settings,
     unloaded_fast_model,
     with_user_role,
 )
-from helix_desktop.config.settings import Settings
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.session.controller import SessionController
@@ -28,21 +28,15 @@ from helix_desktop.ui.settings.providers.roles_card import (
 
 
 class RolesPresenter:
-    """Binds the card to the workspace on screen and to the settings."""
+    """Binds the card to the settings."""
 
     def __init__(
         self, card: RolesCard, context: ControllerContext, session_controller: SessionController
     ) -> None:
         self._card, self._services = card, context.services
-        self._active_workspace, self._session_controller = context.active_workspace, session_controller
+        self._session_controller = session_controller
         start = context.async_actions.start
-        card.workspace_model_chosen.connect(
-            lambda role, label: start(self._set_workspace_model(role, label), "role here")
-        )
-        card.default_model_chosen.connect(
-            lambda role, label: start(self._set_default_model(role, label), "role everywhere")
-        )
-
+        card.model_chosen.connect(lambda role, label: start(self._set_model(role, label), "model of a role"))
         card.background_effort_chosen.connect(
             lambda effort: start(self._set_background_effort(effort), "background effort")
         )
@@ -54,11 +48,9 @@ class RolesPresenter:
     def show(self) -> None:
         """Show the choices as they are now."""
         settings = self._services.settings
-        workspace = self._active_workspace.opened
-        record = self._services.registry.get(workspace.id) if workspace is not None else None
-        here = {role: str(getattr(record, role)) for role, _, _ in ROLES} if record is not None else {}
-        everywhere = {role: str(getattr(settings, role)) for role, _, _ in ROLES}
-        self._card.show_roles(record.name if record else "", model_labels(settings), here, everywhere)
+        self._card.show_roles(
+            model_labels(settings), {role: str(getattr(settings, role)) for role, _, _ in ROLES}
+        )
         self._card.show_background_effort(settings.background_effort)
         self._card.show_reasons(catalog_reasons(settings, self._services.models.catalog))
         self._show_slow_models()
@@ -66,22 +58,15 @@ class RolesPresenter:
     def _show_slow_models(self) -> None:
         self._card.show_slow_models(self._services.slow_models.remembered)
 
-    async def _set_workspace_model(self, role: str, label: str) -> None:
-        await self._services.use_model(self._active_workspace.id, label, role)
-        await self._refresh()
-
-    async def _set_default_model(self, role: str, label: str) -> None:
+    async def _set_model(self, role: str, label: str) -> None:
         await self._services.save_settings(with_user_role(self._services.settings, role, label))
-        await self._refresh()
+        await self._session_controller.show_model()
+        self.show()
 
     async def _set_background_effort(self, effort: Effort) -> None:
         await self._services.save_settings(
             msgspec.structs.replace(self._services.settings, background_effort=effort)
         )
-
-    async def _refresh(self) -> None:
-        await self._session_controller.show_model()
-        self.show()
 
 
 def catalog_reasons(settings: Settings, catalog: ModelCatalog) -> dict[FilledRole, str]:

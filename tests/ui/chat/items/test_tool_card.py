@@ -17,15 +17,12 @@ from helix_desktop.ui.chat.actions import (
     ReadOriginal,
     Recall,
     SessionAction,
-    ShowInTimeline,
-    Undo,
 )
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painted_line import PaintedLine
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import (
     Badge,
-    DividerRow,
     HeadAndTail,
     OriginalOutput,
     ShellCommand,
@@ -37,7 +34,7 @@ from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, head_and_tail
 from helix_desktop.ui.chat.viewport.row_menus import menu_groups
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.buttons import trigger
 from tests.support.window.chat_geometry import row_key
 
@@ -104,12 +101,12 @@ def test_an_open_card_shows_the_whole_command_and_copies_it(view: ChatView) -> N
 @pytest.mark.parametrize(
     ("badge", "word"),
     [
-        ("cached", "cached"),
-        ("folded", "noted"),
-        ("left_out", "removed"),
-        ("observed", "noted"),
-        ("handed_over", "summarized"),
-        ("pinned", "pinned"),
+        ("cached", "Cached"),
+        ("folded", "Compacted"),
+        ("left_out", "Compacted"),
+        ("observed", "Compacted"),
+        ("handed_over", "Compacted"),
+        ("pinned", "Pinned"),
     ],
 )
 def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge, word: str) -> None:
@@ -325,28 +322,6 @@ def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> Non
         assert chip.left() >= 0
         assert chip.right() <= card.width
         assert not any(chip.intersects(other) for other in chips[at + 1 :])
-
-
-def test_quiet_dividers_are_less_prominent_in_both_themes(view: ChatView) -> None:
-    loud = DividerRow(
-        row_key("e1"),
-        "fold",
-        "28 steps noted · saved 9.1k tokens",
-        actions=(ShowInTimeline(1), Undo(1)),
-    )
-    view.chat_viewport.model.reset([loud, replace(loud, key=row_key("e2"), is_quiet=True)])
-    for theme in (LIGHT, DARK):
-        view.set_theme(theme)
-        picture = view.viewport().grab().toImage()
-        grounds = []
-        for key in (row_key("e1"), row_key("e2")):
-            row = view.chat_viewport.widget_pool.visible[key]
-            colors = {
-                picture.pixelColor(x, row.y() + row.height() // 2 - 8).name()
-                for x in range(0, picture.width(), 3)
-            }
-            grounds.append(theme.accent_soft in colors)
-        assert grounds == [True, False]
 
 
 @pytest.mark.parametrize(

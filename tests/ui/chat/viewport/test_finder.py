@@ -107,10 +107,10 @@ def test_a_capital_that_has_two_small_letters_moves_no_hit(qtbot: QtBot, view: C
 def test_what_dividers_say_is_found(qtbot: QtBot, view: ChatView) -> None:
     """On the line itself, with what was undone, and in the details that are hidden at first."""
     divider = DividerRow(
-        row_key("d"), "handover", "137 messages summarized", details=("by small",), is_undone=True
+        row_key("d"), "context", "Context: 104k → 31k", details=("by small",), is_undone=True
     )
     view.chat_viewport.model.reset([*questions_and_answers(3), divider])
-    assert _find(qtbot, view, "Summarized") == (1, 1)
+    assert _find(qtbot, view, "104k") == (1, 1)
     assert view.finder.current is not None
     assert view.finder.current[0].row == 6
     assert not view.chat_viewport.item_cache.is_open(divider.key, "details")

@@ -20,14 +20,12 @@ from helix_desktop.ui.chat.actions import (
     Decide,
     OpenCacheEntry,
     SessionAction,
-    ShowGuide,
     ShowInTimeline,
     Undo,
 )
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
-    DividerKind,
     DividerRow,
     NoticeRow,
     ToolRow,
@@ -323,26 +321,11 @@ def test_what_cannot_be_undone_is_one_line_and_a_click_names_each_place(qtbot: Q
     assert "dist · Ignored\n.env\\u202e · A secret" in words()
 
 
-@pytest.mark.parametrize(
-    ("kind", "topic"), [("sweep", "cached"), ("fold", "noted"), ("handover", "summarized"), ("model", "")]
-)
-def test_a_divider_explains_its_word(qtbot: QtBot, view: ChatView, kind: DividerKind, topic: str) -> None:
-    """A click on what left the context opens the guide there; other dividers have nothing to explain."""
-    view.chat_viewport.model.reset([DividerRow(row_key("d"), kind, "137 messages summarized")])
-    done: list[SessionAction] = []
-    view.action_triggered.connect(done.append)
-    item = _widget(view, "d").item
-    assert item is not None
-    if item.hit_area("explain:chip") is not None:
-        _click(qtbot, view, "d", "explain:chip")
-    assert done == ([ShowGuide(topic)] if topic else [])
-
-
 def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [
             DividerRow(
-                row_key("d"), "handover", "137 messages summarized", actions=(ShowInTimeline(1), Undo(1))
+                row_key("d"), "context", "Context: 104k → 31k", actions=(ShowInTimeline(1), Undo((1,)))
             ),
             NoticeRow(row_key("n"), "error", "It broke.", "Why", "Do this", (ControlTurn("retry"),)),
         ]
@@ -351,7 +334,7 @@ def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:
     view.action_triggered.connect(done.append)
     _click(qtbot, view, "d", "action:undo")
     _click(qtbot, view, "n", "action:retry")
-    assert done == [Undo(1), ControlTurn("retry")]
+    assert done == [Undo((1,)), ControlTurn("retry")]
 
 
 def test_copy_button_copies_the_code_verbatim(qtbot: QtBot, view: ChatView) -> None:

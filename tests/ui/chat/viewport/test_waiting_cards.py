@@ -11,7 +11,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from tests.support.window.chat_geometry import row_key, row_widget
 
 ANSWER = AssistantRow(row_key("a"), "Some words to fill the page.\n\n" * 60)
-DIVIDER = DividerRow(row_key("d"), "fold", "12 steps noted")
+DIVIDER = DividerRow(row_key("d"), "context", "Context: 12k → 9k")
 
 
 def _card(key: str) -> ApprovalRow:

@@ -15,7 +15,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ModelInfo, ToolCall, ToolSpec
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
-from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.memory import MemoryStore
 from tests.support.agent_rig import PROMPTS, MemoryRules, SteppedClock
 from tests.support.scripted_model import (
     ScriptedModel,

@@ -17,8 +17,8 @@ import pytest
 
 from helix_desktop.domain.errors import RevertRefused, StoreWriteFailed
 from helix_desktop.domain.file_history.changes import CapturedChanges, FileChange
-from helix_desktop.file_history.database.database import FileHistoryDatabase
-from helix_desktop.file_history.revert.operations import JournalEntry
+from helix_desktop.file_history.database import FileHistoryDatabase
+from helix_desktop.file_history.revert.folders import JournalEntry
 from helix_desktop.file_history.revert.reverts import Reverts
 from tests.support.file_history_rig import opened_history
 from tests.support.revert_rig import (

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.domain.file_history.changes import CallMark
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.domain.store.retention import DAY_MS
-from helix_desktop.file_history.database.cleanup import clean_up
-from helix_desktop.file_history.database.database import FileHistoryDatabase
+from helix_desktop.domain.file_history.changes import CallMark, FileCoverageSettings
+from helix_desktop.domain.retention import DAY_MS
+from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.history import OpenedHistory
-from helix_desktop.file_history.tree import path_reader, scan
+from helix_desktop.file_history.storage import clean_up
+from helix_desktop.file_history.tree import scan
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import changes_by_path, kinds, opened_history
 from tests.support.revert_rig import run_as_user
@@ -215,7 +214,7 @@ def test_once_there_are_fewer_files_all_are_covered(root: Path, monkeypatch: pyt
 def test_the_quota_stops_the_copy_until_a_clean_up_has_made_room(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(path_reader, "is_fresh", lambda *_: False)  # else the next scan reads it anyway
+    monkeypatch.setattr(scan, "is_fresh", lambda *_: False)  # else the next scan reads it anyway
     (root / "a").write_bytes(os.urandom(5000))
     with opened_history(root.parent, FileCoverageSettings(quota=7000)) as history:
         (root / "a").write_bytes(os.urandom(5000))

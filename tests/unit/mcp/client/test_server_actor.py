@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
+from helix_desktop.mcp.client.servers import ServerActor, ServerContext
 from helix_desktop.system.task_scope import TaskScope
 
 

@@ -20,15 +20,14 @@ from helix_desktop.replay.policy.policy_replay import (
     AddEvents,
     OpenSession,
     PolicyReplay,
-    PrepareReplays,
     ReplayDone,
     ReplayEnded,
+    SessionFacts,
     StartReplay,
     decode_reply,
     encode,
 )
 from helix_desktop.replay.policy.replay import SessionReplay
-from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.policy.worker_process import _Server
@@ -186,22 +185,21 @@ async def test_a_process_whose_end_was_called_off_is_ended_by_the_next_call(tmp_
     assert not active_children()
 
 
-def test_the_profiles_and_what_may_be_chosen_next_are_replayed_ahead() -> None:
+def test_the_profiles_are_replayed_ahead() -> None:
     """Their pictures are exact at once; another policy that was changed has its first picture before."""
     window, end = Pipe()
     with window, end:
         server = _Server(end)
-        next_policies = PrepareReplays([CHANGED["classic"]])
-        for request in (OpenSession(FACTS), AddEvents(log_of(30)), next_policies):
+        for request in (OpenSession(FACTS), AddEvents(log_of(30))):
             window.send_bytes(encode(request))
             server._receive()
         assert not server._prepare()
-        for number, policy in enumerate((*PROFILES.values(), CHANGED["classic"], CHANGED["lean"])):
+        for number, policy in enumerate((*PROFILES.values(), CHANGED["lean"])):
             window.send_bytes(encode(StartReplay(number, policy)))
             server._receive()
             server._work(server._jobs.popleft())
             reply = decode_reply(window.recv_bytes())
             assert isinstance(reply, ReplayDone)
             assert reply.replay.is_exact == (policy != CHANGED["lean"])
-            if policy == CHANGED["classic"]:
+            if policy == PROFILES["classic"]:
                 assert reply.replay == replay_policy(log_of(30), policy, MODEL, 100)

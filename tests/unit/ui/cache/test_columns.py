@@ -1,20 +1,52 @@
-"""What the columns of the cache say."""
+"""What the columns and filters of the cache say."""
 
 from __future__ import annotations
+
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
 
+from helix_desktop.context.window.window_breakdown import MessageState
+from helix_desktop.domain.store import SavedCondition
 from helix_desktop.ui.cache.columns import tool_name
+from helix_desktop.ui.cache.filter_options import restored_options
+from helix_desktop.ui.cache.rows import SAME_STATES, CacheState
+from helix_desktop.ui.cache.state_labels import STATE_LABELS, STATE_TIPS
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from tests.support.galleries.panes_samples import cache_row
 
 
 @pytest.mark.parametrize(
     ("maker", "name"),
-    [("fold", "Note"), ("handover", "Handover"), ("observations", "Noted facts"), ("other", "other")],
+    [("fold", "Note"), ("handover", "Handover"), ("observations", "Observations"), ("other", "other")],
 )
 def test_an_index_is_named_after_what_it_belongs_to(maker: str, name: str) -> None:
     """In the words of the timeline; a tool of the same name keeps its own."""
     row = replace(cache_row(1), tool=maker)
     assert tool_name(replace(row, state="index")) == name
-    assert tool_name(replace(row, state="stored")) == maker
+    assert tool_name(replace(row, state="elsewhere")) == maker
+
+
+def test_states_have_four_names_and_a_meaning_each() -> None:
+    """The panel, the chat and the cache say the same of a message; a filter has each name once."""
+    assert set(STATE_WORDS) == set(get_args(MessageState))
+    assert {words.label for words in STATE_WORDS.values()} == {
+        "In context",
+        "Cached",
+        "Compacted",
+        "Left out",
+    }
+    assert [(state, STATE_LABELS[state]) for states in SAME_STATES.values() for state in states] == [
+        (state, STATE_LABELS[name]) for name, states in SAME_STATES.items() for state in states
+    ]
+    assert {state for states in SAME_STATES.values() for state in states} == set(STATE_TIPS)
+
+
+@pytest.mark.parametrize(
+    ("stored", "state"),
+    [("marker", "cached"), ("noted", "handed_over"), ("stored", "elsewhere"), ("excluded", "excluded")],
+)
+def test_a_filter_of_an_earlier_version_opens(stored: str, state: CacheState) -> None:
+    """States had other names: what was filtered by them is filtered by what they are called now."""
+    assert [option.state for option in restored_options((SavedCondition("state", stored),), 0)] == [state]

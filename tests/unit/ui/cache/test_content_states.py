@@ -55,4 +55,4 @@ def test_an_image_is_a_marker_to_a_model_that_sees_none() -> None:
     assert image is not None
     simulator.send_message("What is this?", image=image)
     assert content_states(simulator.transcript)[image.digest] == ("in_window", 0)
-    assert content_states(simulator.transcript, sees_images=False)[image.digest] == ("marker", 0)
+    assert content_states(simulator.transcript, sees_images=False)[image.digest] == ("cached", 0)

@@ -14,7 +14,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import NO_COMPACTION
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.cut_points import choose_cut
+from helix_desktop.context.summaries.handover import choose_cut
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
@@ -26,19 +26,17 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     SweepReason,
 )
-from helix_desktop.domain.events.session import HoldSet, SessionStarted
+from helix_desktop.domain.events.session import HoldSet, InstructionsAdded, SessionStarted, StandingText
 from helix_desktop.domain.events.summary import (
     HandoverMade,
 )
-from helix_desktop.domain.events.workspace import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec, Usage
-from helix_desktop.domain.store.entries import StoreTotals
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
-from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
-from helix_desktop.ui.inspector.request.document import request_document
+from helix_desktop.ui.inspector.request_text import request_sections, request_text
 from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, SweepCard
 from helix_desktop.ui.timeline.card_texts import fold_card_text
 from helix_desktop.ui.timeline.from_events import build_cards
@@ -240,12 +238,9 @@ def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     messages = translate(simulator.transcript.messages.counts(removed.after, removed.upto).text)
     assert "tool call" in messages
     card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
-    divider = next(row for row in rows_from_log(simulator.log)[1] if row.key == RowKey(seq))
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]
     assert isinstance(card, FoldCard)
-    assert isinstance(divider, DividerRow)
-    assert fold_card_text(card) == f"Removed to fit the context window: {messages}"
-    assert divider.text.startswith(f"Removed to fit the context window: {messages} · saved ")
+    assert fold_card_text(card) == f"Context full: {messages} compacted"
     assert row.why.startswith(f"Replaces {messages}, e")
 
 
@@ -264,11 +259,8 @@ def test_what_a_rewrite_saved_is_one_number_everywhere() -> None:
     for ratio in (0.75, 1.3, 1.3):
         simulator.step("On.", 1, usage_ratio=ratio)
     card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
-    divider = next(row for row in rows_from_log(simulator.log)[1] if row.key == RowKey(seq))
     assert isinstance(card, SweepCard)
-    assert isinstance(divider, DividerRow)
     assert card.saved == saved
-    assert divider.text.endswith(f"saved {format_tokens(saved)} tokens")
     assert saved in [saving.tokens for saving in _state(simulator).cache.savings]
 
 
@@ -297,12 +289,11 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
         assert card.tokens == tokens
         said = next(row for row in rows if isinstance(row, UserRow) and row.attachments)
         assert said.attachments[0].facts.endswith("2k tokens")
-        divider = next(row for row in rows if isinstance(row, DividerRow) and row.kind == "form")
         cards = build_cards(simulator.log, simulator.transcript)
         texts = [
             found.text for found in cards if isinstance(found, ManualActionCard) and found.kind == "form"
         ]
-        assert [text.endswith(words) for text in (divider.text, *texts)] == [True, True]
+        assert [text.endswith(words) for text in texts] == [True]
         preview = next(found for found in cards if isinstance(found, FormCard) and found.seq == output.seq)
         assert preview.after == output.event.tokens + FRAMING_TOKENS
         assert [line for line in rewrite_lines(simulator.log) if f"{tokens:,} tokens" in line]
@@ -353,12 +344,8 @@ def test_the_provider_is_named_once_at_the_total() -> None:
 def check_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
-    document = request_document(window, rows)
-    full_text, lines = document.text, document.text.split("\n")
-    assert [lines[part.line - 1].split(" · ")[0] for part in document.parts] == [
-        f"== {part.heading}" for part in document.parts
-    ]
-    assert sum(part.tokens for part in document.parts) == window.estimate
+    full_text = request_text(window, rows)
+    assert sum(tokens for _, tokens, _ in request_sections(window, rows)) == window.estimate
     index = 0
     for message in window.request.messages:
         index = full_text.index(message.text, index) + len(message.text)
@@ -428,9 +415,3 @@ def test_an_output_of_the_workspace_folder_has_a_title_and_the_icon_of_its_tool(
     """Beside the tool's icon, the dot alone said nothing."""
     row = WindowRow(7, "output", "list_directory .", 40, tool="list_directory")
     assert row.label == "Workspace folder"
-    simulator = build_history(1)
-    window = project(simulator.transcript, simulator.policy, simulator.frame)
-    parts = request_document(window, break_down_window(window, simulator.transcript, simulator.frame)).parts
-    tools = {part.heading.removeprefix("tool "): part.tool for part in parts if part.kind == "output"}
-    assert tools
-    assert all(heading == tool for heading, tool in tools.items())

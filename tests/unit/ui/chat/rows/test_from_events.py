@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
-from helix_desktop.context.window.message_states import covers_around
 from helix_desktop.context.window.window import project, render_message
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
@@ -20,12 +20,14 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
     FormChosen,
     Pinned,
     Redone,
     SweepMade,
+    SweepReason,
     Undone,
     Unpinned,
 )
@@ -39,7 +41,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.ui.cache.source import content_states
-from helix_desktop.ui.chat.actions import ShowInChat
+from helix_desktop.ui.chat.actions import Redo, ShowInTimeline, Undo
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -66,9 +68,9 @@ from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.chart.usage_chart import DROP_KINDS
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.numbers import format_tokens
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites, output_seqs
-from tests.support.window.chat_geometry import action_names
 
 
 def check_rows_are_the_same_built_at_once_or_one_event_at_a_time(simulator: SessionSimulator) -> None:
@@ -192,7 +194,7 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
             assert (
                 state in ("in_window", "in_part", "pinned") or item.seq not in live - transcript.window.masked
             )
-            if state == "marker":
+            if state == "cached":
                 assert any(item.event.digest in message.text for message in sent)
     arguments: dict[str, set[int]] = {}
     for item in transcript.messages.items:
@@ -202,35 +204,98 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
     for digest, seqs in arguments.items():
         state, _ = states[digest]
         assert (state == "in_window") == bool(seqs & live - transcript.window.masked)
-        assert (state == "marker") == (not seqs & live - transcript.window.masked and bool(seqs & live))
+        assert (state == "cached") == (not seqs & live - transcript.window.masked and bool(seqs & live))
 
 
-def check_dividers_offer_exactly_the_possible_actions(simulator: SessionSimulator) -> None:
-    transcript = simulator.transcript
-    dividers = {row.key.seq: row for row in rows_from_log(simulator.log)[1] if isinstance(row, DividerRow)}
-    inside = covers_around(transcript)
-    for seq in transcript.rewrites.by_seq:
-        row = dividers[seq]
-        is_active = transcript.rewrites.is_active(seq)
-        assert row.is_undone == (not is_active and not transcript.rewrites.replaced_by(seq))
-        assert bool(row.inside) == (seq in inside)
-        assert ("undo" in action_names(row)) == (transcript.can_undo(seq) and seq not in inside)
-        assert ("redo" in action_names(row)) == transcript.can_redo(seq)
-    for recorded in simulator.log:
-        if isinstance(recorded.event, ObservationsMade | Pinned | Unpinned):
-            assert dividers[recorded.seq].is_quiet
-            target = getattr(recorded.event, "target", 0)
-            newest = [
-                at
-                for at in simulator.log
-                if isinstance(at.event, Pinned | Unpinned) and at.event.target == target
-            ][-1:]
-            is_newest = newest == [recorded]
-            is_reversed = bool(newest) and type(newest[0].event) is not type(recorded.event)
-            assert dividers[recorded.seq].is_undone == is_reversed
-            assert "redo" not in action_names(dividers[recorded.seq])
-            assert ("undo" in action_names(dividers[recorded.seq])) == is_newest
-            assert (ShowInChat(target) in dividers[recorded.seq].actions) == bool(target)
+def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionSimulator) -> None:
+    """There is one for each request; a sweep made with another rewrite falls and returns with that one."""
+    transcript, inside = simulator.transcript, covers_around(simulator.transcript)
+    lines = [
+        row
+        for row in rows_from_log(simulator.log)[1]
+        if isinstance(row, DividerRow) and row.kind == "context"
+    ]
+    answers = [recorded.seq for recorded in simulator.log if isinstance(recorded.event, AssistantSpoke)]
+    requests = [sum(seq < row.key.seq for seq in answers) for row in lines]
+    assert len(set(requests)) == len(requests)
+    undone: list[int] = []
+    for row, request in zip(lines, requests, strict=True):
+        end = answers[request] if request < len(answers) else simulator.transcript.last_seq + 1
+        made = [seq for seq in transcript.rewrites.by_seq if row.key.seq <= seq < end]
+        made = [seq for seq in made if not isinstance(transcript.rewrites.by_seq[seq], FormChosen)]
+        own = [seq for seq in made if not _is_attached(transcript, seq)]
+        active = tuple(seq for seq in own if transcript.can_undo(seq) and seq not in inside)
+        redoable = tuple(seq for seq in own if transcript.can_redo(seq))
+        details, *others = row.actions
+        assert isinstance(details, ShowInTimeline)
+        assert others == ([Undo(active)] if active else [Redo(redoable)] if redoable else [])
+        assert row.is_undone == (bool(redoable) and not any(map(transcript.can_undo, own)))
+        undone += own
+    assert set(transcript.rewrites.handovers) <= set(undone), "a handover always has one"
+
+
+def _is_attached(transcript: Transcript, seq: int) -> bool:
+    sweep = transcript.rewrites.by_seq[seq]
+    is_attached = isinstance(sweep, SweepMade) and sweep.reason in ATTACHED_SWEEP_REASONS
+    return is_attached and seq - 1 in transcript.rewrites.by_seq
+
+
+def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
+    """All that was rewritten before a request, though a message came between."""
+    simulator = build_history(12, size=2_000)
+    simulator.step("Done.", 0, usage_ratio=1.2)
+    before = simulator.gauge().used
+    items = [simulator.transcript.messages.item(seq) for seq in output_seqs(simulator)[:4]]
+    outputs = [item.event for item in items if item is not None and isinstance(item.event, ToolAnswered)]
+    saved = sum(output.tokens - output.marker_tokens for output in outputs)
+    simulator.record(SweepMade(tuple(output_seqs(simulator)[:4]), saved, SweepReason.MANUAL))
+    swept = simulator.gauge().used
+    assert _context_lines(simulator) == [f"Context: {format_tokens(before)} → {format_tokens(swept)}"]
+    simulator.send_message("Go on. " * 300)
+    between = simulator.gauge().used - swept
+    simulator.hand_over(1_000)
+    after = simulator.gauge().used
+    simulator.log = [
+        msgspec.structs.replace(
+            recorded,
+            event=msgspec.structs.replace(recorded.event, before=swept + between, after=after),
+        )
+        if isinstance(recorded.event, HandoverMade)
+        else recorded
+        for recorded in simulator.log
+    ]
+    words = f"Context: {format_tokens(before + between)} → {format_tokens(after)}"
+    assert _context_lines(simulator) == [words]
+    simulator.step("Next.", 0, usage_ratio=1.2)
+    assert _context_lines(simulator) == [words], "of what was sent it stays as it is"
+    before = simulator.gauge().used
+    message = simulator.transcript.messages.user_items[-1]
+    freed = simulator.transcript.window.entry_tokens(message) - FRAMING_TOKENS
+    simulator.record(Excluded((message.seq,), "", 0, "", freed))
+    words_of_now = f"Context: {format_tokens(before)} → {format_tokens(simulator.gauge().used)}"
+    assert _context_lines(simulator) == [words, words_of_now], "also behind a handover"
+
+
+def test_little_that_leaves_the_context_has_no_line() -> None:
+    """Below 5 % of the context window; more before the same request adds up."""
+    simulator = build_history(12, size=2_000)
+    simulator.step("Done.", 0, usage_ratio=1.0)
+    answer, ended = simulator.log[-2], simulator.log[-1]
+    assert isinstance(answer.event, AssistantSpoke)
+    window = simulator.gauge().used * 4
+    simulator.log[-2:] = [
+        msgspec.structs.replace(answer, event=msgspec.structs.replace(answer.event, window=window)),
+        ended,
+    ]
+    for freed, count in ((window // 50, 0), (window // 50, 0), (window // 50, 1)):
+        seq = output_seqs(simulator)[0]
+        simulator.record(SweepMade((seq,), freed, SweepReason.MANUAL))
+        assert len(_context_lines(simulator)) == count
+
+
+def _context_lines(simulator: SessionSimulator) -> list[str]:
+    rows = rows_from_log(simulator.log)[1]
+    return [row.text for row in rows if isinstance(row, DividerRow) and row.kind == "context"]
 
 
 def test_a_compaction_whose_edited_handover_is_redone_is_not_called_undone() -> None:
@@ -241,12 +306,12 @@ def test_a_compaction_whose_edited_handover_is_redone_is_not_called_undone() -> 
     edited = simulator.transcript.last_seq
     for event in (Undone(edited), Undone(first), Redone(edited)):
         simulator.record(event)
-    check_dividers_offer_exactly_the_possible_actions(simulator)
+    check_each_line_on_the_context_undoes_what_can_be_undone(simulator)
     assert not simulator.transcript.can_redo(first), "its messages are summarized as it is"
     cards = build_cards(simulator.log, simulator.transcript)
     assert not any(isinstance(card, HandoverCard) and card.is_undone for card in cards)
     simulator.record(Undone(edited))
-    check_dividers_offer_exactly_the_possible_actions(simulator)
+    check_each_line_on_the_context_undoes_what_can_be_undone(simulator)
     assert simulator.transcript.can_redo(first)
 
 
@@ -438,7 +503,7 @@ def test_what_is_shown_of_any_history(simulator: SessionSimulator) -> None:
     check_a_card_s_badge_names_the_cover_of_its_step(simulator)
     check_a_message_that_is_no_longer_sent_says_so(simulator)
     check_a_call_shows_when_its_arguments_are_markers(simulator)
-    check_dividers_offer_exactly_the_possible_actions(simulator)
+    check_each_line_on_the_context_undoes_what_can_be_undone(simulator)
     check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator)
     check_each_wide_card_is_in_the_window_or_undone_or_inside_another(simulator)
     check_a_fold_s_card_describes_the_fold(simulator)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from helix_desktop.ui.shell.sidebar.session_rows import SessionItem, nested_sessions
+from msgspec.structs import replace
+
+from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage, SessionItem, nested_sessions
 
 
 def item(name: str, updated: int, branch_of: str = "", parent: str = "", active: bool = False) -> SessionItem:
@@ -36,3 +38,16 @@ def test_subagents_are_listed_where_the_user_is() -> None:
 def test_a_chain_of_branches_may_be_of_any_length() -> None:
     chain = [item(f"{number:04}", number, f"{number - 1:04}" if number else "") for number in range(1_500)]
     assert [row.depth for row in nested_sessions(chain)] == list(range(1_500))
+
+
+def test_a_search_lists_each_version_in_which_it_finds_something() -> None:
+    row = item("b", 5)
+    row = replace(row, versions=(("a", "Ports"), ("b", "title b"), ("c", "title b")))
+    found = {name: FoundMessage(7, f"a line of {name}", name) for name in ("a", "b")}
+    shown, other = nested_sessions([row], "line", found)
+    assert (shown.id, shown.found, shown.version) == ("b", found["b"], 0)
+    assert (other.id, other.found, other.title, other.depth) == ("a", found["a"], "Version 1 of 3", 1)
+    (only,) = nested_sessions([row], "line", {"a": found["a"]})
+    assert (only.id, only.found) == ("b", found["a"]), "its row leads to the version that has it"
+    assert drawn([row], "ports") == ["b"], "found by the title of another version"
+    assert drawn([row], "nowhere") == []

@@ -1,0 +1,130 @@
+"""Titles of sessions: after the first answer the fast model names the session, once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+
+from helix_desktop.agent.models import CallBill, complete
+from helix_desktop.agent.session import EventRecorded, Update
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.trust import IsTrusted
+from helix_desktop.agent.window.summarizer import UnusedSummaries
+from helix_desktop.domain.cost import Spending, unused_calls
+from helix_desktop.domain.errors import HelixError, StoreError
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import SessionRenamed
+from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.text_format import plain_line
+from helix_desktop.domain.unicode_safety import is_hidden, repair_surrogates
+
+_log = logging.getLogger(__name__)
+
+TITLE_OPENING = "Name this conversation."
+_MAX_TITLE = 60  # characters
+_MAX_READ = 2_000  # characters of the message, and of the answer
+_LABEL = re.compile(r"(?:title|session title)\s*:\s*", re.IGNORECASE)
+_QUOTES = "\"'\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb`*_# "
+
+
+class SessionTitles:
+    """Asks for a title of one session when its first turn that is done ends, and its first message names it.
+
+    Nothing waits for it. What the user types meanwhile stays; a failure is only logged, and not repeated.
+    """
+
+    def __init__(self, runtime: SessionRuntime, is_trusted: IsTrusted, is_wanted: Callable[[], bool]) -> None:
+        self._runtime, self._is_trusted, self._is_wanted = runtime, is_trusted, is_wanted
+        self._unused = UnusedSummaries(runtime)
+        runtime.session.listen(self._on_update)
+
+    def _on_update(self, update: Update) -> None:
+        match update:
+            case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how="done"))) if self._is_due():
+                self._runtime.scope.start(self._run(), f"title {self._runtime.session.id}")
+
+    def _is_due(self) -> bool:
+        transcript = self._runtime.transcript
+        if transcript.titled_by != "message" or transcript.parent:
+            return False
+        ends = sum(
+            isinstance(recorded.event, TurnEnded) and recorded.event.how == "done"
+            for recorded in self._runtime.session.log
+        )
+        return ends == 1 and self._is_wanted() and self._is_trusted()
+
+    async def _run(self) -> None:
+        try:
+            await self._title()
+        except HelixError as error:
+            _log.info("session %s has no title of a model: %s", self._runtime.session.id, error)
+
+    async def _title(self) -> None:
+        runtime = self._runtime
+        model = runtime.roles.fast or runtime.roles.main
+        if model.info.demo:
+            return
+        request, bill = self._request(), CallBill(runtime.counter)
+        try:
+            title = clean_title(await complete(model, request, bill))
+        except (asyncio.CancelledError, HelixError):
+            with suppress(StoreError):  # it is recorded with the next change
+                await self._unused.record(bill.spent)
+            raise
+        await runtime.session.record_decided(lambda: self._events(title, bill.model, bill.spent))
+
+    def _events(self, title: str, model: str, spent: Spending) -> list[Event]:
+        """Return the title, or what the call took where the user has typed one meanwhile, or none came."""
+        if not title or self._runtime.transcript.titled_by != "message":
+            return [unused_calls(spent)] if spent.tokens else []
+        return [
+            SessionRenamed(
+                title,
+                "model",
+                model,
+                self._runtime.prompt_versions["title"],
+                spent=spent.tokens,
+                cost=spent.cost,
+                estimated=spent.estimated,
+                unpriced=spent.unpriced,
+            )
+        ]
+
+    def _request(self) -> ModelRequest:
+        log = [recorded.event for recorded in self._runtime.session.log]
+        asked = next((event.text for event in log if isinstance(event, UserSpoke)), "")
+        answered = next(
+            (event.text for event in reversed(log) if isinstance(event, AssistantSpoke) and event.text), ""
+        )
+        code = secrets.token_hex(4)  # the texts can't close what they stand between
+        parts = (
+            part
+            for name, text in (("message", asked), ("answer", answered))
+            for part in (f"<{name} {code}>", text[:_MAX_READ], f"</{name} {code}>")
+        )
+        system = Message("system", self._runtime.prompts["title"])
+        return ModelRequest((system, Message("user", "\n".join((TITLE_OPENING, *parts)))))
+
+
+def clean_title(answer: str) -> str:
+    """Return a model's answer as a title: its first line without marks and hidden characters, cut at a word.
+
+    Empty if no letter or digit is left.
+    """
+    for line in repair_surrogates(answer).splitlines():
+        shown = "".join(
+            " " if char.isspace() else char for char in line if not is_hidden(char) or char == "\t"
+        )
+        text = " ".join(_LABEL.sub("", plain_line(shown), count=1).strip(_QUOTES).split()).removesuffix(".")
+        if not any(char.isalnum() for char in text):
+            continue
+        if len(text) <= _MAX_TITLE:
+            return text
+        cut = text[:_MAX_TITLE]
+        return (cut[: cut.rindex(" ")] if " " in cut else cut[:-1]) + "…"
+    return ""

@@ -1,1 +1,0 @@
-"""The server: offers a workspace's cache to other programs."""

@@ -1,0 +1,661 @@
+"""The OpenAI Chat Completions dialect: requests, and answers assembled from chunks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.choices import SentEffort
+from helix_desktop.domain.errors import UNNAMED_CALL
+from helix_desktop.domain.image import Image
+from helix_desktop.domain.messages import (
+    Message,
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
+from helix_desktop.domain.request_extras import merge_fields
+from helix_desktop.providers.answers import (
+    ThinkingTags,
+    empty_answer_error,
+    missing_answer_error,
+    split_thinking,
+    stop_reason,
+)
+from helix_desktop.providers.dialect import (
+    VARIANT_ERROR_STATUSES,
+    AnswerDelta,
+    CacheFields,
+    NewId,
+    RequestEffort,
+)
+from helix_desktop.providers.json_wire import (
+    ToolCallIds,
+    arguments_text,
+    as_integer,
+    data_url,
+    encode_json,
+    get_object,
+    hash_id,
+    is_json_object,
+    reported_usage,
+    unwrapped_arguments,
+)
+from helix_desktop.providers.streaming import streamed_error
+
+
+class RequestVariant(msgspec.Struct, frozen=True):
+    """How a request is encoded.
+
+    `asks_usage`: with the field that requests usage. `sends_server_fields`: with the extra fields of the
+    server's own messages. `fills_reasoning`: with empty reasoning where there is none. `signs_calls`: with a
+    signature for calls that have none. `uses_short_ids`: with call ids of nine characters.
+    """
+
+    asks_usage: bool = True
+    sends_server_fields: bool = True
+    fills_reasoning: bool = False
+    signs_calls: bool = False
+    uses_short_ids: bool = False
+
+
+DEFAULT_VARIANT = RequestVariant()
+"""The variant that is tried first."""
+
+_UNSUPPORTED_WORDS = (
+    "not permitted",
+    "unsupported",
+    "not supported",
+    "unknown",
+    "unrecognized",
+    "unexpected",
+    "extra",
+)
+_SERVER_FIELDS = ("reasoning", "annotations", "audio", "extra_content")
+
+
+def variant_for_error(variant: RequestVariant, error_text: str) -> RequestVariant | None:
+    """Return the variant that an error text asks for; None if it asks for none that we know."""
+    low = error_text.lower()
+    for matches, change in _REMEDIES:
+        changed_variant = change(variant)
+        if changed_variant != variant and matches(low):
+            return changed_variant
+    return None
+
+
+def _names_unknown_field(error_text: str, *fields: str) -> bool:
+    return any(field in error_text for field in fields) and any(
+        word in error_text for word in _UNSUPPORTED_WORDS
+    )
+
+
+_REMEDIES: tuple[tuple[Callable[[str], bool], Callable[[RequestVariant], RequestVariant]], ...] = (
+    (
+        lambda low: "stream_options" in low or "include_usage" in low,
+        lambda form: msgspec.structs.replace(form, asks_usage=False),
+    ),
+    (
+        # Mistral: "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9."
+        lambda low: "tool call id" in low and "length of 9" in low,
+        lambda form: msgspec.structs.replace(form, uses_short_ids=True),
+    ),
+    (
+        # Gemini: "Function call is missing a thought_signature in functionCall parts."
+        lambda low: "thought_signature" in low and "missing" in low,
+        lambda form: msgspec.structs.replace(form, signs_calls=True),
+    ),
+    (
+        # DeepSeek: "Missing `reasoning_content` field in the assistant message", "must be passed back".
+        lambda low: "reasoning_content" in low and ("missing" in low or "must be passed" in low),
+        lambda form: msgspec.structs.replace(form, fills_reasoning=True),
+    ),
+    (
+        lambda low: _names_unknown_field(low, *_SERVER_FIELDS),
+        lambda form: msgspec.structs.replace(form, sends_server_fields=False, fills_reasoning=False),
+    ),
+)
+"""Matchers of error texts, and the changes that resolve them."""
+
+
+DIALECT = "openai-chat"
+"""Marks assistant messages that are stored verbatim in this dialect."""
+
+PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
+"""What Gemini accepts as the signature of a call that another model made (Google, "Thought signatures")."""
+
+_FORTY_CHARS = re.compile(r".{1,40}", re.DOTALL)  # OpenAI's limit
+_NINE_CHARS = re.compile(r"[a-zA-Z0-9]{9}")  # Mistral's rule
+
+
+def request_body(
+    info: ModelInfo,
+    request: ModelRequest,
+    variant: RequestVariant = DEFAULT_VARIANT,
+    cache: CacheFields | None = None,
+    effort: SentEffort = "",
+) -> bytes:
+    """Encode a request as JSON. The same request gives the same bytes; no sampling parameters are sent.
+
+    `cache` is what is asked of the provider's cache, `effort` the level of reasoning.
+    """
+    body: dict[str, Any] = {
+        "model": info.name,
+        "messages": _MessageEncoder(info, request.image_data, variant).messages(request),
+        "stream": True,
+    }
+    if variant.asks_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if cache is not None:
+        body |= cache.body_fields()
+    if effort:
+        body["reasoning_effort"] = effort
+    return encode_json(merge_fields(body, info.extras.body))
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+class _MessageEncoder:
+    """Encodes the messages of one request."""
+
+    def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], variant: RequestVariant) -> None:
+        self._info, self._image_data, self._variant = info, image_data, variant
+        legal, make_id = (_NINE_CHARS, _nine_char_id) if variant.uses_short_ids else (_FORTY_CHARS, None)
+        self._ids = ToolCallIds(legal, make_id)
+
+    def messages(self, request: ModelRequest) -> list[dict[str, Any]]:
+        """Encode the messages; images of tool results follow the last result, as a user message."""
+        encoded: list[dict[str, Any]] = []
+        pending_images: list[dict[str, Any]] = []
+        for message in request.messages:
+            if pending_images and message.role != "tool":
+                encoded.append({"role": "user", "content": pending_images})
+                pending_images = []
+            if message.role == "tool":
+                pending_images += _tool_image_parts(message, self._image_data)
+            encoded.append(self._message(message))
+        return [*encoded, {"role": "user", "content": pending_images}] if pending_images else encoded
+
+    def _message(self, message: Message) -> dict[str, Any]:
+        if message.role == "tool":
+            call_id = self._ids.wire_id(message.call_id)
+            return {"role": "tool", "tool_call_id": call_id, "content": message.text}
+        if message.role == "assistant":
+            self._ids.register(call.id for call in message.calls)
+            return self._assistant(message)
+        if not message.images:
+            return {"role": message.role, "content": message.text}
+        parts = [_text(message.text), *(_image_part(image, self._image_data) for image in message.images)]
+        return {"role": message.role, "content": parts}
+
+    def _assistant(self, message: Message) -> dict[str, Any]:
+        """Encode the original message; replace text and arguments that the window changed."""
+        raw = self._original_message(message)
+        content = raw.get("content") or ""
+        # Thinking between tags goes back as it came: what templates do with it is theirs to know.
+        if content != message.text and split_thinking(content)[0] != message.text:
+            raw["content"] = message.text or None
+        if self._variant.fills_reasoning:
+            raw.setdefault("reasoning_content", "")
+        sent = {call["id"]: call for call in raw.pop("tool_calls", ())}
+        if message.calls:
+            raw["tool_calls"] = [self._call(call, sent.get(call.id, {})) for call in message.calls]
+        return raw
+
+    def _original_message(self, message: Message) -> dict[str, Any]:
+        """Return the message with the server's extra fields, unless from another provider or model."""
+        verbatim = message.verbatim or {}
+        is_own = verbatim.get("dialect") == DIALECT and verbatim.get("provider") == self._info.provider
+        # Messages of earlier versions do not say which model they came from.
+        if (
+            is_own
+            and self._variant.sends_server_fields
+            and (verbatim.get("model") or self._info.name) == self._info.name
+        ):
+            return dict(verbatim["message"])
+        return {"role": "assistant", "content": None}
+
+    def _call(self, call: ToolCall, original: Mapping[str, Any]) -> dict[str, Any]:
+        fields = {"name": call.name, "arguments": arguments_text(call.arguments)}
+        function = {**original.get("function", {}), **fields}
+        raw = {**original, "id": self._ids.wire_id(call.id), "type": "function", "function": function}
+        if self._variant.signs_calls and "extra_content" not in raw:
+            raw["extra_content"] = {"google": {"thought_signature": PLACEHOLDER_SIGNATURE}}
+        return raw
+
+
+def _tool_image_parts(message: Message, image_data: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    if not message.images:
+        return []
+    head = _text(f"[Image in the answer to call {message.call_id}, {message.name}]")
+    return [head, *(_image_part(image, image_data) for image in message.images)]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _image_part(image: Image, image_data: Mapping[str, bytes]) -> dict[str, Any]:
+    """Encode an image, or its marker if its bytes could not be read."""
+    data = image_data.get(image.digest)
+    if data is None:
+        return _text(image.marker)
+    return {"type": "image_url", "image_url": {"url": data_url(image, data)}}
+
+
+def _nine_char_id(call_id: str) -> str:
+    return hash_id(call_id)[:9]
+
+
+_FAILED_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})
+"""Finish reasons that mean that the server failed."""
+
+_CACHED_FIELDS = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
+_WRITTEN_FIELDS = ("cache_creation_input_tokens",)
+"""Counts beside OpenAI's own: of DeepSeek, Moonshot and gateways to Anthropic."""
+
+_UNSPLIT_FIELDS = frozenset({"type", "id", "role", "format", "name", "index"})
+"""Fields that a server repeats in full; all other text comes in parts."""
+
+
+class ChatAssembler:
+    """Assembles the chunks of one answer. `new_id` creates ids for calls whose server sent none.
+
+    `tools` are the names of the tools that the request offered.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        new_id: Callable[[], str],
+        model: str = "",
+        cache_lifetime_s: int = 0,
+        tools: frozenset[str] = frozenset(),
+    ) -> None:
+        self._provider, self._new_id, self._model = provider, new_id, model
+        self._cache_lifetime_s = cache_lifetime_s
+        self._tools = tools
+        self._tags = ThinkingTags()
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._extras: list[Mapping[str, Any]] = []
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self._choices = 0
+        self._choice: int | None = None  # the index of the first choice, if it has one
+        self._finish = ""
+        self._is_refused = False  # in the field for that, whatever the finish reason
+        self._usage: Usage | None = None
+        self.progress = 0
+        self.done = False
+
+    @property
+    def is_complete(self) -> bool:
+        """True once the server has reported the end of the answer."""
+        return self.done or bool(self._finish)
+
+    @property
+    def is_settled(self) -> bool:
+        """True once nothing of interest is still to come."""
+        return self.done or (bool(self._finish) and self._usage is not None)
+
+    def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Add one chunk; return the deltas to display. Raises StreamedError."""
+        groq = chunk.get("x_groq")
+        reported = chunk.get("usage") or _field(groq, "usage")
+        self._usage = _usage(reported, get_object(chunk, "timings")) or self._usage
+        choice = self._first_choice(chunk.get("choices"))
+        if choice is None:
+            return []
+        if choice.get("error") or str(choice.get("finish_reason")) in _FAILED_REASONS:
+            raise streamed_error(choice.get("error") or choice)
+        self._choices += 1
+        self._usage = _usage(choice.get("usage")) or self._usage
+        self._finish = str(choice.get("finish_reason") or self._finish)
+        delta = choice.get("delta") or choice.get("message") or {"content": choice.get("text")}
+        return self._add_delta(dict(delta)) if isinstance(delta, dict) else []
+
+    def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Add a response that was not streamed. Raises StreamedError."""
+        return self.add(response)
+
+    def answer(self) -> ModelResponse:
+        """Return the answer. Raises InvalidModelResponse, or ModelRequestRejected if it was filtered."""
+        content = "".join(self._text)
+        if not self._choices:
+            raise missing_answer_error(self._provider, "choices")
+        raw_calls = self._merged_calls()
+        text, thinking = split_thinking(content)
+        stop = stop_reason(self._finish, has_calls=bool(raw_calls), has_text=bool(text.strip()))
+        if self._is_refused and stop != "filter":
+            stop, raw_calls = "refusal", []  # those beside a refusal must not run
+        if not text.strip() and not raw_calls:
+            raise empty_answer_error(self._provider, stop, self._finish)
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": content or None,
+            **_merge_deltas(self._extras),
+        }
+        if raw_calls:
+            message["tool_calls"] = raw_calls
+        return ModelResponse(
+            text=text,
+            calls=tuple(
+                ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
+                for call in raw_calls
+            ),
+            reasoning="".join(self._reasoning) + thinking,
+            usage=self._usage,
+            stop=stop,
+            verbatim={
+                "dialect": DIALECT,
+                "provider": self._provider,
+                "model": self._model,
+                "message": message,
+            },
+            cache_lifetime_s=self._cache_lifetime_s,
+        )
+
+    def _first_choice(self, choices: Any) -> Mapping[str, Any] | None:
+        """Return the part of the choice that came first; nobody asked for a second one."""
+        for choice in choices if isinstance(choices, list) else ():
+            index = as_integer(choice.get("index")) if isinstance(choice, dict) else None
+            if isinstance(choice, dict) and (index is None or self._choice in (None, index)):
+                self._choice = index if self._choice is None else self._choice
+                return choice
+        return None
+
+    def _add_delta(self, delta: dict[str, Any]) -> list[AnswerDelta]:
+        deltas: list[AnswerDelta] = []
+        delta.pop("role", None)
+        self.progress += any(delta.values())
+        content = delta.pop("content", None)
+        text, thinking = _text_and_thinking(content)
+        refusal = _text_and_thinking(delta.pop("refusal", None))[0] or _refusal_part(content)
+        self._is_refused = self._is_refused or bool(refusal.strip())
+        text += refusal
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thinking
+        if isinstance(reasoning, str) and reasoning:
+            self._reasoning.append(reasoning)
+            deltas.append(ReasoningDelta(reasoning))
+        if text:
+            self._text.append(text)
+            deltas += self._tags.add_deltas(text)
+        for call_delta in _call_deltas(delta):
+            self._call_for(call_delta).deltas.append(call_delta)
+        if delta:
+            self._extras.append(delta)
+        return deltas
+
+    def _call_for(self, delta: Mapping[str, Any]) -> _Call:
+        """Return the call that a delta belongs to; servers omit, repeat or cut index, id and name."""
+        index, call_id, name = as_integer(delta.get("index")), str(delta.get("id") or ""), _name(delta)
+        last = self._calls[-1] if self._calls else None
+        target = self._by_index.get(index, None if call_id or name else last) if index is not None else last
+        arguments = _function(delta).get("arguments")
+        if target is None or target.is_followed_by(call_id, name, arguments, self._tools):
+            same = next((call for call in self._calls if call_id and call.id == call_id), None)
+            if same and not same.is_followed_by("", name, arguments, self._tools):
+                target = same
+            else:
+                target = _Call()
+                self._calls.append(target)
+            if index is not None:
+                self._by_index[index] = target
+        target.id = target.id or call_id
+        target.extend_name(name)
+        return target
+
+    def _merged_calls(self) -> list[dict[str, Any]]:
+        merged: list[dict[str, Any]] = []
+        used: set[str] = set()
+        for call in self._calls:
+            call_id = call.id if call.id and call.id not in used else self._new_id()
+            used.add(call_id)
+            raw = _merge_deltas(call.deltas)
+            raw.pop("index", None)
+            function = {
+                **get_object(raw, "function"),
+                "name": self._known_name(call.name) or UNNAMED_CALL,
+                "arguments": unwrapped_arguments(call.arguments()) or "{}",
+            }
+            for moved in ("name", "arguments"):
+                raw.pop(moved, None)
+            merged.append({**raw, "id": call_id, "type": "function", "function": function})
+        return merged
+
+    def _known_name(self, name: str) -> str:
+        """Return a name without what Kimi's template puts around it: `functions.read_file:0`."""
+        inner = name.removeprefix("functions.").partition(":")[0]
+        return inner if name not in self._tools and inner in self._tools else name
+
+
+class _Call:
+    """One tool call while its deltas arrive."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.deltas: list[Mapping[str, Any]] = []
+        self._arguments, self._joined = "", 0  # of so many deltas: a long call has thousands
+
+    def is_followed_by(self, call_id: str, name: str, arguments: Any, tools: frozenset[str]) -> bool:
+        """Return True if a delta with this id, name (empty: it has none) and arguments starts another call.
+
+        `tools` are the names that there are: they tell whether a name came in pieces.
+        """
+        is_new_id = bool(call_id and self.id and call_id != self.id)
+        if not name or not self.name:
+            # An id of its own in every delta says nothing, as long as the arguments go on.
+            begins = not isinstance(arguments, str) or arguments.lstrip().startswith("{")
+            return is_new_id and bool(arguments) and begins and is_json_object(self.arguments())
+        if call_id and self.id and not is_new_id:
+            return False
+        so_far = self.arguments()
+        if name == self.name:
+            if is_new_id:
+                return is_json_object(so_far) or not (so_far or arguments)
+            return bool(call_id) or is_json_object(so_far)
+        if so_far.strip():
+            return True
+        return not self._continues(name, tools, is_new_id=is_new_id)
+
+    def _continues(self, name: str, tools: frozenset[str], *, is_new_id: bool) -> bool:
+        """Return True if a name goes on with the one so far, as a piece of it or grown by one."""
+        if self.name in tools and name in tools:
+            return False
+        grown = name if name.startswith(self.name) else self.name + name
+        return any(tool.startswith(grown) for tool in tools) or not (is_new_id or self.name in tools)
+
+    def extend_name(self, name: str) -> None:
+        """Take the name of a delta that belongs to this call: the first, a piece, or the same again."""
+        if name.startswith(self.name):
+            self.name = name
+        elif name and not self.arguments().strip() and name != self.name:
+            self.name += name
+
+    def arguments(self) -> str:
+        """Return the arguments so far as text; some servers send them as an object."""
+        for delta in self.deltas[self._joined :]:
+            part = _function(delta).get("arguments") or ""
+            self._arguments += part if isinstance(part, str) else msgspec.json.encode(part).decode()
+        self._joined = len(self.deltas)
+        return self._arguments
+
+
+def _merge_deltas(deltas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Merge deltas to one object: text is joined, list items are matched by type and index."""
+    values: dict[str, list[Any]] = {}
+    for delta in deltas:
+        for key, value in delta.items():
+            if value is not None:
+                values.setdefault(key, []).append(value)
+    return {key: _merge_values(key, parts) for key, parts in values.items()}
+
+
+def _merge_values(key: str, values: Sequence[Any]) -> Any:
+    if key in _UNSPLIT_FIELDS:
+        return next((value for value in values if value != ""), "")
+    if all(isinstance(value, str) for value in values):
+        return "".join(values)
+    if all(isinstance(value, dict) for value in values):
+        return _merge_deltas(values)
+    if all(isinstance(value, list) for value in values):
+        return _merge_items(chain.from_iterable(values))
+    return values[-1]
+
+
+def _merge_items(items: Iterable[Any]) -> list[Any]:
+    groups: dict[tuple[Any, Any] | int, list[Any]] = {}
+    for position, item in enumerate(items):
+        indexed = isinstance(item, dict) and as_integer(item.get("index")) is not None
+        groups.setdefault((item.get("type"), item["index"]) if indexed else position, []).append(item)
+    return [_merge_deltas(group) if isinstance(key, tuple) else group[0] for key, group in groups.items()]
+
+
+def _text_and_thinking(content: Any) -> tuple[str, str]:
+    """Return text and thinking of a content, which is a text or a list of parts."""
+    if isinstance(content, str):
+        return content, ""
+    content = [content] if isinstance(content, dict) else content
+    text, thinking = "", ""
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and part.get("type") in ("text", "output_text", None):
+            text += str(part.get("text") or "")
+        elif isinstance(part, dict) and part.get("type") == "thinking":
+            thinking += _text_and_thinking(part.get("thinking"))[0]
+    return text, thinking
+
+
+def _refusal_part(content: Any) -> str:
+    """Return the text of the parts of a content by which the model refuses."""
+    parts = content if isinstance(content, list) else ()
+    refusals = [part for part in parts if isinstance(part, dict) and part.get("type") == "refusal"]
+    return "".join(str(part.get("refusal") or part.get("text") or "") for part in refusals)
+
+
+def _call_deltas(delta: dict[str, Any]) -> list[Mapping[str, Any]]:
+    """Remove and return the tool calls of a delta; the older single `function_call` counts as the first."""
+    pieces = delta.pop("tool_calls", None)
+    pieces = [pieces] if isinstance(pieces, dict) else pieces if isinstance(pieces, list) else []
+    legacy = delta.pop("function_call", None)
+    if legacy:
+        pieces = [*pieces, {"index": 0, "function": legacy}]
+    return [piece for piece in pieces if isinstance(piece, dict)]
+
+
+def _function(delta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the name and the arguments of a call; some servers put them beside its id."""
+    function = delta.get("function")
+    return function if isinstance(function, dict) else delta
+
+
+def _name(delta: Mapping[str, Any]) -> str:
+    return str(_function(delta).get("name") or "")
+
+
+def _usage(reported: Any, timings: Mapping[str, Any] | None = None) -> Usage | None:
+    """Return the reported usage; None if absent or zero, as servers without counts report zeros.
+
+    `timings` are llama.cpp's, whose older versions count there what they had cached.
+    """
+    if not isinstance(reported, dict):
+        return None
+    details = get_object(reported, "prompt_tokens_details")
+    return reported_usage(
+        reported.get("prompt_tokens"),
+        _output_tokens(reported),
+        [
+            details.get("cached_tokens"),
+            *(reported.get(name) for name in _CACHED_FIELDS),
+            (timings or {}).get("cache_n"),
+        ],
+        [details.get("cache_write_tokens"), *(reported.get(name) for name in _WRITTEN_FIELDS)],
+    )
+
+
+def _output_tokens(reported: Mapping[str, Any]) -> Any:
+    """Return the reported tokens of an answer with its reasoning, which xAI counts beside it, not in it."""
+    prompt, output = reported.get("prompt_tokens"), reported.get("completion_tokens")
+    reasoning = get_object(reported, "completion_tokens_details").get("reasoning_tokens")
+    prompt, output, reasoning = as_integer(prompt), as_integer(output), as_integer(reasoning)
+    if prompt is None or output is None or reasoning is None:
+        return output
+    is_added = as_integer(reported.get("total_tokens")) == prompt + output + reasoning
+    return output + reasoning if is_added else output
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+_EFFORT_REFUSED = re.compile(
+    r"reasoning[ _.]?effort|thinking[ _](level|budget|mode)|not support (thinking|reasoning)|thinking is not"
+    r"|reasoning (value|is (mandatory|required|not))|level \S+ not supported"
+)
+"""How errors name it: OpenAI, Mistral, Groq; xAI ("reasoningEffort"); Gemini; Ollama; OpenRouter."""
+
+
+class ChatDialect:
+    """Chat Completions as one server accepts it: `variant` is the one it has accepted.
+
+    That is learned from refusals, never from the server's name. `refused_cache_fields` are fields for its
+    cache that it does not know, `effort_refusals` what it said against levels of effort.
+    """
+
+    path = "/chat/completions"
+
+    def __init__(self, info: ModelInfo, new_id: NewId) -> None:
+        self.info, self.new_id = info, new_id
+        self.variant = DEFAULT_VARIANT
+        self.refused_cache_fields: set[str] = set()
+        self.effort_refusals: dict[str, str] = {}
+
+    def exchange(self, request: ModelRequest) -> ChatExchange:
+        """Prepare one request."""
+        return ChatExchange(self, request)
+
+
+class ChatExchange:
+    """One request in Chat Completions."""
+
+    def __init__(self, dialect: ChatDialect, request: ModelRequest) -> None:
+        self._dialect, self._request = dialect, request
+        self._variant = dialect.variant
+        self._cache = CacheFields(dialect.info, request.cache, dialect.refused_cache_fields)
+        self.effort = RequestEffort(request.effort, dialect.effort_refusals)
+
+    def body(self) -> bytes:
+        """Return the request as JSON."""
+        return request_body(self._dialect.info, self._request, self._variant, self._cache, self.effort.level)
+
+    def new_assembler(self) -> ChatAssembler:
+        """Return an assembler for the answer."""
+        info = self._dialect.info
+        tools = frozenset(tool.name for tool in self._request.tools)
+        return ChatAssembler(info.provider, self._dialect.new_id, info.name, self._cache.lifetime_s, tools)
+
+    def adapt_to_error(self, status: int, error_text: str) -> bool:
+        """Leave out a refused field, or switch to the variant that an error asks for; True if changed."""
+        if status not in VARIANT_ERROR_STATUSES:
+            return False
+        if self._cache.learn(error_text.lower()) or self.effort.learn(error_text, _EFFORT_REFUSED):
+            return True
+        variant = variant_for_error(self._variant, error_text)
+        if variant is None:
+            return False
+        self._variant = self._dialect.variant = variant
+        return True

@@ -1,1 +1,0 @@
-"""The OpenAI Chat Completions dialect, as many servers speak it."""

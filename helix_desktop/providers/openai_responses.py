@@ -1,0 +1,580 @@
+"""The OpenAI Responses dialect: requests, and answers from events. Nothing is stored there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.choices import SentEffort
+from helix_desktop.domain.errors import UNNAMED_CALL
+from helix_desktop.domain.image import Image
+from helix_desktop.domain.messages import (
+    Message,
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
+from helix_desktop.domain.request_extras import merge_fields
+from helix_desktop.providers.answers import (
+    ThinkingTags,
+    empty_answer_error,
+    missing_answer_error,
+    split_thinking,
+    stop_reason,
+)
+from helix_desktop.providers.dialect import (
+    BREAKPOINT,
+    VARIANT_ERROR_STATUSES,
+    AnswerDelta,
+    CacheFields,
+    NewId,
+    RequestEffort,
+)
+from helix_desktop.providers.json_wire import (
+    PART_SEPARATOR,
+    ToolCallIds,
+    arguments_text,
+    as_integer,
+    data_url,
+    encode_json,
+    get_object,
+    join_text_parts,
+    reported_usage,
+    unwrapped_arguments,
+)
+from helix_desktop.providers.streaming import streamed_error
+
+DIALECT = "openai-responses"
+"""Marks assistant messages that are stored verbatim in this dialect."""
+
+ENCRYPTED_REASONING = "reasoning.encrypted_content"
+"""The value of `include` that makes reasoning resendable without being stored at the server."""
+
+Item = dict[str, Any]
+
+_LEGAL_ID = re.compile(r"[!-~]{1,64}")
+_TEXT_OF = {"output_text": "text", "refusal": "refusal"}
+
+
+def request_body(
+    info: ModelInfo,
+    request: ModelRequest,
+    *,
+    include_encrypted: bool = True,
+    send_reasoning: bool = True,
+    cache: CacheFields | None = None,
+    effort: SentEffort = "",
+) -> bytes:
+    """Encode a request as JSON. The same request gives the same bytes; no sampling parameters are sent.
+
+    `include_encrypted` requests encrypted reasoning; `send_reasoning` sends earlier reasoning back; `cache`
+    is what is asked of the provider's cache, `effort` the level of reasoning.
+    """
+    history = _MessageEncoder(info, request.image_data, send_reasoning)
+    ends = cache.ends if cache is not None else frozenset()
+    for count, message in enumerate(request.messages, 1):
+        history.add(message)
+        if count in ends:
+            history.set_breakpoint()
+    body: dict[str, Any] = {"model": info.name, "store": False, "stream": True}
+    if cache is not None:
+        body |= cache.body_fields()
+    if effort:
+        body["reasoning"] = {"effort": effort}
+    if include_encrypted:
+        body["include"] = [ENCRYPTED_REASONING]
+    instructions = [item.text for item in request.messages if item.role == "system" and item.text.strip()]
+    if instructions:
+        body["instructions"] = PART_SEPARATOR.join(instructions)
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    body["input"] = history.items
+    return encode_json(merge_fields(body, info.extras.body))
+
+
+def has_reasoning(request: ModelRequest, info: ModelInfo) -> bool:
+    """Return True if a request would contain reasoning."""
+    return any(
+        item.get("type") == "reasoning"
+        for message in request.messages
+        for item in _original_items(message, info, send_reasoning=True)
+    )
+
+
+def part_texts(item: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a message's parts, including refusals."""
+    content = item.get("content")
+    parts = content if isinstance(content, list) else ()
+    texts = [part.get(_TEXT_OF.get(str(part.get("type")), "")) for part in parts if isinstance(part, dict)]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def has_refusal(item: Mapping[str, Any]) -> bool:
+    """Return True if a message has a part by which the model refuses."""
+    content = item.get("content")
+    parts = content if isinstance(content, list) else ()
+    return any(isinstance(part, dict) and part.get("type") == "refusal" for part in parts)
+
+
+class _MessageEncoder:
+    """Encodes messages as items."""
+
+    def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], send_reasoning: bool) -> None:
+        self._info, self._image_data, self._send_reasoning = info, image_data, send_reasoning
+        self._ids = ToolCallIds(_LEGAL_ID, unique=True)
+        self.items: list[Item] = []
+
+    def add(self, message: Message) -> None:
+        """Append one message; the system prompt is sent separately."""
+        if message.role == "assistant":
+            self._ids.register(call.id for call in message.calls)
+            self.items += self._assistant(message)
+        elif message.role == "tool":
+            output = self._content_parts(message) if message.images else message.text
+            call_id = self._ids.wire_id(message.call_id)
+            self.items.append({"type": "function_call_output", "call_id": call_id, "output": output})
+        elif message.role == "user":
+            self.items.append({"role": "user", "content": self._content_parts(message)})
+
+    def set_breakpoint(self) -> None:
+        """Mark the end of the newest message, if it is the user's: later requests begin with all up to it."""
+        if self.items and self.items[-1].get("role") == "user":
+            parts = self.items[-1]["content"]
+            parts[-1] = {**parts[-1], BREAKPOINT: {"mode": "explicit"}}
+
+    def _content_parts(self, message: Message) -> list[Item]:
+        text = [_text(message.text)] if message.text.strip() else []
+        return [*text, *(_image_part(image, self._image_data) for image in message.images)]
+
+    def _assistant(self, message: Message) -> list[Item]:
+        """Encode the original items; replace text and arguments that the window changed since."""
+        original = _original_items(message, self._info, self._send_reasoning)
+        items = _with_text(original, message.text)
+        calls = {call.id: call for call in message.calls}
+        encoded: list[Item] = []
+        for item in items:
+            if item.get("type") != "function_call":
+                encoded.append(item)
+            elif (call := calls.pop(str(item.get("call_id")), None)) is not None:
+                encoded.append(self._call(call, item))
+        encoded += [self._call(call, {}) for call in calls.values()]
+        return _drop_trailing_reasoning(encoded)
+
+    def _call(self, call: ToolCall, original: Item) -> Item:
+        fields = {"type": "function_call", "call_id": self._ids.wire_id(call.id), "name": call.name}
+        return {**original, **fields, "arguments": arguments_text(call.arguments)}
+
+
+def _original_items(message: Message, info: ModelInfo, send_reasoning: bool) -> list[Item]:
+    """Return the original items of a message from this provider; none for other providers.
+
+    Reasoning is sent back to its own model only, and only with its content: nothing is stored there.
+    Without it the other items lose their ids, by which a server would look for it.
+    """
+    verbatim = message.verbatim or {}
+    if verbatim.get("dialect") != DIALECT or verbatim.get("provider") != info.provider:
+        return []
+    items: list[Item] = [
+        {key: value for key, value in item.items() if value is not None} for item in verbatim["items"]
+    ]
+    thoughts = [item for item in items if item.get("type") == "reasoning"]
+    has_content = all(item.get("encrypted_content") or item.get("content") for item in thoughts)
+    if send_reasoning and has_content and verbatim.get("model") == info.name:
+        return items
+    others = [item for item in items if item.get("type") != "reasoning"]
+    return [_drop_id(item) for item in others] if thoughts else others
+
+
+def _drop_id(item: Item) -> Item:
+    if item.get("type") == "message":
+        return _assistant_message(join_text_parts(part_texts(item)))
+    return {key: value for key, value in item.items() if key != "id"}
+
+
+def _drop_trailing_reasoning(items: list[Item]) -> list[Item]:
+    """Drop reasoning at the end of a message: servers refuse it without a following item."""
+    while items and items[-1].get("type") == "reasoning":
+        items = items[:-1]
+    return items
+
+
+def _with_text(items: list[Item], text: str) -> list[Item]:
+    """Return items with `text`: the original ones if unchanged."""
+    joined = join_text_parts(
+        [part for item in items if _is_assistant_message(item) for part in _item_texts(item)]
+    )
+    if text in (joined, split_thinking(joined)[0]):
+        return [
+            item
+            for item in items
+            if not _is_assistant_message(item) or any(part.strip() for part in _item_texts(item))
+        ]
+    others = [item for item in items if not _is_assistant_message(item)]
+    if not text.strip():
+        return others
+    index = next((n for n, item in enumerate(others) if item.get("type") != "reasoning"), len(others))
+    return [*others[:index], _assistant_message(text), *others[index:]]
+
+
+def _item_texts(item: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a message in either of its forms."""
+    content = item.get("content")
+    return [content] if isinstance(content, str) else part_texts(item)
+
+
+def _is_assistant_message(item: Item) -> bool:
+    return item.get("type") == "message" or item.get("role") == "assistant"
+
+
+def _assistant_message(text: str) -> Item:
+    return {"role": "assistant", "content": text}
+
+
+def _text(text: str) -> Item:
+    return {"type": "input_text", "text": text}
+
+
+def _image_part(image: Image, image_data: Mapping[str, bytes]) -> Item:
+    """Encode an image, or its marker if its bytes could not be read."""
+    data = image_data.get(image.digest)
+    if data is None:
+        return _text(image.marker)
+    return {"type": "input_image", "image_url": data_url(image, data), "detail": "auto"}
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    # If omitted, `strict` counts as true, and schemas with optional parameters are refused.
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": False,
+    }
+
+
+_IDLE_EVENTS = frozenset({"keepalive", "ping", "response.created", "response.in_progress", "response.queued"})
+"""Events without content of an answer."""
+
+_END_EVENTS = frozenset(
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
+)
+
+_TEXT_DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_REASONING_DELTAS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
+
+
+class ResponsesAssembler:
+    """Assembles the events of one answer. `new_id` creates ids for calls whose server sent none."""
+
+    def __init__(
+        self, provider: str, model: str, new_id: Callable[[], str], cache_lifetime_s: int = 0
+    ) -> None:
+        self._provider, self._model, self._new_id = provider, model, new_id
+        self._cache_lifetime_s = cache_lifetime_s
+        self._items: dict[int, _Item] = {}
+        self._index_by_id: dict[str, int] = {}
+        self._tags = ThinkingTags()
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._status = ""
+        self._is_refused = False  # by a part of that kind, in an answer that is complete
+        self._incomplete_reason = ""
+        self._usage: Usage | None = None
+        self.progress = 0
+        self.done = False
+
+    @property
+    def is_complete(self) -> bool:
+        """True once the server has reported the end of the answer."""
+        return self.done or bool(self._status)
+
+    @property
+    def is_settled(self) -> bool:
+        """True once nothing of interest is still to come."""
+        return self.is_complete
+
+    def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Add one event; return the deltas to display. Raises StreamedError."""
+        kind = str(chunk.get("type"))
+        self.progress += kind not in _IDLE_EVENTS
+        if kind in _END_EVENTS:
+            return self._end(get_object(chunk, "response"), kind.removeprefix("response."))
+        if kind == "response.output_item.added":
+            self._item(chunk).raw = dict(get_object(chunk, "item"))
+        elif kind == "response.output_item.done":
+            return self._finish_item(self._item(chunk), get_object(chunk, "item"))
+        elif kind == "response.function_call_arguments.delta":
+            self._item(chunk).arguments += str(chunk.get("delta") or "")
+        elif kind == "response.function_call_arguments.done":
+            item, whole = self._item(chunk), chunk.get("arguments")
+            item.arguments = whole if isinstance(whole, str) and whole.strip() else item.arguments
+        elif kind == "response.output_text.done":
+            texts, index = self._item(chunk).texts, as_integer(chunk.get("content_index")) or 0
+            whole = chunk.get("text")
+            if isinstance(whole, str) and whole.startswith(texts.get(index, "")):
+                rest = {**chunk, "delta": whole[len(texts.get(index, "")) :]}
+                return self._append(texts, rest, "content_index", self._text, TextDelta)
+        elif kind in _TEXT_DELTAS:
+            self._is_refused = self._is_refused or "refusal" in kind
+            return self._append(self._item(chunk).texts, chunk, "content_index", self._text, TextDelta)
+        elif kind in _REASONING_DELTAS:
+            part = "summary_index" if "summary" in kind else "content_index"
+            return self._append(self._item(chunk).reasoning, chunk, part, self._reasoning, ReasoningDelta)
+        return []
+
+    def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Add a response that was not streamed. Raises StreamedError."""
+        return self._end(response, str(response.get("status") or "completed"))
+
+    def answer(self) -> ModelResponse:
+        """Return the answer. Raises InvalidModelResponse, or ModelRequestRejected if it was filtered."""
+        items = [self._items[index] for index in sorted(self._items)]
+        if not items:
+            raise missing_answer_error(self._provider, "output")
+        stop = self._stop()
+        calls = () if stop == "refusal" else self._calls(items)  # those beside it must not run
+        text, thinking = split_thinking("".join(self._text))
+        if not text.strip() and not calls:
+            raise empty_answer_error(self._provider, stop, self._incomplete_reason)
+        return ModelResponse(
+            text=text,
+            calls=calls,
+            reasoning=join_text_parts(["".join(self._reasoning), thinking]),
+            usage=self._usage,
+            stop="calls" if calls and stop == "end" else stop,
+            verbatim={
+                "dialect": DIALECT,
+                "provider": self._provider,
+                "model": self._model,
+                "items": [item.output_item() for item in items if item.raw],
+            },
+            cache_lifetime_s=self._cache_lifetime_s,
+        )
+
+    def _item(self, chunk: Mapping[str, Any]) -> _Item:
+        """Return the item of an event; without an index that of its id, or the newest one."""
+        index = as_integer(chunk.get("output_index"))
+        item_id = chunk.get("item_id") or get_object(chunk, "item").get("id")
+        begins = chunk.get("type") == "response.output_item.added"
+        if index is None and not begins:
+            index = self._index_by_id.get(str(item_id))
+        if index is None:
+            index = len(self._items) if begins or not self._items else max(self._items)
+        if item_id:
+            self._index_by_id.setdefault(str(item_id), index)
+        return self._items.setdefault(index, _Item())
+
+    def _append(
+        self,
+        parts: dict[int, str],
+        chunk: Mapping[str, Any],
+        index_key: str,
+        emitted: list[str],
+        delta_type: type[TextDelta] | type[ReasoningDelta],
+    ) -> list[AnswerDelta]:
+        """Append to a part; two parts are displayed as paragraphs."""
+        delta, index = chunk.get("delta"), as_integer(chunk.get(index_key)) or 0
+        if not isinstance(delta, str) or not delta:
+            return []
+        displayed = PART_SEPARATOR + delta if emitted and not parts.get(index) else delta
+        parts[index] = parts.get(index, "") + delta
+        emitted.append(displayed)
+        if delta_type is TextDelta:
+            return list(self._tags.add_deltas(displayed))
+        return [ReasoningDelta(displayed)]
+
+    def _finish_item(self, item: _Item, raw: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Complete an item; return the deltas for text that was not streamed."""
+        item.raw, item.is_complete = dict(raw), True
+        pieces: list[AnswerDelta] = []
+        if raw.get("type") == "message":
+            self._is_refused = self._is_refused or has_refusal(raw)
+            pieces += self._append_rest(item.texts, part_texts(raw), "content_index", self._text, TextDelta)
+        elif raw.get("type") == "reasoning":
+            thoughts = _reasoning_texts(raw)
+            pieces += self._append_rest(
+                item.reasoning, thoughts, "summary_index", self._reasoning, ReasoningDelta
+            )
+        return pieces
+
+    def _append_rest(
+        self,
+        parts: dict[int, str],
+        full_texts: list[str],
+        index_key: str,
+        emitted: list[str],
+        delta_type: type[TextDelta] | type[ReasoningDelta],
+    ) -> list[AnswerDelta]:
+        pieces: list[AnswerDelta] = []
+        for index, text in enumerate(full_texts):
+            if text.startswith(parts.get(index, "")):
+                rest = text[len(parts.get(index, "")) :]
+                pieces += self._append(
+                    parts, {"delta": rest, index_key: index}, index_key, emitted, delta_type
+                )
+        return pieces
+
+    def _end(self, response: Mapping[str, Any], status: str) -> list[AnswerDelta]:
+        if status in {"failed", "cancelled"} or response.get("error"):
+            raise streamed_error(response.get("error") or {"message": f"the response was {status}"})
+        self.progress += 1
+        self._status = status
+        self._incomplete_reason = str(get_object(response, "incomplete_details").get("reason") or "")
+        self._usage = _usage(response.get("usage")) or self._usage
+        output = response.get("output")
+        pieces: list[AnswerDelta] = []
+        for index, raw in enumerate(output if isinstance(output, list) else ()):
+            item = self._items.setdefault(index, _Item())
+            if isinstance(raw, dict) and not item.is_complete:
+                pieces += self._finish_item(item, raw)
+        return pieces
+
+    def _stop(self) -> StopReason:
+        if self._status != "incomplete":
+            return "refusal" if self._is_refused else "end"
+        reason = stop_reason(self._incomplete_reason, has_calls=False)
+        return "length" if reason == "end" else reason
+
+    def _calls(self, items: list[_Item]) -> tuple[ToolCall, ...]:
+        calls: list[ToolCall] = []
+        for item in items:
+            if item.raw.get("type") != "function_call":
+                continue
+            name, call_id = str(item.raw.get("name") or UNNAMED_CALL), str(item.raw.get("call_id") or "")
+            item.raw["name"] = name
+            if not call_id or any(call.id == call_id for call in calls):
+                call_id = item.raw["call_id"] = self._new_id()
+            calls.append(ToolCall(call_id, name, item.arguments_json()))
+        return tuple(calls)
+
+
+class _Item:
+    """One output item while it arrives: first as announced, then complete."""
+
+    def __init__(self) -> None:
+        self.raw: dict[str, Any] = {}
+        self.is_complete = False
+        self.arguments = ""
+        self.texts: dict[int, str] = {}
+        self.reasoning: dict[int, str] = {}
+
+    def arguments_json(self) -> str:
+        """Return a call's arguments as JSON text."""
+        final = self.raw.get("arguments")
+        if isinstance(final, dict):
+            return msgspec.json.encode(final).decode()
+        text = final if isinstance(final, str) and final.strip() else self.arguments or "{}"
+        return unwrapped_arguments(text)
+
+    def output_item(self) -> dict[str, Any]:
+        """Return the item as it is sent back."""
+        if self.is_complete or self.raw.get("type") != "message":
+            return self.raw
+        parts = [{"type": "output_text", "text": text, "annotations": []} for text in self.texts.values()]
+        return {**self.raw, "content": parts}
+
+
+def _reasoning_texts(item: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a reasoning item: its summary, or the reasoning itself if the server sends it."""
+    for key in ("summary", "content"):
+        parts = item.get(key)
+        texts = (
+            [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        )
+        if texts:
+            return [text for text in texts if isinstance(text, str)]
+    return []
+
+
+def _usage(reported: Any) -> Usage | None:
+    """Return the reported usage; None if absent or zero, as servers without counts report zeros."""
+    if not isinstance(reported, dict):
+        return None
+    details = get_object(reported, "input_tokens_details")
+    return reported_usage(
+        reported.get("input_tokens"),
+        reported.get("output_tokens"),
+        [details.get("cached_tokens")],
+        [details.get("cache_write_tokens")],
+    )
+
+
+_UNSUPPORTED_WORDS = ("not supported", "unsupported")
+_INCLUDE = re.compile(r"\binclude\b")
+_REASONING_WORDS = ("reasoning", "encrypted", "rs_")
+_EFFORT_REFUSED = re.compile(r"reasoning[ _.]?effort|(unknown|unsupported)[^.]*\breasoning['\"`]")
+
+
+class ResponsesDialect:
+    """OpenAI Responses as one server accepts it; `supports_encrypted_reasoning`: it can be requested.
+
+    `refused_cache_fields` are fields for its cache that it does not know, `effort_refusals` what it said
+    against levels of effort.
+    """
+
+    path = "/responses"
+
+    def __init__(self, info: ModelInfo, new_id: NewId) -> None:
+        self.info, self.new_id = info, new_id
+        self.supports_encrypted_reasoning = True
+        self.refused_cache_fields: set[str] = set()
+        self.effort_refusals: dict[str, str] = {}
+
+    def exchange(self, request: ModelRequest) -> ResponsesExchange:
+        """Prepare one request."""
+        return ResponsesExchange(self, request)
+
+
+class ResponsesExchange:
+    """One request in OpenAI Responses."""
+
+    def __init__(self, dialect: ResponsesDialect, request: ModelRequest) -> None:
+        self._dialect, self._request = dialect, request
+        self._include_encrypted = dialect.supports_encrypted_reasoning
+        self._send_reasoning = True
+        self._cache = CacheFields(dialect.info, request.cache, dialect.refused_cache_fields)
+        self.effort = RequestEffort(request.effort, dialect.effort_refusals)
+
+    def body(self) -> bytes:
+        """Return the request as JSON."""
+        return request_body(
+            self._dialect.info,
+            self._request,
+            include_encrypted=self._include_encrypted,
+            send_reasoning=self._send_reasoning,
+            cache=self._cache,
+            effort=self.effort.level,
+        )
+
+    def new_assembler(self) -> ResponsesAssembler:
+        """Return an assembler for the answer."""
+        info = self._dialect.info
+        return ResponsesAssembler(info.provider, info.name, self._dialect.new_id, self._cache.lifetime_s)
+
+    def adapt_to_error(self, status: int, error_text: str) -> bool:
+        """Leave out refused fields or reasoning, or stop requesting it if there is none; True if changed."""
+        low = error_text.lower()
+        if status not in VARIANT_ERROR_STATUSES | {HTTPStatus.NOT_FOUND}:
+            return False
+        if self._cache.learn(low) or self.effort.learn(error_text, _EFFORT_REFUSED):
+            return True
+        about_reasoning = any(word in low for word in _REASONING_WORDS)
+        unknown = about_reasoning and any(word in low for word in _UNSUPPORTED_WORDS)
+        if self._include_encrypted and (unknown or _INCLUDE.search(low)):
+            self._include_encrypted = self._dialect.supports_encrypted_reasoning = False
+            return True
+        if about_reasoning and self._send_reasoning and has_reasoning(self._request, self._dialect.info):
+            self._send_reasoning = False
+            return True
+        return False

@@ -1,1 +1,0 @@
-"""The files around a database: atomic writes, the owner's lock, quarantine."""

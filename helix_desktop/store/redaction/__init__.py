@@ -1,1 +1,0 @@
-"""Removing a secret from a store, and from its files."""

@@ -1,1 +1,0 @@
-"""What may be removed and when: cleanup, trash, garbage collection."""

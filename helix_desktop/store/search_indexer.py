@@ -1,0 +1,442 @@
+"""The search index's work, on its own thread: agree with the store, index texts while idle, answer queries.
+
+LevelDB is the truth. The index stores the number of the last write it includes; if that differs from the
+store's, every record is compared by its checksum. A damaged index is deleted and rebuilt; until it is
+complete it answers nothing, and the store is scanned.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from helix_desktop.domain.errors import StoreError
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.commit import WriteBatch
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.files import delete_database
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.store.leveldb.rows import ROWS, read_sequence
+from helix_desktop.store.search_index import (
+    STAMP_BYTES,
+    SearchIndex,
+    has_pending_texts,
+    index_texts,
+    put_rows,
+    read_stamps,
+)
+
+_RECORDS_AT_ONCE = 2_000  # compared: about 5 ms
+_MAX_PENDING_RECORDS = 2_000  # changed records from which on they are written without waiting
+_MAX_RENEWALS = 2  # rebuilds of an index in one run: after one more damage it is given up
+
+_UNREADABLE_SEQUENCE = -2
+_AFTER_EVERY_DIGEST = b"\xff" * (keys.DIGEST_BYTES + 1)  # sorts behind every digest
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+class IndexChanges(msgspec.Struct, frozen=True):
+    """A write's changes to the records (None: removed), the row of its number, and if it redacted any."""
+
+    records: dict[bytes, bytes | None]
+    sequence: bytes | None
+    has_redaction: bool = False
+
+    @classmethod
+    def of(cls, batch: WriteBatch) -> IndexChanges:
+        """Return the changes in a batch."""
+        first, stop = keys.RECORDS
+        records = {key: row for key, row in batch.rows.items() if first <= key < stop}
+        return cls(records, batch.rows.get(keys.SEQUENCE), batch.rows.get(keys.PENDING_DELETION) is not None)
+
+
+class Indexer:
+    """An index and its store. All but the constructor belong to the index's thread; nothing raises."""
+
+    def __init__(
+        self, path: Path, database: Database, contents: ContentStore, is_suspect: bool = False
+    ) -> None:
+        """`is_suspect`: the store was repaired, so equal write numbers do not imply equal rows."""
+        self._is_suspect = is_suspect
+        self._path, self._database, self._contents = path, database, contents
+        self._index: SearchIndex | None = None
+        self._records: dict[bytes, bytes | None] = {}
+        self._renewals = 0
+        self._next: bytes | None = None  # the record to compare next; None: all agree
+        self._sequence = _read_sequence(database)
+        self.has_pending_texts = False
+        self.pause_s = 0.0  # seconds to wait between two steps of work
+
+    @property
+    def is_syncing(self) -> bool:
+        """Return True if records are still being compared."""
+        return self._index is not None and self._next is not None
+
+    @property
+    def has_changes(self) -> bool:
+        """Return True if changes wait to be written."""
+        return self._index is not None and bool(self._records)
+
+    @property
+    def has_work(self) -> bool:
+        """Return True if there is anything to do."""
+        return self.is_syncing or self.has_changes or self.has_pending_texts
+
+    def open(self) -> None:
+        """Open the index, or create it."""
+        try:
+            self._open_index()
+        except (sqlite3.Error, OSError) as error:
+            self._rebuild_after(error)
+        except (RowDamaged, StoreError) as error:
+            self._close_index(error)
+
+    def add_changes(self, all_changes: Sequence[IndexChanges]) -> None:
+        """Record what was written to the store, in order."""
+        for changes in all_changes:
+            if changes.has_redaction:
+                self._note_sequence(changes)
+                self._rebuild()
+            elif self._index is not None:
+                self._records |= changes.records
+                if len(self._records) >= _MAX_PENDING_RECORDS:
+                    self._note_sequence(changes)
+                    self.flush()
+        self._note_sequence(all_changes[-1])
+
+    def _note_sequence(self, changes: IndexChanges) -> None:
+        if changes.sequence is not None:
+            self._sequence = ROWS.sequence.decode(keys.SEQUENCE, changes.sequence)
+
+    def flush(self) -> None:
+        """Write the pending changes."""
+        self._run_guarded(self._flush)
+
+    def answer(self, query: Callable[[SearchIndex], T]) -> T | None:
+        """Return the result of `query` on an index that agrees with the store; else None."""
+
+        def reply(index: SearchIndex) -> T | None:
+            if self._records:
+                self._flush(index)
+            if self.is_syncing:
+                return None
+            try:
+                return query(index)
+            except (OverflowError, UnicodeEncodeError):
+                return None  # SQLite cannot be queried for such a number or text; the index is still valid
+
+        return self._run_guarded(reply)
+
+    def step(self) -> None:
+        """Do one step of pending work, some milliseconds long."""
+        if self.is_syncing:
+            self._run_guarded(self._sync_records)
+        elif self._records:
+            self._run_guarded(self._flush)
+        else:
+            self._run_guarded(self._index_texts)
+
+    def close(self) -> None:
+        """Write the changes and the number of the last write, and close the index.
+
+        Most writes change no record: without their number the next start would compare all records.
+        """
+        if not self.is_syncing:
+            self._run_guarded(self._flush)
+        self._close_index()
+
+    def _run_guarded(self, operation: Callable[[SearchIndex], T]) -> T | None:
+        if self._index is None:
+            return None
+        try:
+            return operation(self._index)
+        except (sqlite3.Error, OSError, OverflowError) as error:
+            self._rebuild_after(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, lists and searches must continue without
+            self._close_index(error)
+        return None
+
+    def _open_index(self) -> None:
+        self._index = index = SearchIndex(self._path, ROWS.identity.get(self._database) or "")
+        is_in_sync = index.sequence == self._sequence and not self._is_suspect
+        self._next = None if is_in_sync else keys.RECORDS[0]
+        if self._next is not None:
+            index.invalidate()
+        if not index.has_words:
+            _log.warning("This SQLite (%s) has no trigrams: searching scans.", sqlite3.sqlite_version)
+        self.has_pending_texts = index.has_words and has_pending_texts(index.db)
+
+    def _rebuild_after(self, error: Exception) -> None:
+        while self._renewals < _MAX_RENEWALS:
+            self._renewals += 1
+            _log.warning("The search index cannot be used (%s) and is made again.", error)
+            self._close_index()
+            try:
+                delete_database(self._path)
+                self._open_index()
+            except (sqlite3.Error, OSError) as retry_error:
+                error = retry_error
+            except (RowDamaged, StoreError) as store_error:  # a full disk may close the store itself
+                self._close_index(store_error)
+                return
+            else:
+                return
+        _log.warning("The search index is not used any more (%s): lists and searches scan.", error)
+        self._close_index()
+
+    def _rebuild(self) -> None:
+        """Rebuild, to leave nothing of what was redacted: a document cannot be removed from the texts."""
+        self._close_index()
+        try:
+            delete_database(self._path)
+            self._open_index()
+        except (sqlite3.Error, OSError) as error:
+            self._rebuild_after(error)
+        except (RowDamaged, StoreError) as error:
+            self._close_index(error)
+
+    def _close_index(self, error: Exception | None = None) -> None:
+        """Close the index; with an error, which is not the index's own, for good."""
+        if error is not None:
+            _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
+        self._records = {}
+        self._next, self.has_pending_texts = None, False
+        if self._index is not None:
+            with suppress(sqlite3.Error):
+                self._index.close()
+            self._index = None
+
+    def _flush(self, index: SearchIndex) -> None:
+        with index.db:
+            put_rows(index.db, self._records)
+            index.note_changes()
+            if self._next is None:
+                index.set_sequence(self._sequence)
+        self._records = {}
+        self.has_pending_texts = index.has_words and has_pending_texts(index.db)
+
+    def _sync_records(self, index: SearchIndex) -> None:
+        """Compare the next records with the store's, and correct them."""
+        first = self._next or keys.RECORDS[0]
+        stored = self._database.read(lambda view: _records_from(view, first))
+        is_full = len(stored) == _RECORDS_AT_ONCE
+        last = max(stored) if is_full else keys.RECORDS[1]
+        stamps = read_stamps(index.db, first[1:], last[1:] if is_full else _AFTER_EVERY_DIGEST)
+        wrong: dict[bytes, bytes | None] = {
+            b"m" + digest: None for digest in stamps if b"m" + digest not in stored
+        }
+        wrong |= {key: row for key, row in stored.items() if stamps.get(key[1:]) != row[-STAMP_BYTES:]}
+        with index.db:
+            put_rows(index.db, wrong)
+        index.note_changes()
+        self._next = last + b"\0" if is_full else None
+        if self._next is None:
+            self._flush(index)
+
+    def _index_texts(self, index: SearchIndex) -> None:
+        indexed = index_texts(index.db, self._read_content) if index.has_words else 0
+        index.note_indexed(indexed)
+        self.has_pending_texts = indexed > 0
+
+    def _read_content(self, digest: str) -> bytes:
+        return self._database.read(lambda view: self._contents.read(view, digest))
+
+
+def _records_from(view: ReadView, first: bytes) -> dict[bytes, bytes]:
+    return dict(islice(view.scan((first, keys.RECORDS[1])), _RECORDS_AT_ONCE))
+
+
+def _read_sequence(database: Database) -> int:
+    """Return the number of the store's last write; a number that no index has if it is unreadable."""
+    try:
+        return read_sequence(database)
+    except (RowDamaged, StoreError):
+        return _UNREADABLE_SEQUENCE
+
+
+FLUSH_S = 0.1  # how long changes are collected without queries: a wake-up each would slow the writer down
+_AT_ONCE = 64  # writes whose changes are passed on before the next look whether the thread ends
+_MIN_PAUSE_S = 0.002  # between two steps of work: other threads need to run
+
+
+class _Wakeup:
+    """Signal that changes have begun to collect."""
+
+
+class _IndexQuery(msgspec.Struct, frozen=True):
+    """A query and the future of its result; without a query: done when everything is indexed."""
+
+    question: Callable[[SearchIndex], Any] | None
+    done: Future[Any]
+    is_part_of_search: bool = False
+
+
+class _SyncQuery(msgspec.Struct, frozen=True):
+    """The future of a caller that waits until all records agree with the store's."""
+
+    done: Future[None]
+
+
+class SearchThread:
+    """The thread that runs the indexer. Queries see every change that was reported before them."""
+
+    def __init__(self, name: str, indexer: Indexer, idle_s: float | None) -> None:
+        """Texts are indexed after `idle_s` seconds of quiet; None: only when a caller waits for it."""
+        self._indexer, self._idle_s = indexer, idle_s
+        self._queue: queue.SimpleQueue[_Wakeup | _IndexQuery | _SyncQuery | None] = queue.SimpleQueue()
+        self._pending_changes: deque[IndexChanges] = deque()
+        self._waiting: list[Future[None]] = []  # for the records to agree with the store's
+        self._is_woken = False  # for the collected changes
+        self._ending = threading.Event()
+        self._quiet_since = 0.0
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def add_changes(self, batch: WriteBatch) -> None:
+        """Take over the changes of a batch that is being written. Called by the writer."""
+        self._pending_changes.append(IndexChanges.of(batch))
+        if not self._is_woken:
+            self._is_woken = True
+            self._queue.put(_Wakeup())
+
+    @property
+    def is_syncing(self) -> bool:
+        """Return True if it cannot answer yet, because records are still being compared."""
+        return self._indexer.is_syncing
+
+    def submit(
+        self, query: Callable[[SearchIndex], T], *, is_part_of_search: bool = False
+    ) -> Future[T | None]:
+        """Return the result of `query` on the index; None if it cannot answer now: scan the store.
+
+        While a search asks part by part, texts go on being indexed: the more are, the less it has to read.
+        """
+        done: Future[T | None] = Future()
+        self._queue.put(_IndexQuery(query, done, is_part_of_search))
+        return done
+
+    def when_synced(self) -> Future[None]:
+        """Return a future that is done when queries are answered, or never will be."""
+        done: Future[None] = Future()
+        self._queue.put(_SyncQuery(done))
+        return done
+
+    def when_indexed(self) -> Future[None]:
+        """Return a future that is done when everything that can be indexed is."""
+        done: Future[None] = Future()
+        self._queue.put(_IndexQuery(None, done))
+        return done
+
+    def close(self) -> None:
+        """Write what is pending, close the file, and end.
+
+        Of very many changes none are written: the next start finds them by comparing all records, in seconds.
+        """
+        self._ending.set()
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        self._indexer.open()
+        try:
+            while self._process_next():
+                if self._waiting and not self._indexer.is_syncing:
+                    self._end_waiting()
+        finally:
+            self._end_waiting()
+            self._indexer.close()
+
+    def _process_next(self) -> bool:
+        """Do one job; return False at the end."""
+        try:
+            job = self._queue.get(timeout=self._timeout_s())
+        except queue.Empty:
+            self._work_while_idle()
+            return True
+        if isinstance(job, _Wakeup):
+            self._quiet_since = time.monotonic()
+            return True
+        if isinstance(job, _SyncQuery):
+            self._waiting.append(job.done)
+            return True
+        self._apply_pending()
+        if isinstance(job, _IndexQuery):
+            self._reply(job)
+            if not job.is_part_of_search:
+                self._quiet_since = time.monotonic()
+        return job is not None
+
+    def _end_waiting(self) -> None:
+        for done in self._waiting:
+            if done.set_running_or_notify_cancel():
+                done.set_result(None)
+        self._waiting.clear()
+
+    def _apply_pending(self) -> None:
+        """Pass on the collected changes."""
+        self._is_woken = False  # first: what comes from now on wakes this thread again
+        left = len(self._pending_changes)
+        while left > 0:
+            if self._ending.is_set() and left > _AT_ONCE:
+                self._drop_pending()
+                return
+            count = min(left, _AT_ONCE)
+            self._indexer.add_changes([self._pending_changes.popleft() for _ in range(count)])
+            left -= count
+            self._quiet_since = time.monotonic()
+
+    def _drop_pending(self) -> None:
+        """Forget the collected changes, but delete an index that has words which were redacted."""
+        redactions = [changes for changes in self._pending_changes if changes.has_redaction]
+        self._pending_changes.clear()
+        if redactions:
+            self._indexer.add_changes(redactions[-1:])
+
+    def _timeout_s(self) -> float | None:
+        """Return how long to wait for a job before continuing with pending work, in seconds."""
+        if self._indexer.is_syncing:
+            return self._indexer.pause_s
+        if self._pending_changes or self._indexer.has_changes:
+            return FLUSH_S
+        if self._idle_s is None or not self._indexer.has_pending_texts:
+            return None
+        return max(self._indexer.pause_s, self._quiet_since + self._idle_s - time.monotonic())
+
+    def _work_while_idle(self) -> None:
+        if self._pending_changes:
+            self._apply_pending()
+            if not self._indexer.is_syncing:
+                return  # written once no more changes come
+        start = time.monotonic()
+        if self._indexer.is_syncing or not self._indexer.has_changes:
+            self._indexer.step()
+        else:
+            self._indexer.flush()
+        # Half of the time at most, so that what the user sees never waits long.
+        self._indexer.pause_s = max(_MIN_PAUSE_S, time.monotonic() - start)
+
+    def _reply(self, index_query: _IndexQuery) -> None:
+        if not index_query.done.set_running_or_notify_cancel():
+            return
+        if index_query.question is not None:
+            index_query.done.set_result(self._indexer.answer(index_query.question))
+            return
+        while self._indexer.has_work and not self._ending.is_set():
+            self._indexer.step()
+        index_query.done.set_result(None)

@@ -1,0 +1,107 @@
+"""The dialog that shows texts to be read: one, or one of a list that can be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSplitter, QTreeWidget, QTreeWidgetItem, QWidget
+
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
+
+_SIZE, _MIN_SIZE = (940, 680), (560, 480)
+_LIST_PX, _TEXT_PX = 250, 640  # first widths of the list and of a text
+_SEARCHED_FROM = 12  # names
+TEXT_NAME = Qt.ItemDataRole.UserRole
+"""What holds the name of a text in an item of the list."""
+
+
+class TextsDialog(Themed, SizedDialog):
+    """Names at the left, the text of the current one at the right; a single text has all of it."""
+
+    def __init__(
+        self,
+        parent: QWidget,
+        title: str,
+        notes: Iterable[str],
+        texts: Mapping[str, str | None],
+        *,
+        below: Sequence[QWidget] = (),
+        buttons: Sequence[PushButton] = (),
+        start: StartCoroutine | None = None,
+    ) -> None:
+        """`notes` stand above the `texts`, of which None is still to come, `below` and `buttons` under them.
+
+        `start` owns what indexes a long text.
+        """
+        super().__init__(parent, _SIZE, _MIN_SIZE)
+        self.setWindowTitle(title)
+        self.setModal(True)
+        self.texts = dict(texts)
+        self.viewer = ContentViewer(start)
+        self.viewer.wrap_button.setChecked(True)
+        self.field = SearchField(tr("Search names"))
+        self.field.setVisible(len(texts) >= _SEARCHED_FROM)
+        self.field.textChanged.connect(self._filter)
+        self.list = QTreeWidget()
+        self.list.setAccessibleName(title)
+        self.list.setProperty("kind", "checklist")
+        self.list.setHeaderHidden(True)
+        self.list.setRootIsDecorated(False)
+        self.list.setUniformRowHeights(True)
+        for name in texts:
+            item = QTreeWidgetItem([name])
+            item.setData(0, TEXT_NAME, name)
+            item.setToolTip(0, name)
+            self.list.addTopLevelItem(item)
+        names = QWidget()
+        names.setLayout(column(self.field, self.list, gap=6))
+        names.setVisible(len(texts) > 1)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.addWidget(names)
+        split.addWidget(self.viewer)
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(12)
+        split.setSizes([_LIST_PX, _TEXT_PX])
+        split.setStretchFactor(1, 1)
+        close = PushButton(tr("Close"), "" if buttons else "primary", name="close")
+        close.clicked.connect(self.reject)
+        words = [label(title, "title"), *(label(note, "muted", wrap=True) for note in notes)]
+        foot = FlowBox([close, *buttons], right_from=0)
+        body = column(*words, split, *below, foot, margins=DIALOG_MARGINS, gap=10)
+        body.setStretchFactor(split, 1)
+        self.setLayout(body)
+        self.list.currentItemChanged.connect(lambda *_: self.show_current())
+        self.list.setCurrentItem(self.items()[0])
+        (self.list if len(texts) > 1 else self.viewer.text).setFocus()
+
+    def items(self) -> list[QTreeWidgetItem]:
+        """Return the items of the list, in order."""
+        items = (self.list.topLevelItem(place) for place in range(self.list.topLevelItemCount()))
+        return [item for item in items if item is not None]
+
+    def show_current(self) -> None:
+        """Show the text of the current name, if it is there by now."""
+        item = self.list.currentItem()
+        name = item.data(0, TEXT_NAME) if item is not None else ""
+        text = self.texts.get(name)
+        self.viewer.show_data(None if text is None else text.encode("utf-8", "replace"), name)
+
+    def _filter(self, typed: str) -> None:
+        words = typed.casefold().split()
+        for item in self.items():
+            item.setHidden(not all(word in item.text(0).casefold() for word in words))
+        shown = [item for item in self.items() if not item.isHidden()]
+        if shown and self.list.currentItem() not in shown:
+            self.list.setCurrentItem(shown[0])
