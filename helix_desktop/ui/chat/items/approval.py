@@ -123,7 +123,7 @@ class ApprovalItem(RowItem):
         self.backward_entry = f"decide:{self._primary}"
         theme, writer = self.style.theme, tools.writer
         self._is_command = row.kind == "command"
-        summary = row.effect if self._is_command else row.summary
+        summary = row.effect or row.summary if self._is_command else row.summary
         size = UI if self._is_command else BODY
         self._summary = paragraph_layout(escape_invisible(summary), tools, theme.text, size)
         is_edit = row.kind == "edit"  # a command that looks like a diff is no less a command
