@@ -177,12 +177,12 @@ def _usage(budget: Budget, spent: Spending) -> TranslatableText:
     cost, limit = format_usd(spent.cost), format_usd(budget.cost)
     if not budget.cost:
         return text(
-            "Used: {spent} of {limit} tokens, including subagents and summaries.",
+            "Used: {spent} of {limit} tokens, including subagents and compaction.",
             spent=spent.tokens,
             limit=budget.tokens,
         )
     if not budget.tokens:
-        return text("Used: {spent} of {limit}, including subagents and summaries.", spent=cost, limit=limit)
+        return text("Used: {spent} of {limit}, including subagents and compaction.", spent=cost, limit=limit)
     return text(
         "Used: {spent} of {limit} tokens and {spent_cost} of {cost_limit}, including subagents.",
         spent=spent.tokens,
@@ -254,7 +254,7 @@ def over_budget_warning(work: BackgroundWork, error: BudgetExhausted) -> ErrorRa
     """Return what says that background work stopped because of the budget."""
     not_done = {
         "handover": _text("The conversation wasn't compacted."),
-        "observations": _text("Older messages weren't noted."),
+        "observations": _text("No observations were written."),
         "checkpoint": _text("No checkpoint was written."),
     }
     why = join_sentences(error.what, error.why)

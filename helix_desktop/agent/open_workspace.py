@@ -234,6 +234,7 @@ class OpenWorkspace:
         self.services = services
         self._open: dict[str, Conversation] = {}
         self._subagents: dict[str, Conversation] = {}
+        self._changed_elsewhere: set[str] = set()  # sessions in which another process stores something
         self._versions = SessionVersions(())
         self._version_spending: dict[
             str, Spending
@@ -305,7 +306,6 @@ class OpenWorkspace:
         return [summary for summary in await self.store.sessions() if summary.parent == parent]
 
     async def create_session(self, title: str = NEW_TITLE) -> Conversation:
-        """Create a session and return its conversation."""
         conversation = await self.open_session(uuid.uuid4().hex)
         await conversation.session.record(SessionStarted(title))
         return conversation
@@ -362,9 +362,11 @@ class OpenWorkspace:
             return self._open[session_id]
         self._open[session_id] = conversation
         conversation.session.listen(lambda update: self._on_update(conversation.session, update))
+        own_summary = _find_summary(listed, session_id)
+        if own_summary is not None and not own_summary.interrupted:
+            conversation.session.seen_interruption = transcript.interrupted_seq
         was_interrupted = await conversation.close_interrupted()
         conversation.changes.catch_up_in_background()
-        own_summary = _find_summary(listed, session_id)
         if own_summary is not None and not was_interrupted:
             with suppress(StoreError):  # another process writes it and corrects its summary
                 await conversation.session.correct_summary(own_summary)
@@ -558,13 +560,24 @@ class OpenWorkspace:
         """Return the conversation of an open session or a running subagent; None if it is neither."""
         return self._open.get(session_id) or self._subagents.get(session_id)
 
+    def is_interrupted(self, summary: SessionSummary) -> bool:
+        """Return True if the app ended during a listed session's newest turn, and nobody has seen that yet.
+
+        A turn that runs here or in another process is none.
+        """
+        here = self.find_open(summary.id)
+        if here is not None:
+            state = here.session.transcript
+            return not here.is_running and state.interrupted_seq > here.session.seen_interruption
+        return summary.interrupted and not summary.parent and summary.id not in self._changed_elsewhere
+
     def publish_external_change(self, session_id: str) -> None:
         """Notify listeners that another process stored something in a session (empty: in any)."""
+        self._changed_elsewhere.add(session_id)
         self._listeners.notify(session_id, ExternalChange())
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:
-        """The open conversations."""
         return tuple(self._open.values())
 
     async def close(self) -> None:

@@ -313,6 +313,7 @@ class Session:
         self.log, self.transcript = log, transcript
         self._ahead: Transcript | None = None
         self.ratios = dict(ratios or {})
+        self.seen_interruption = 0  # the newest end of an interrupted turn that the user knows of
         self.settings = settings
         self.has_budget: Callable[[Transcript], bool] = lambda _: False  # asked after a budget was spent
         self._store, self._clock, self._scope = store, clock, scope
@@ -458,12 +459,24 @@ class Session:
             failure=(failed_end.what, failed_end.why) if failed_end is not None else (),
             budget_spent=failed_end is not None and failed_end.cause == "budget",
             stopped=state.was_stopped,
+            interrupted=state.turn_open or state.interrupted_seq > self.seen_interruption,
         )
 
     async def require_writable(self) -> None:
         """Raise StoreError if nothing can be recorded: as while another process writes the session."""
         async with self._lock:
             await self._store.commit(Commit(self.id))
+
+    async def note_seen(self) -> None:
+        """Note that the user looks at the session: the list no longer marks its interrupted turn.
+
+        Raises StoreError.
+        """
+        async with self._lock:
+            if self.transcript.interrupted_seq > self.seen_interruption:
+                self.seen_interruption = self.transcript.interrupted_seq
+                summary = self._summary(self.transcript, self._used_at_ms(self._clock()))
+                await self._store.commit(Commit(self.id, summary=summary))
 
     async def correct_summary(self, summary: SessionSummary) -> None:
         """Store the session's summary again if it differs from what the log says."""

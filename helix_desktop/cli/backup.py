@@ -85,7 +85,7 @@ def backup(args: argparse.Namespace) -> int:
         if not records and not errors:
             raise InvalidInput(
                 text("Nothing to back up."),
-                text("No workspace data is stored yet."),
+                text("No workspace has data yet."),
                 text("Open a project folder as a workspace first."),
             )
         if records:  # once: each workspace would say the same

@@ -392,7 +392,7 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
         return await _allow_again(args, services, workspace)
     if args.stdin and sys.stdin.isatty():
         print_err(tr("Enter the text to remove, then end it with {keys}.", keys="Ctrl+D"))
-    typed = _strip_newline(sys.stdin.read()) if args.stdin else ""
+    typed = sys.stdin.read().removesuffix("\n").removesuffix("\r") if args.stdin else ""  # as `echo` ends
     request = RedactionRequest(
         typed, tuple([await workspace.contents.resolve(prefix) for prefix in args.sha])
     )
@@ -420,11 +420,6 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     return 0
 
 
-def _strip_newline(typed: str) -> str:
-    """Remove the line end that `echo` adds."""
-    return typed.removesuffix("\n").removesuffix("\r")
-
-
 def _matches_json(matches: RedactionMatches) -> dict[str, Any]:
     data: dict[str, Any] = as_builtins(matches)
     for name in ("contents", "indexes"):
@@ -446,12 +441,12 @@ async def _allow_again(args: argparse.Namespace, services: AppServices, workspac
         print_out(
             json.dumps({"lifted": lifted})
             if args.json
-            else tr.plural(len(lifted), "%n output may be stored again", "%n outputs may be stored again")
+            else tr.plural(len(lifted), "%n output may be saved again", "%n outputs may be saved again")
         )
     if unknown := [digest for digest in digests if digest not in lifted]:
         raise DigestUnknown(
             text("No removed output has the digest {digest}.", digest=unknown[0]),
-            text("Nothing with this digest was removed here, or it may already be stored again."),
+            text("Nothing with this digest was removed here, or it may already be saved again."),
             text("Copy the 64 digits from the marker in the conversation."),
         )
     return 0

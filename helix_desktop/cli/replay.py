@@ -109,12 +109,15 @@ _ROWS: Sequence[tuple[TranslatableText, Callable[[Totals], str]]] = (
     (text("requests over the context window"), lambda totals: format_integer(totals.over_window)),
     (text("requests that couldn't be made"), lambda totals: format_integer(totals.not_made)),
     (text("times outputs were cached"), lambda totals: format_integer(totals.counts.sweeps)),
-    (text("times steps were noted"), lambda totals: format_integer(totals.counts.folds)),
-    (text("times messages were summarized"), lambda totals: format_integer(totals.counts.handovers)),
+    (text("times steps were compacted as notes"), lambda totals: format_integer(totals.counts.folds)),
+    (
+        text("times messages were compacted as handovers"),
+        lambda totals: format_integer(totals.counts.handovers),
+    ),
     (text("checkpoints"), lambda totals: format_integer(totals.counts.checkpoints)),
-    (text("times facts were noted"), lambda totals: format_integer(totals.counts.observations)),
-    (text("times facts were merged"), lambda totals: format_integer(totals.counts.reflections)),
-    (text("summaries without a model"), lambda totals: format_integer(totals.counts.fallbacks)),
+    (text("times observations were written"), lambda totals: format_integer(totals.counts.observations)),
+    (text("times observations were merged"), lambda totals: format_integer(totals.counts.reflections)),
+    (text("of these without a model"), lambda totals: format_integer(totals.counts.fallbacks)),
     (
         text("requests that don't continue the one before"), lambda totals: format_integer(totals.rewrites)
     ),

@@ -150,8 +150,8 @@ def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -
         )
     line = tr.plural(
         event.messages,
-        "summarized ({why}): %n message, {before} → {after} tokens in context, {model}",
-        "summarized ({why}): %n messages, {before} → {after} tokens in context, {model}",
+        "compacted ({why}): %n message, {before} → {after} tokens in context, {model}",
+        "compacted ({why}): %n messages, {before} → {after} tokens in context, {model}",
         why=trigger_text(event.trigger, event.threshold),
         before=event.before,
         after=event.after,
@@ -163,7 +163,7 @@ def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -
 
 def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
     if prepared is None:
-        return tr("a summary wasn't used")
+        return tr("a handover or observations weren't used")
     handover = prepared.handover
     if handover.revises:
         return tr("checkpoint {event} edited by you", event=f"e{handover.revises}")
@@ -178,10 +178,10 @@ def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
 
 def _observations_line(event: ObservationsMade | ObservationsPlaced | ObservationsFailed) -> str:
     if isinstance(event, ObservationsFailed):
-        return tr("older messages not noted: {reason}", reason=join_sentences(event.what, event.why))
+        return tr("no observations written: {reason}", reason=join_sentences(event.what, event.why))
     if isinstance(event, ObservationsPlaced):
         return tr(
-            "noted facts {event} added to the context ({why}): {saved} tokens saved",
+            "compacted as observations {event} ({why}): {saved} tokens saved",
             event=f"e{event.made}",
             why=placement_text(event.reason, event.threshold, event.averted_handover_at),
             saved=event.saved,
@@ -189,15 +189,15 @@ def _observations_line(event: ObservationsMade | ObservationsPlaced | Observatio
     if event.reflection:
         return tr.plural(
             event.messages,
-            "noted facts merged: %n message, {tokens} tokens, {model}",
-            "noted facts merged: %n messages, {tokens} tokens, {model}",
+            "observations merged: %n message, {tokens} tokens, {model}",
+            "observations merged: %n messages, {tokens} tokens, {model}",
             tokens=event.tokens,
             model=event.model,
         )
     return tr.plural(
         event.messages,
-        "facts noted: %n message, {tokens} tokens, {model}",
-        "facts noted: %n messages, {tokens} tokens, {model}",
+        "observations written: %n message, {tokens} tokens, {model}",
+        "observations written: %n messages, {tokens} tokens, {model}",
         tokens=event.tokens,
         model=event.model,
     )
@@ -228,21 +228,21 @@ def _noted_line(fold: FoldMade) -> str:
         case "condense":
             return tr.plural(
                 fold.steps,
-                "notes shortened: %n step, {saved} tokens saved",
-                "notes shortened: %n steps, {saved} tokens saved",
+                "notes merged: %n step, {saved} tokens saved",
+                "notes merged: %n steps, {saved} tokens saved",
                 saved=fold.saved,
             )
         case "truncate":
             return tr.plural(
                 fold.steps,
-                "removed to fit the context window: %n step, {saved} tokens saved",
-                "removed to fit the context window: %n steps, {saved} tokens saved",
+                "compacted because the context was full: %n step, {saved} tokens saved",
+                "compacted because the context was full: %n steps, {saved} tokens saved",
                 saved=fold.saved,
             )
     return tr.plural(
         fold.steps,
-        "noted: %n step, {saved} tokens saved",
-        "noted: %n steps, {saved} tokens saved",
+        "compacted as a note: %n step, {saved} tokens saved",
+        "compacted as a note: %n steps, {saved} tokens saved",
         saved=fold.saved,
     )
 
@@ -250,14 +250,14 @@ def _noted_line(fold: FoldMade) -> str:
 def _form_line(choice: FormChosen | Excluded) -> str:
     if isinstance(choice, Excluded):
         event = f"e{choice.targets[0]}"
-        return tr("{event} excluded by you: {saved} tokens saved", event=event, saved=choice.saved)
+        return tr("{event} left out by you: {saved} tokens saved", event=event, saved=choice.saved)
     event = f"e{choice.target}"
     match choice.form:
         case "full":
-            return tr("output {event} sent in full: {tokens} tokens", event=event, tokens=choice.tokens)
+            return tr("full output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
         case "preview":
-            return tr("output {event} sent as a preview: {tokens} tokens", event=event, tokens=choice.tokens)
-    return tr("output {event} sent as an extract: {tokens} tokens", event=event, tokens=choice.tokens)
+            return tr("preview of output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
+    return tr("extract of output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
 
 
 def _target_line(event: Pinned | Unpinned | Undone | Redone) -> str:

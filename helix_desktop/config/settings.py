@@ -22,6 +22,7 @@ from helix_desktop.domain.model_spec import (
     resolve_spec,
 )
 from helix_desktop.domain.permissions.home_folder import home_names
+from helix_desktop.domain.permissions.reading_programs import reading_lines
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.translatable_text import TextContext
 
@@ -188,8 +189,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `background_effort` is how much models think for summaries and extracts; empty: as is set for the model of
     the role, while the main model gets the provider's default. `shortcuts` are the keys of commands that
     differ from the defaults: command → portable texts of keys. Invalid entries are preserved: see
-    `ui.shell.key_bindings`. `home_shown` and `home_hidden` add to, and take from, what sandboxed
-    commands see of the home folder.
+    `ui.shell.key_bindings`. `home_shown` and `home_hidden` add to, and take from, what sandboxed commands
+    see of the home folder. `reading_commands`: whether commands that only read run without asking;
+    `reading_added` and `reading_removed` change their list: see `domain.permissions.reading_programs`.
     """
 
     theme: Theme = "system"
@@ -213,6 +215,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     shortcuts: dict[str, Any] = msgspec.field(default_factory=dict)
     home_shown: tuple[str, ...] = ()
     home_hidden: tuple[str, ...] = ()
+    reading_commands: bool = True
+    reading_added: tuple[str, ...] = ()
+    reading_removed: tuple[str, ...] = ()
+
+    @property
+    def reading_lines(self) -> tuple[str, ...]:
+        """Return the list of programs that only read; empty if each command is to be asked about."""
+        return reading_lines(self.reading_added, self.reading_removed) if self.reading_commands else ()
 
     @property
     def home_names(self) -> tuple[str, ...]:

@@ -136,7 +136,7 @@ class SettingsFile:
         """Raise HelixError if the file is there and could not be read: its settings are not in this run."""
         error = self._unreadable
         if error is not None and os.path.lexists(self._path):
-            why = join_sentences(error.what, error.why, text("Your changes hold until you quit."))
+            why = join_sentences(error.what, error.why, text("Your changes last until you quit."))
             raise HelixError(_NOT_SAVED, why, error.fix)
 
     def save_now(self, settings: Settings) -> None:

@@ -565,7 +565,7 @@ class DemoTour:
 def _undo_name(kind: RewriteKind) -> str:
     match kind:
         case "handover":
-            return tr("summary undone and redone")
+            return tr("compaction undone and redone")
         case "sweep":
             return tr("caching undone and redone")
         case "fold":

@@ -361,7 +361,7 @@ class SummaryRefused(CompactionRefused):
 
     def __init__(self, problem: SummaryProblem, text: str, why: TranslatableText) -> None:
         super().__init__(
-            _text("The model's summary wasn't used."), why, _text("Try again, or choose another model.")
+            _text("The model's text wasn't used."), why, _text("Try again, or choose another model.")
         )
         self.problem, self.text = problem, text
 

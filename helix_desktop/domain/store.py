@@ -290,7 +290,8 @@ class SessionSummary(msgspec.Struct, frozen=True):
     and archiving do not count. `messages` have a text of the user or the agent, `calls` are the tool calls
     with an output. None: an older version stored it, and counted these among the messages. `failure` is what
     the newest turn failed with, and why; empty while one runs, and if none failed. `budget_spent` says that
-    it failed because the budget is spent, `stopped` that the user stopped the newest turn.
+    it failed because the budget is spent, `stopped` that the user stopped the newest turn, `interrupted` that
+    it runs, or ended with the app and the user has not seen that yet.
     """
 
     id: str
@@ -321,6 +322,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     budget_spent: bool = False
     unpriced: int | None = None
     stopped: bool = False
+    interrupted: bool = False
 
     @property
     def counts(self) -> MessageCounts | None:
@@ -349,7 +351,6 @@ Position = tuple[int | str, ...]
 
 
 def matches_filter(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
-    """Return True if an entry matches a filter."""
     return (
         _matches_names(entry, entry_filter)
         and _matches_ranges(entry, entry_filter)

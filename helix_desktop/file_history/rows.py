@@ -167,7 +167,7 @@ def _closed() -> StoreClosed:
 
 
 def _write_failed(error: sqlite3.Error, code: int, path: Path) -> StoreError:
-    what = text("The change can't be stored in the file history.")
+    what = text("The change can't be saved in the file history.")
     if code == sqlite3.SQLITE_FULL:
         return StoreWriteFailed(
             what, text("The disk is full."), text("Free some disk space, then try again.")
@@ -334,7 +334,7 @@ class ContentRows:
                 text("Choose another version."),
             )
         return DigestUnknown(
-            what, text("It was never stored, or a clean-up removed it."), text("Choose another version.")
+            what, text("It was never saved, or a clean-up removed it."), text("Choose another version.")
         )
 
 
@@ -406,7 +406,6 @@ class TreeRows:
         self._connection = connection
 
     def load(self) -> dict[str, SeenPath]:
-        """Return all of them by path."""
         rows = self._connection.query(
             "SELECT path, kind, digest, size, mode, target, stored, modified_ns, stamp, fresh FROM tree"
         )

@@ -149,7 +149,7 @@ class Endpoint:
                 _text(
                     "The secret header {name} of {provider} has no value.", name=name, provider=self.provider
                 ),
-                _text("No value is stored for this address."),
+                _text("No value is saved for this address."),
                 self._header_advice(name),
                 remedies=_ADDRESS_REMEDIES,
             )
@@ -324,7 +324,7 @@ class Endpoint:
                 why = _text("The key is wrong, has expired, or was revoked.")
             else:
                 what = _text("{provider} requires an API key.", provider=self.provider)
-                why = _text("No key is stored for it.")
+                why = _text("No key is saved for it.")
             return AuthenticationFailed(what, why, self._key_advice, details=message)
         if status == HTTPStatus.FORBIDDEN:
             what = _text("{provider} denied access.", provider=self.provider)

@@ -131,7 +131,11 @@ class AppServices:
             save_learned=self._save_learned_window,
         )
         self.tools = ToolService(
-            data_dir, self.registry, self.counter.count, lambda: self.settings.home_names
+            data_dir,
+            self.registry,
+            self.counter.count,
+            lambda: self.settings.home_names,
+            lambda: self.settings.reading_lines,
         )
         self.git = GitCheckouts(self.registry, self.tools.environment)
         self.prompt_files = PromptFiles(data_dir.prompt_files_dir, self.registry, self.tools.open_jail)

@@ -14,6 +14,7 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.file_history.diff import PatchFile
 from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
+from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.domain.store import ContentReader
 from helix_desktop.domain.tools import AutoRunChange, CountTokens
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
@@ -115,8 +116,13 @@ class ToolService:
         registry: WorkspaceRegistry,
         count_tokens: CountTokens,
         home_names: Callable[[], Sequence[str]] = lambda: DEFAULT_HOME_NAMES,
+        reading_lines: Callable[[], Sequence[str]] = lambda: DEFAULT_LINES,
     ) -> None:
-        """`home_names` are the files and folders of the home folder that commands see."""
+        """`home_names` are the files and folders of the home folder that commands see.
+
+        `reading_lines` are the list of programs that only read.
+        """
+        self._reading_lines = reading_lines
         self._registry, self._count_tokens = registry, count_tokens
         self._protected = (
             *(data_dir.settings_file, data_dir.workspaces_dir, data_dir.logs_dir),
@@ -139,6 +145,7 @@ class ToolService:
             current_grants=lambda: self.grants(workspace_id),
             web=(WebFetcher(), resolve),
             guard=self.guard(workspace_id, root),
+            reading_lines=self._reading_lines,
         )
         return create_workspace_tools(root, contents, setup)
 

@@ -1,9 +1,9 @@
 """The `git` program: a checkout's state and stored contents, with nothing run that the checkout names.
 
-Runs the `git` program: confined, bounded, and so that a checkout cannot have anything run. A checkout's
-configuration and attributes can name programs: hooks, a file monitor, filters that files go through, pagers,
-helpers for passwords and connections. The commands here read; each of these is off, whatever is configured.
-So a file that only a filter would make equal, as of LFS, may count as changed.
+It is confined and bounded. A checkout's configuration and attributes can name programs: hooks, a file
+monitor, filters that files go through, pagers, helpers for passwords and connections. The commands here read;
+each of these is off, whatever is configured. So a file that only a filter would make equal, as of LFS, may
+count as changed.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from helix_desktop.system.files import open_regular
 from helix_desktop.tools.files.jail import DirEntry, Jail
 from helix_desktop.tools.process import ProcessResult, ProcessSpec, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
+from helix_desktop.tools.shell.git_config import PROGRAMS_OFF, USERS_CONFIG_VARIABLES
 from helix_desktop.tools.shell.sandbox import NoSandbox, SandboxScope
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
@@ -107,17 +108,9 @@ OUTPUT_CAP = 16 * 1024 * 1024  # bytes: about 100,000 lines of a status
 _CONFIG_CAP = 256 * 1024  # bytes
 _PROGRAM = "git.exe" if os.name == "nt" else "git"
 _OFF = (
-    "core.fsmonitor=",
-    f"core.hooksPath={os.devnull}",
-    "core.pager=cat",
-    "core.alternateRefsCommand=",
-    "core.askPass=",
-    "credential.helper=",
+    *PROGRAMS_OFF,
     "diff.external=",
-    "protocol.allow=never",
     "safe.bareRepository=explicit",  # a folder that looks like one may have come with the files
-    "gc.auto=0",
-    "maintenance.auto=false",
 )
 _OPTIONS = ("--no-pager", "--no-optional-locks", *(word for setting in _OFF for word in ("-c", setting)))
 _VARIABLES = {
@@ -129,9 +122,6 @@ _VARIABLES = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",  # what it says of a failure is read
 }
-_USERS_CONFIG = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES")
-"""What of the user's GIT_ variables holds here too: where their own configuration is, and where git looks."""
-
 _FILTER = "filter."
 _FILTER_OFF = ("clean=", "smudge=", "process=", "required=false")
 _NO_MATCH = 1  # exit code of `git config` where no name matches
@@ -231,7 +221,7 @@ class GitProgram:
         cleaned = {
             name: value
             for name, value in self._environment.items()
-            if not name.upper().startswith("GIT_") or name in _USERS_CONFIG
+            if not name.upper().startswith("GIT_") or name in USERS_CONFIG_VARIABLES
         }
         return cleaned | _VARIABLES
 

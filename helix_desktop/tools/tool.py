@@ -16,7 +16,7 @@ import msgspec
 
 from helix_desktop.domain.decoding_faults import decoding_fault, is_cut_off
 from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError, UnknownTool
-from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.messages import AllowedCall, ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_undecodable
@@ -240,6 +240,10 @@ class Tool(ABC, Generic[Args]):
     async def run(self, call_id: str, args: Args, on_output: OutputCallback) -> ToolResult:
         """Run the call; `on_output` gets the output while it arrives. Raises ToolError."""
 
+    async def run_reading(self, call_id: str, args: Args, on_output: OutputCallback) -> ToolResult:
+        """Run a call that was allowed because it only reads, so that it can't do more. Raises ToolError."""
+        raise ToolError(f"{self.name} was not run: it can't be held to reading.")
+
 
 class UnguardedTool(Tool[Args]):
     """A tool that changes nothing and needs no approval."""
@@ -279,7 +283,10 @@ class ToolRegistry:
         output so far.
         """
         tool = self._find(call)
-        return await tool.run(call.id, parse(tool.name, call.arguments, tool.arguments_type), on_output)
+        arguments = parse(tool.name, call.arguments, tool.arguments_type)
+        if isinstance(call, AllowedCall) and call.is_reading:
+            return await tool.run_reading(call.id, arguments, on_output)
+        return await tool.run(call.id, arguments, on_output)
 
     def _find(self, call: ToolCall) -> Tool[Any]:
         if not self._tools:

@@ -12,6 +12,7 @@ import msgspec
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.domain.question import ASK_USER, MAX_OPTIONS, NO_USER, Question, QuestionOption
 from helix_desktop.domain.store import ContentReader
 from helix_desktop.domain.todo import TODO, TodoItem, changes_text, list_text, parse_items, progress_text
@@ -29,7 +30,8 @@ from helix_desktop.tools.files.read import ListDirectory, ReadFile
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.git_paths import is_run_by_git
-from helix_desktop.tools.shell.run_command import CommandContext, RunCommand
+from helix_desktop.tools.shell.reading_access import ReadingAccess
+from helix_desktop.tools.shell.run_command import CommandContext, CurrentReadingLines, RunCommand
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
 from helix_desktop.tools.shell.scratch import ScratchDir
 from helix_desktop.tools.tool import (
@@ -162,7 +164,8 @@ class ToolSetup(msgspec.Struct, frozen=True):
 
     `protected` paths are neither read nor written (the program's own data). `environ` (the process's own by
     default) is what commands inherit, cleaned of secrets. Without `web` there is no fetch tool. `guard` is
-    the workspace's (a new one by default).
+    the workspace's (a new one by default). `reading_lines` returns the list of reading programs (see
+    `domain.permissions.reading_programs`).
     """
 
     descriptions: Path
@@ -173,6 +176,7 @@ class ToolSetup(msgspec.Struct, frozen=True):
     current_grants: CurrentGrants = ToolGrants
     web: tuple[Fetcher, Resolve] | None = None
     guard: AutoRunGuard | None = None
+    reading_lines: CurrentReadingLines = lambda: DEFAULT_LINES
 
 
 def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup) -> ToolRegistry:
@@ -189,8 +193,17 @@ def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup
         return is_run_by_git(root / path, setup.sandbox_provider.home)
 
     guard = setup.guard or AutoRunGuard(root, setup.sandbox_provider.home)
+    real_root = root.resolve()
     commands = CommandContext(
-        root.resolve(), jail, environment, setup.sandbox_provider, grants, ScratchDir(), guard
+        real_root,
+        jail,
+        environment,
+        setup.sandbox_provider,
+        grants,
+        ScratchDir(),
+        guard,
+        ReadingAccess(real_root, jail, environment, ripgrep),
+        setup.reading_lines,
     )
     tools: list[Tool[Any]] = [
         ReadFile(jail, ripgrep),

@@ -129,11 +129,11 @@ class CostState(msgspec.Struct, frozen=True):
 
     @property
     def cache_text(self) -> str:
-        """Return what providers reported of their caches: "Provider cache of own requests: 38k read"."""
+        """Return what providers reported of their caches: "Prompt cache of own requests: 38k read"."""
         if not (self.spent.cached or self.spent.cache_writes):
             return ""
         usage = cache_text(self.spent.cached, self.spent.cache_writes, self.spent.fresh)
-        return tr("Provider cache of own requests: {usage}", usage=usage)
+        return tr("Prompt cache of own requests: {usage}", usage=usage)
 
     @property
     def short_budget_text(self) -> str:
@@ -235,8 +235,8 @@ def purposes_text(
     names: dict[Purpose, str] = {
         "answers": tr("answers"),
         "outputs": tr("forms of large outputs"),
-        "summaries": tr("summaries"),
-        "facts": tr("noted facts"),
+        "summaries": tr("handovers"),
+        "facts": tr("observations"),
         "questions": tr("side questions"),
         "titles": tr("titles"),
         "unused": tr("canceled or not used"),

@@ -16,8 +16,8 @@ def fallback_text(rate: FallbackRate) -> str:
         return ""
     return tr.plural(
         rate.summaries,
-        "In this workspace, {count} of %n summary or extract needed a fallback.",
-        "In this workspace, {count} of %n summaries and extracts needed a fallback.",
+        "In this workspace, {count} of %n handover, observation or extract needed a fallback.",
+        "In this workspace, {count} of %n handovers, observations and extracts needed a fallback.",
         count=format_integer(rate.fallbacks),
     )
 
@@ -30,7 +30,7 @@ def fallback_advice(rate: FallbackRate) -> str:
     advice = (
         tr("Choose another model for large outputs in Settings → Model roles.")
         if rate.newest_is_extract
-        else tr("Choose another model for summaries in Settings → Model roles.")
+        else tr("Choose another model for compaction in Settings → Model roles.")
     )
     return translate(join_sentences(translate(reason), advice))
 
@@ -38,6 +38,6 @@ def fallback_advice(rate: FallbackRate) -> str:
 def explain_fallback() -> str:
     """Return what happened in place of one call of the model."""
     return tr(
-        "Written in parts, by another model or without one, or older messages were left out. "
+        "Written in parts, by another model or without one, or some messages were not read. "
         "For an extract that no model wrote, the agent got a preview."
     )

@@ -15,7 +15,7 @@ _DETAILED = 30  # places with their reasons
 _REASONS: dict[UncoveredReason, TranslatableText] = {
     "pending": text("Not copied yet"),
     "ignored": text("Ignored by git, or a build folder"),
-    "secret": text("May hold a secret: only its digest is stored"),
+    "secret": text("May contain a secret: only its digest is saved"),
     "too_large": text("Over the size limit"),
     "mount": text("On another file system"),
     "special": text("Not a regular file"),

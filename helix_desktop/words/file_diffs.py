@@ -37,7 +37,7 @@ def describe_without_lines(diff: FileDiff) -> list[str]:
         case "too_large":
             lines = [tr("Too large to compare."), *_contents(diff)]
         case "hash_only":
-            lines = [tr("Content not stored, so it can't be shown."), *_contents(diff)]
+            lines = [tr("Content not saved, so it can't be shown."), *_contents(diff)]
         case "link" | "folder":
             lines = _replacement(diff)
         case "mode":

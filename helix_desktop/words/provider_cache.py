@@ -14,19 +14,19 @@ text = TextContext("Provider cache")
 _MINUTE, _HOUR = 60, 3_600  # seconds
 _CAUSES: dict[MissKind, TranslatableText] = {
     "first": text("First request of the session."),
-    "unreported": text("The provider doesn't report its cache."),
+    "unreported": text("The provider doesn't report its prompt cache."),
     "tools": text("The tools changed."),
     "system": text("The system prompt changed."),
     "effort": text("The reasoning effort changed."),
-    "notes": text("The text of notes or summaries changed."),
+    "notes": text("The text of notes or handovers changed."),
     "small": text("The request before was below the provider's minimum size."),
-    "unexplained": text("The provider reported a miss although nothing changed."),
+    "unexplained": text("The provider read none of it although nothing changed."),
     "sweep": text("Outputs were cached."),
-    "fold": text("Steps were noted."),
-    "observations": text("Noted facts replaced messages."),
-    "handover": text("Messages were summarized."),
+    "fold": text("Steps were compacted as a note."),
+    "observations": text("Messages were compacted as observations."),
+    "handover": text("Messages were compacted as a handover."),
     "form": text("An output got another form."),
-    "exclude": text("Something was excluded."),
+    "exclude": text("Something was left out."),
     "pin": text("An output was pinned."),
     "unpin": text("An output was unpinned."),
     "undo": text("A change was undone."),
@@ -41,10 +41,10 @@ def usage_text(usage: Usage) -> str:
 
 def cache_text(cached: int, cache_writes: int, fresh: int) -> str:
     """Return tokens read from the provider's cache, written to it and neither: "28.1k read · 310 new"."""
-    parts = [tr("{tokens} read", "from the provider cache", tokens=format_tokens(cached))]
+    parts = [tr("{tokens} read", "from the prompt cache", tokens=format_tokens(cached))]
     if cache_writes:
-        parts.append(tr("{tokens} written", "to the provider cache", tokens=format_tokens(cache_writes)))
-    parts.append(tr("{tokens} new", "input tokens not cached by the provider", tokens=format_tokens(fresh)))
+        parts.append(tr("{tokens} written", "to the prompt cache", tokens=format_tokens(cache_writes)))
+    parts.append(tr("{tokens} new", "input tokens not in the prompt cache", tokens=format_tokens(fresh)))
     return " · ".join(parts)
 
 
@@ -54,7 +54,7 @@ def miss_text(cause: MissCause) -> str:
         return tr("Another model answered before: {model}.", model=cause.previous_model)
     if cause.kind == "idle":
         return tr(
-            "{waited} since the request before; the provider cache lasts {lifetime}.",
+            "{waited} since the request before; the prompt cache lasts {lifetime}.",
             waited=lifetime_text(cause.waited_s),
             lifetime=lifetime_text(cause.lifetime_s),
         )

@@ -10,7 +10,7 @@ tr = Translator("Changes")
 text = TextContext("Changes")
 
 _PROBLEMS: dict[RevertProblem, TranslatableText] = {
-    "not_covered": text("The previous content isn't stored."),
+    "not_covered": text("The previous content isn't saved."),
     "content_removed": text("The previous content isn't in the file history."),
     "folder_gone": text("Its folder is gone."),
     "not_a_folder": text("Its folder is something else now."),

@@ -11,10 +11,10 @@ tr = Translator("Compaction")
 text = TextContext("Compaction")
 
 _TOO_LARGE = text("request was too large")
-_CACHE_COLD = text("provider cache had expired")
+_CACHE_COLD = text("prompt cache had expired")
 _MANUAL = text("manual")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
-    PlacementReason.IMMEDIATE: text("as soon as ready"),
+    PlacementReason.IMMEDIATE: text("at once"),
     PlacementReason.COLD: _CACHE_COLD,
     PlacementReason.REWRITE: text("together with another change"),
     PlacementReason.OVERFLOW: _TOO_LARGE,
@@ -23,7 +23,7 @@ _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
 _SWEEPS: dict[SweepReason, TranslatableText] = {
     SweepReason.COLD: _CACHE_COLD,
     SweepReason.FOLD: text("together with a note"),
-    SweepReason.OBSERVATIONS: text("together with noted facts"),
+    SweepReason.OBSERVATIONS: text("together with observations"),
     SweepReason.HANDOVER: text("together with a compaction"),
     SweepReason.OVERFLOW: _TOO_LARGE,
     SweepReason.MANUAL: _MANUAL,

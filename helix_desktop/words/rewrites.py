@@ -46,7 +46,7 @@ def mode_text(mode: PermissionMode) -> str:
     """Return what a mode that was chosen for a session means."""
     match mode:
         case "ask":
-            return tr("Ask mode: the agent asks before it edits files or runs commands")
+            return tr("Ask mode: the agent asks before edits, and commands that do more than read")
         case "plan":
             return tr("Plan mode: the agent only reads and plans")
         case "auto":
@@ -110,7 +110,7 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
         count = tr("Handover run again")
     else:
         counts = handover_counts(transcript, handover)
-        count = tr("{messages} summarized", messages=counts.text)
+        count = tr("{messages} compacted", messages=counts.text)
     before, after = format_tokens(handover.before), format_tokens(handover.after)
     size = tr("{before} → {after} tokens", before=before, after=after)
     without_model = "" if handover.edited or recorded_writer(handover.model) else tr("without a model")
@@ -139,7 +139,7 @@ def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
 def _form_choice_text(form: Form, output: str) -> str:
     match form:
         case "full":
-            return tr("You sent {output} in full", output=output)
+            return tr("You sent the full output of {output}", output=output)
         case "preview":
             return tr("You sent a preview of {output}", output=output)
         case "compact":
@@ -148,7 +148,7 @@ def _form_choice_text(form: Form, output: str) -> str:
 
 def excluded_text(event: Excluded, transcript: Transcript) -> str:
     """Return what the user excluded, and what that saved."""
-    words = tr("You excluded {content}", content=_excluded_name(event, transcript))
+    words = tr("You left out {content}", content=_excluded_name(event, transcript))
     if event.saved > 0:
         return f"{words} · {_saved_text(event.saved)}"
     if event.saved < 0:  # its line is longer than a marker that stood there
@@ -170,9 +170,9 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
         case HandoverMade():
             name = tr("the handover")
         case ObservationsPlaced():
-            name = tr("the noted facts")
+            name = tr("the observations")
         case FoldMade():
-            name = tr("noted steps")
+            name = tr("a note")
         case _:
             name = tr("instructions")
     return name

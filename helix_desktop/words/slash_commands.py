@@ -45,7 +45,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("mode", "next_mode", text("Change how freely the agent acts"), "[ask|plan|auto]"),
     SlashCommand("model", "choose_model", text("Choose the model for this session"), "[NAME]"),
     SlashCommand("new", "new_session", text("Start a new session"), also=("clear",)),
-    SlashCommand("observe", "observe_now", text("Note older messages now")),
+    SlashCommand("observe", "observe_now", text("Update observations now")),
     SlashCommand("pin", "pin_session", text("Pin this session to the top of the list, or unpin it")),
     SlashCommand("quit", "quit", text("Close Helix Desktop"), also=("exit",)),
     SlashCommand("redo", "redo_compaction", text("Redo the last context change that was undone")),
@@ -53,7 +53,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("rewind", "rewind", text("Go back to before a message: files, conversation or both")),
     SlashCommand("settings", "settings", text("Open settings"), also=("config",)),
     SlashCommand("stop", "stop", text("Stop the agent")),
-    SlashCommand("timeline", "show_timeline", text("Show what was cached, noted and summarized")),
+    SlashCommand("timeline", "show_timeline", text("Show what was cached and compacted")),
     SlashCommand("undo", "undo_compaction", text("Undo the last context change")),
 )
 """All of them, by name. A test compares `action` with the window's actions."""

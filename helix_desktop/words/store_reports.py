@@ -217,7 +217,7 @@ def shortfall_text(plan: CleanupPlan) -> str:
         return ""
     totals_by_reason = (
         (plan.referenced, text("{size} used by sessions", size=ByteSize(plan.referenced.stored_size))),
-        (plan.indexed, text("{size} used by notes and summaries", size=ByteSize(plan.indexed.stored_size))),
+        (plan.indexed, text("{size} used by what was compacted", size=ByteSize(plan.indexed.stored_size))),
         (plan.pinned, text("{size} pinned", size=ByteSize(plan.pinned.stored_size))),
         (plan.young, text("{size} used in the last 24 hours", size=ByteSize(plan.young.stored_size))),
     )
@@ -239,10 +239,10 @@ def kept_lines(plan: CleanupPlan) -> tuple[str, ...]:
     """Return what stays in the cache and why, one line for each reason."""
     reasons = (
         (plan.referenced, tr("Kept: used by sessions")),
-        (plan.indexed, tr("Kept: used by notes and summaries")),
+        (plan.indexed, tr("Kept: used by what was compacted")),
         (plan.pinned, tr("Kept: pinned")),
         (plan.young, tr("Kept: used in the last 24 hours")),
-        (plan.spared, tr("Kept: eligible, but excluded by these settings")),
+        (plan.spared, tr("Kept: not covered by these settings")),
         (plan.trashed, tr("Already in the trash")),
     )
     return tuple(
@@ -310,8 +310,8 @@ def retention_reason(entry: CacheEntry) -> tuple[str, str]:
     if entry.pinned:
         return tr("It is pinned."), tr("Unpin it first.")
     return (
-        tr("Used by a note or summary."),
-        tr("It can be removed with the session of that note or summary."),
+        tr("A compaction uses it."),
+        tr("It can be removed with the session of that compaction."),
     )
 
 

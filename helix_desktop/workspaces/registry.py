@@ -70,6 +70,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `history_max_file` (bytes) is the largest file that is, `history_quota` (bytes on disk) what all may take.
     While `history_paused` the first copy of its files waits.
     `cache_filters` has the cache browser's last filter, without a name; named ones are of earlier versions.
+    `interrupted`: the app ended during a turn here that the user has not looked at since, or one runs.
     """
 
     id: str
@@ -79,6 +80,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     listed: bool = True
     model: str = ""
     session: str = ""
+    interrupted: bool = False
     demo: bool = False
     rules: tuple[PermissionRule, ...] = ()
     quota: int = 0
@@ -297,7 +299,6 @@ class WorkspaceRegistry:
         return self.data_folder(workspace_id) / STORE_FOLDER
 
     def policy_file(self, workspace_id: str) -> PolicyFile:
-        """Return the policy file of a workspace."""
         return PolicyFile(self.data_folder(workspace_id), self._files)
 
     def load_policy(self, workspace_id: str) -> ContextPolicy:

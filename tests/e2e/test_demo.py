@@ -93,21 +93,21 @@ def check_findings(text: str) -> None:
     }
     assert int(counts["tool calls"].split()[0]) >= 80
     assert int(counts["checkpoint written"].split()[0]) >= 1
-    summarized = re.match(r"(\d+) times? · (\d+) automatic · ", counts["summarized"])
+    summarized = re.match(r"(\d+) times? · (\d+) automatic · ", counts["compacted as handovers"])
     assert summarized is not None
     assert int(summarized[2]) >= 1
-    for before, after in re.findall(r"([\d,]+) → ([\d,]+)", counts["summarized"]):
+    for before, after in re.findall(r"([\d,]+) → ([\d,]+)", counts["compacted as handovers"]):
         assert _number(after) < _number(before) * 0.9
     cached = re.match(r"(\d+) times · \d+ outputs? · arguments of [1-9]\d* steps? · ", counts["cached"])
     assert cached is not None
     assert int(cached[1]) >= 2
-    noted = re.match(r"(\d+) times · (\d+) steps · ([\d,]+) tokens saved", counts["noted"])
+    noted = re.match(r"(\d+) times · (\d+) steps · ([\d,]+) tokens saved", counts["compacted as notes"])
     assert noted is not None
     assert int(noted[1]) >= 2
     assert int(noted[2]) >= int(noted[1])
     assert _number(noted[3]) >= 1_000
     observed = re.match(
-        r"prepared (\d+) times? · (\d+) facts · added to the context (\d+) times?", counts["noted facts"]
+        r"written (\d+) times? · (\d+) observations · used (\d+) times?", counts["compacted as observations"]
     )
     assert observed is not None
     assert min(int(number) for number in observed.groups()) >= 1

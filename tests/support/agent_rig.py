@@ -19,7 +19,8 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.messages import ToolCall, ToolSpec
-from helix_desktop.domain.permissions.rules import suggest_command_rules, suggest_edit_rules
+from helix_desktop.domain.permissions.rule_offers import suggest_command_rules
+from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.question import ASK_USER, Question
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import (
@@ -118,6 +119,8 @@ class ScriptedTools:
             kind=arguments.get("kind", "other"),
             confined=bool(arguments.get("confined")),
             suggested_rules=offers,
+            is_reading=bool(arguments.get("is_reading")),
+            lasting_refusal=arguments.get("lasting_refusal", ""),
         )
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:

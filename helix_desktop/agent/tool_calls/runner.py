@@ -423,6 +423,8 @@ class ToolRunner:
                 request, outcome = again, await self._decide(again, question_shown)
         while outcome.decision != "deny" and (changed := await self._changed_request(call, request)):
             request, outcome = changed, await self._decide(changed, question_shown)
+        if outcome.is_unasked:
+            return request, outcome
         saved_rule = await self._save_rule(outcome.rule_to_save)
         await self._runtime.session.record(
             ApprovalGiven(
@@ -589,10 +591,12 @@ def _described_tool(request: ApprovalRequest) -> tuple[str, str]:
 
 
 def _as_allowed(call: ToolCall, request: ApprovalRequest | None) -> ToolCall:
-    """Return the call, bound to what the MCP tool was described as when it was allowed."""
-    if request is None or request.kind != "mcp":
+    """Return the call, bound to what it was when it was allowed: an MCP tool's description, or reading."""
+    if request is None or not (request.kind == "mcp" or request.is_reading):
         return call
-    return AllowedCall(call.id, call.name, call.arguments, request.description_digest)
+    return AllowedCall(
+        call.id, call.name, call.arguments, request.description_digest, is_reading=request.is_reading
+    )
 
 
 async def _settled(calls: Sequence[_CallProgress]) -> None:

@@ -236,7 +236,7 @@ class ProposedScope(HandoverScope):
         if not found:
             raise CompactionRefused(
                 _text("Nothing to compact yet."),
-                _text("Only the newest message and what was answered last are left; they stay in full.")
+                _text("Only the newest message and what was answered last are left; they always stay.")
                 if runtime.transcript.messages.items
                 else _text("This session has no messages."),
                 _text("Send a message first."),

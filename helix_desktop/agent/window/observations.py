@@ -207,7 +207,7 @@ class Observer:
         if failed.rejection is not None and not last_try:
             raise failed.rejection
         if not is_manual and not last_try:
-            raise CompactionRefused(_text("Older messages weren't noted."), verbatim(failed.fallback_reason))
+            raise CompactionRefused(_text("No observations were written."), verbatim(failed.fallback_reason))
         if source_input.event_range.replaces:
             observations = await asyncio.to_thread(observation.merge_observations, source_input.generations)
         else:
@@ -307,7 +307,7 @@ class Observer:
         covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):
             raise CompactionRefused(
-                _text("The noted facts weren't used."), _text("The history changed in the meantime.")
+                _text("The observations weren't used."), _text("The history changed in the meantime.")
             )
         if covered_tokens <= event.tokens:
             why = _text(
@@ -315,7 +315,7 @@ class Observer:
                 tokens=event.tokens,
                 covered=covered_tokens,
             )
-            raise CompactionRefused(_text("The noted facts weren't used."), why)
+            raise CompactionRefused(_text("The observations weren't used."), why)
         return [msgspec.structs.replace(event, before=covered_tokens)]
 
 
@@ -389,14 +389,14 @@ class Observations:
         self._runtime.model_choice.require()
         if self._job.is_running:
             raise CompactionRefused(
-                text("Already running."), text("Older messages are being noted."), text("Wait, or cancel.")
+                text("Already running."), text("Observations are being written."), text("Wait, or cancel.")
             )
         pending_seq = observation.pending_observations(self._runtime.transcript)
         event_range = self._observer.find_possible() if pending_seq is None else None
         if pending_seq is None and event_range is None:
             raise CompactionRefused(
-                text("All older messages are noted already."),
-                text("Only the newest complete turn is left, which stays in full."),
+                text("Observations of all older messages are written already."),
+                text("Only the newest complete turn is left, which always stays."),
                 text("Send another message first."),
             )
         self._start(event_range, True, self._job.require_confirmation if is_price_shown else approve_any)

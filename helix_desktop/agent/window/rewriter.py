@@ -512,7 +512,7 @@ class Exclusions:
             planned = plan_exclusion(self._rewriter.measure()[0], transcript, seq, digits)
         if planned is None:
             raise OutputFormUnavailable(
-                _text("This can't be excluded now."),
+                _text("This can't be left out now."),
                 _text("It is pinned, left the context, or the agent is working on it."),
                 _text("Unpin it, or wait for the answer."),
             )

@@ -79,8 +79,8 @@ class UnusedSummaries:
                 raise
             raise StoreWriteFailed(
                 _text(
-                    "A summary or noted facts weren't used. The conversation is unchanged. The cost isn't "
-                    "saved yet."
+                    "A handover or observations weren't used. The conversation is unchanged. The cost "
+                    "isn't saved yet."
                 ),
                 error.why or error.what,
                 _text("Free up disk space. The cost is saved with the next change of the conversation."),
@@ -171,7 +171,6 @@ class Summarizer:
         )
 
     async def estimate(self, task: SummaryTask) -> CostEstimate:
-        """Return the cost estimate of a summary task."""
         roles = self._runtime.roles
         attempt = _Attempt(self._runtime, str, lambda _: None)
         return await attempt.estimate(task, roles.summary_models)
@@ -409,7 +408,7 @@ class _Attempt(Generic[T]):
         finally:
             self.spent += await meter.spent(self._runtime.counter)
         if not partial_text.strip():
-            raise InvalidModelResponse(_text("The model sent no summary."))
+            raise InvalidModelResponse(_text("The model sent no text."))
         return partial_text
 
 

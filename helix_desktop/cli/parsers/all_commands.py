@@ -249,7 +249,7 @@ def add_timeline(commands: Commands, common: argparse.ArgumentParser) -> None:
     timeline = commands.add_parser(
         "timeline",
         parents=[common],
-        help=tr("list what was cached, noted, summarized, pinned or undone"),
+        help=tr("list what was cached, compacted, pinned, left out or undone"),
     )
     add_workspace(timeline)
     add_json(timeline)

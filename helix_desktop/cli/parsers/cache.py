@@ -90,9 +90,7 @@ def _add_recall(add_command: AddCommand) -> None:
 def _add_filters(command: argparse.ArgumentParser) -> None:
     argument_types.add_text(command, "--tool", "NAME", tr("only outputs of this tool"))
     argument_types.add_text(command, "--path", "TEXT", tr("only targets that contain this text"))
-    argument_types.add_text(
-        command, "--from-session", "ID", tr("only entries that this session stored first")
-    )
+    argument_types.add_text(command, "--from-session", "ID", tr("only entries that this session saved first"))
     command.add_argument(
         "--prefix",
         type=argument_types.hash_prefix,
@@ -109,8 +107,8 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
             option, type=argument_types.byte_count, default=default, metavar="SIZE", help=text
         )
     for option, text in (
-        ("--newer", tr("only entries stored within this time, such as 12h, 7d or 4w")),
-        ("--older", tr("only entries stored longer ago than this, such as 12h, 7d or 4w")),
+        ("--newer", tr("only entries saved within this time, such as 12h, 7d or 4w")),
+        ("--older", tr("only entries saved longer ago than this, such as 12h, 7d or 4w")),
     ):
         command.add_argument(option, type=argument_types.duration_ms, default=None, metavar="TIME", help=text)
     command.add_argument("--unused", action="store_true", help=tr("only entries that were never recalled"))
@@ -172,5 +170,5 @@ def add_cleanup_commands(add_command: AddCommand) -> None:
     )
     forget.add_argument("--yes", action="store_true", help=tr("remove it; this can't be undone"))
     forget.add_argument(
-        "--lift", action="store_true", help=tr("allow removed outputs to be stored again instead")
+        "--lift", action="store_true", help=tr("allow removed outputs to be saved again instead")
     )

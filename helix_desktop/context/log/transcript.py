@@ -113,6 +113,7 @@ class Transcript:
         self.turn_open = False
         self.failed_end: TurnEnded | None = None  # the newest turn's end, if it failed
         self.was_stopped = False  # the newest turn, by the user
+        self.interrupted_seq = 0  # the end of the newest turn, if the app ended during it; else 0
         self.unfinished_end_seq = 0  # the event that ended the newest turn before it was done; 0: none did
         self.open_calls: dict[str, ToolCall] = {}
         self.pending_outputs: dict[str, ToolAnswered] = {}
@@ -225,7 +226,7 @@ class Transcript:
             self.inherited_spending += self._shared_spending
             self._shared_spending = Spending()
         self.spending, self._delegated_spending, self.warned_budget = Spending(), Spending(), None
-        self.queued_messages = {}
+        self.queued_messages, self.interrupted_seq = {}, 0
         if self.turn_open:
             self.turn_open, self.unfinished_end_seq = False, recorded.seq
 
@@ -249,6 +250,7 @@ class Transcript:
 
     def _begin_turn(self) -> None:
         self.turn_open, self.unfinished_end_seq, self.failed_end, self.was_stopped = True, 0, None, False
+        self.interrupted_seq = 0
 
     def _apply_turn_event(self, seq: int, event: TurnEnded | TurnRetried) -> None:
         if isinstance(event, TurnEnded):
@@ -256,6 +258,7 @@ class Transcript:
             self.unfinished_end_seq = 0 if event.how == "done" else seq
             self.failed_end = event if event.how == "failed" else None
             self.was_stopped = event.how == "stopped"
+            self.interrupted_seq = seq if event.how == "interrupted" else 0
             return
         self._begin_turn()
         items = self.messages.items

@@ -376,14 +376,14 @@ def parse_handover(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]
     missing = [title for title in SECTIONS if title not in texts]
     if missing:
         raise CompactionRefused(
-            _text("The model's summary wasn't used."),
+            _text("The model's text wasn't used."),
             _text("Sections are missing: {headings}.", headings=", ".join(missing)),
             _text("Nothing was changed."),
         )
     sections = tuple(Section(title, parse_bullets(texts[title], valid_seqs)) for title in SECTIONS)
     if not any(section.bullets for section in sections):
         raise CompactionRefused(
-            _text("The model's summary wasn't used."), _text("It is empty."), _text("Nothing was changed.")
+            _text("The model's text wasn't used."), _text("It is empty."), _text("Nothing was changed.")
         )
     return sections
 

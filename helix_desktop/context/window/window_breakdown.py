@@ -170,9 +170,9 @@ WindowItemState = Literal[
 """In which form a part of the request is sent."""
 
 _FOLD_NAMES: dict[FoldKind, TranslatableText] = {
-    "fold": text("Noted steps"),
-    "condense": text("Merged notes"),
-    "truncate": text("Removed messages"),
+    "fold": text("Note"),
+    "condense": text("Merged note"),
+    "truncate": text("Short note"),
 }
 
 
@@ -323,7 +323,7 @@ def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) 
             _excluded_item(item, exclusions[-1], transcript), tokens=tokens, text=""
         )
         if isinstance(entry, LogItem) and _is_named_elsewhere(entry, transcript):
-            why = text("Excluded by you · some of its names stay in a list until that is rewritten")
+            why = text("Left out by you · some of its names stay in a list until that is rewritten")
             item = msgspec.structs.replace(item, why=why)
     elif isinstance(entry, LogItem) and entry.seq not in transcript.rewrites.pinned:
         item = msgspec.structs.replace(item, cachable=max(0, transcript.window.masking_savings(entry)))
@@ -340,7 +340,7 @@ def _is_named_elsewhere(item: LogItem, transcript: Transcript) -> bool:
 def _excluded_item(item: WindowItem, event: Excluded, transcript: Transcript) -> WindowItem:
     by_seq = transcript.rewrites.by_seq
     seq = next((seq for seq in reversed(by_seq) if by_seq[seq] is event), 0)
-    why = text("Excluded by you")
+    why = text("Left out by you")
     return msgspec.structs.replace(
         item, state="excluded", why=why, excluded=seq, digest=event.digest, can_exclude=False
     )
@@ -386,11 +386,11 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
         case SummaryBlock(covers=covers):
             why = text.plural(
                 sum(len(getattr(cover.event, "observations", ())) for cover in covers),
-                "%n fact about messages up to e{last}",
-                "%n facts about messages up to e{last}",
+                "%n observation about messages up to e{last}",
+                "%n observations about messages up to e{last}",
                 last=str(entry.upto),
             )
-            return WindowItem(entry.seq, "observations", text("Noted facts"), tokens, "noted", why)
+            return WindowItem(entry.seq, "observations", text("Observations"), tokens, "noted", why)
         case PinnedCopy(item=item):
             return WindowItem(item.seq, "pinned", _call_text(item), tokens, "pinned", text("Pinned by you"))
         case AddedInstructions(seq=seq, event=event):

@@ -28,6 +28,11 @@ _SECRET_FILES = frozenset(
 )  # fmt: skip
 _SECRET_ENDS = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk")
 _EXAMPLE_ENDS = (".example", ".sample", ".template", ".dist", ".defaults")
+SECRET_GLOBS = (
+    ".env*", "*.env", *sorted(_SECRET_FILES), *(f"*{end}" for end in _SECRET_ENDS),
+    *(f"**/{name}/**" for name in sorted(_SECRET_FOLDERS)),
+)  # fmt: skip
+"""Globs for at least all files that `is_secret_path` finds, in any case."""
 
 
 def is_secret_folder(name: str) -> bool:
@@ -41,6 +46,11 @@ def is_secret_file(name: str) -> bool:
     if name.startswith(".env"):
         return not name.endswith(_EXAMPLE_ENDS)
     return name in _SECRET_FILES or name.endswith(_SECRET_ENDS)
+
+
+def holds_secrets(path: str) -> bool:
+    """Return True if a path is that of a file with keys or passwords, of a folder of such, or in one."""
+    return is_secret_path(path) or is_secret_path(f"{path}/-")
 
 
 def is_secret_path(path: str) -> bool:

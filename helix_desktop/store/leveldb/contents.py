@@ -103,7 +103,7 @@ class ContentStore:
             try:
                 data = self._load_unverified(get, digest)
             except RowDamaged as error:
-                why = text("Its stored data is damaged ({detail}).", detail=str(error))
+                why = text("Its data is damaged ({detail}).", detail=str(error))
                 continue
             if data is None:
                 break

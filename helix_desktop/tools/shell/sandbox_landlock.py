@@ -76,7 +76,8 @@ class Landlock:
                 for path in files:
                     allow(ruleset, str(path), READ)
                 environment.setdefault("GIT_CONFIG_GLOBAL", str(files[0]))
-            yield replace(spec, environment=environment, confine=create_restriction(ruleset, network))
+            confine = create_restriction(ruleset, network, scope.is_read_only)
+            yield replace(spec, environment=environment, confine=confine)
         finally:
             os.close(ruleset)
 

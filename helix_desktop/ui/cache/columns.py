@@ -100,10 +100,10 @@ COLUMNS: tuple[Column, ...] = (
             tip=text("Places in sessions that use it: its output, a question about its form, a note")),
     Column("created", text("Created"), 88, 5, "muted",
             lambda row, now: format_relative_time(row.created_at_ms, now),
-            tip=text("When it was stored first")),
+            tip=text("When it was first saved")),
     Column("used", text("Last used"), 96, 11, "muted",
             lambda row, now: format_relative_time(row.last_used_at_ms, now),
-            tip=text("When it was recalled last; before the first recall, when it was stored")),
+            tip=text("When it was recalled last; before the first recall, when it was saved")),
 )  # fmt: skip
 
 COLUMN_BY_KEY: dict[ColumnKey, Column] = {column.key: column for column in COLUMNS}

@@ -258,7 +258,7 @@ class CacheBrowser(Themed, QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self._first_sight = HelpLink("cached", tr("Every tool output is stored here, byte for byte."))
+        self._first_sight = HelpLink("cached", tr("Every tool output is saved here, byte for byte."))
         above = QWidget(self)
         above.setLayout(stack_of(self.filter_bar, self._first_sight, self.handover_hits, self._notice, gap=0))
         column.addWidget(above)

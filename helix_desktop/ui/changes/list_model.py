@@ -169,7 +169,7 @@ def _tip(entry: Entry) -> str:
     moved = tr("Moved from {path}", path=path_text(entry.moved_from)) if entry.moved_from else ""
     shared = tr("Another command ran at the same time and may have made this change.")
     found = tr("Helix ended during the call. What it had changed was found at the next start.")
-    uncovered = tr("Can't be undone: the previous content isn't stored.")
+    uncovered = tr("Can't be undone: the previous content isn't saved.")
     return "\n".join(
         filter(
             None,

@@ -103,10 +103,10 @@ def _lead_text(coverage: FileCoverage) -> str:
     """Return what the places have in common, and when one is copied that the user includes."""
     if coverage.is_paused:
         return tr(
-            "Changes to these places aren't stored, so they can't be undone. What you include is copied when "
+            "Changes to these places aren't saved, so they can't be undone. What you include is copied when "
             "you resume copying files."
         )
     return tr(
-        "Changes to these places aren't stored, so they can't be undone. What you include is copied now, "
+        "Changes to these places aren't saved, so they can't be undone. What you include is copied now, "
         "in the background."
     )

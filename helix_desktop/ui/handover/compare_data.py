@@ -102,7 +102,7 @@ def _refusal(transcript: Transcript, after: int) -> str:
     """Return why nothing can be put back into a handover; empty if it can."""
     active = transcript.window.handover
     if after == PREVIEW:
-        return tr("Nothing can be put back here: the handover as it would be now isn't stored.")
+        return tr("Nothing can be put back here: the handover as it would be now isn't saved.")
     if active is None:
         return tr("Nothing can be put back: no handover is active.")
     if after != active[0]:

@@ -395,13 +395,15 @@ class HandoverDialog(Themed, SizedDialog):
 
     def show_gain_warning(self, *, is_shown: bool) -> None:
         """Say that the chosen range may free little; whether to compact it is up to the user."""
-        words = tr("This range may free little, or less than the summary takes. The draft shows its figures.")
+        words = tr(
+            "This range may free little, or less than the handover takes. The draft shows its figures."
+        )
         self._gain.setText(words if is_shown else "")
         self._gain.setVisible(is_shown)
 
     def show_undone_summary(self, time: str) -> None:
         """Offer the undone summary of the range that was made at this time; empty: there is none."""
-        self.redo_button.setText(tr("Use summary of {time}: no request", time=time) if time else "")
+        self.redo_button.setText(tr("Use the text of {time}: no request", time=time) if time else "")
         self._show_buttons()
 
     def show_writing(self, phase: Phase, text: str = "") -> None:

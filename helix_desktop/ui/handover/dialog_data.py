@@ -103,7 +103,7 @@ def compact_purpose(is_whole: bool, former_title: str) -> CompactPurpose:
     return CompactPurpose(
         tr("Compact conversation"),
         tr(
-            "A handover, a summary in six sections, replaces older messages. You can undo this at any "
+            "A handover in six sections replaces older messages. You can undo this at any "
             "time, and the agent can recall everything it covers."
         ),
         tr("Write a draft, then read and edit it. Nothing changes until you compact."),

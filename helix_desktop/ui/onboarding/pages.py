@@ -303,7 +303,7 @@ class ClosedWorkspacePage(QWidget):
         super().__init__(parent)
         self._title = label("", "heading", wrap=True)
         words = label(
-            tr("What is stored there stays as it is. Try again to see why."),
+            tr("What is saved there stays as it is. Try again to see why."),
             "muted",
             wrap=True,
         )
@@ -333,7 +333,7 @@ class MissingFolderPage(QWidget):
         self._path.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         safe = label(
             tr(
-                "Sessions, cache and timeline are safe: they aren't stored in the folder. If you moved the "
+                "Sessions, cache and timeline are safe: they aren't in the folder. If you moved the "
                 "folder, locate it to continue."
             ),
             "muted",

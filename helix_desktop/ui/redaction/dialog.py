@@ -36,8 +36,9 @@ def confirmation_word() -> str:
 
 def _limits(of_output: bool) -> tuple[str, ...]:
     words = tr(
-        "Notes, summaries and lists that repeat lines of this output lose them too. What the agent wrote "
-        "about it stays, and so do other outputs with the same text: enter the text to remove it everywhere."
+        "Notes, observations, handovers and lists that repeat lines of this output lose them too. What the "
+        "agent wrote about it stays, and so do other outputs with the same text: enter the text to remove "
+        "it everywhere."
     )
     return (
         *((words,) if of_output else ()),
@@ -149,7 +150,7 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
 
     def show_done(self, lines: Sequence[str], files: str = "") -> None:
         """Say what was done, and which `files` of the workspace still have it."""
-        lines = (*lines, tr("The stored data was rewritten without it."))
+        lines = (*lines, tr("The saved data was rewritten without it."))
         self._fill(lines, (*filter(None, (files,)), *_limits(bool(self._entry_text))))
         self.text_input.clear()
         self._show("done")

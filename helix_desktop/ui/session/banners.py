@@ -153,9 +153,9 @@ def _wait_banner() -> Banner:
     return Banner(
         _WAIT,
         "info",
-        tr("Context full: waiting for the summary."),
+        tr("Context full: waiting for the handover."),
         tr("The next step starts when older messages are compacted, in five minutes at the latest."),
-        tr("Without a model, the summary is a list of files, commands and quotes."),
+        tr("Without a model, the handover is a list of files, commands and quotes."),
         (BannerAction("continue", tr("Continue without a model")), BannerAction(_STOP, tr("Stop"))),
         dismissable=False,
     )
@@ -183,7 +183,7 @@ def spend_banner(request: SpendRequest) -> Banner:
         allow = BannerAction("allow", tr("Compact"))
         actions = (allow, BannerAction(_NO_MODEL, tr("Compact without a model")), refuse)
     else:
-        what = tr("Note older messages? {estimate}.", estimate=estimate_text(estimate))
+        what = tr("Write observations? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
-        actions = (BannerAction("allow", tr("Note messages")), refuse)
+        actions = (BannerAction("allow", tr("Write observations")), refuse)
     return Banner(_SPENDING[request.work], "info", what, why, unless, actions, dismissable=False)

@@ -58,7 +58,7 @@ class HoldController(QObject):
         self._banners.remove(_BANNER)
         if self._is_on_hold:
             self._show_banner(
-                tr("Compaction on hold."),
+                tr("Compaction paused."),
                 tr("The context stays as it is while it fits, until you resume."),
                 BannerAction("resume", tr("Resume compaction")),
             )
@@ -77,8 +77,8 @@ class HoldController(QObject):
         elif outlook.state in ("due", "waiting", "facts", "full"):
             self._show_banner(
                 tr("The context will be compacted again."),
-                tr("It is above the threshold after the undo. Hold keeps it as it is."),
-                BannerAction("hold", tr("Hold")),
+                tr("It is above the threshold after the undo. Pause keeps it as it is."),
+                BannerAction("hold", tr("Pause compaction")),
             )
         else:
             self._banners.remove(_BANNER)

@@ -172,7 +172,7 @@ class SessionNavigation(QObject):
     def _show_cache_uses(self) -> None:
         def show(conversation: Conversation) -> None:
             text = cache_uses_text(conversation.session.log, conversation.window.policy)
-            self._views.inspector.show_page(tr("Provider cache"), text)
+            self._views.inspector.show_page(tr("Prompt cache discount"), text)
 
         self._with_conversation(show)
 

@@ -78,7 +78,7 @@ class RewriteController(QObject):
             if any(transcript.can_undo(seq) and seq in around for seq in seqs):
                 raise CompactionRefused(
                     _text("Nothing to undo here."),
-                    _text("A later summary or note stands for this part of the conversation."),
+                    _text("A later compaction covers this part of the conversation."),
                     _text("Undo the later one first."),
                 )
             self._start(conversation.window.undo(*seqs), "undo")

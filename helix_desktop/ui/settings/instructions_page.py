@@ -46,7 +46,7 @@ class InstructionsEditor(QWidget):
         """Show what is stored in a file; what the user is writing stays."""
         self.title.setText(title)
         self.text.setAccessibleName(title)
-        self.file.setText(tr("Stored in {file}", file=file) if file else "")
+        self.file.setText(tr("Saved in {file}", file=file) if file else "")
         if not self.has_changes:
             self._saved = text.strip()
             self.text.setPlainText(self._drafts.pop(self._owner, self._saved))
@@ -103,7 +103,7 @@ class InstructionsPage(QWidget):
         )
         lead = tr(
             "Sent to every new session with its first message. Running sessions learn of a change with your "
-            "next message. The inspector shows each text with its tokens."
+            "next message. The context panel shows each text with its tokens."
         )
         page, _ = scrolling_page(
             tr("Instructions"), lead, column(self.personal, self.workspace, files, gap=18)

@@ -48,7 +48,7 @@ SEARCH_WORDS: dict[str, TranslatableText] = {
     "observe_now": text("facts summarize"),
     "undo_compaction": text("handover compaction restore"),
     "redo_compaction": text("handover compaction"),
-    "hold_compaction": text("handover pause stop automatic"),
+    "hold_compaction": text("handover hold stop automatic"),
     "choose_model": text("provider switch llm"),
     "change_policy": text("threshold handover profile compaction"),
     "rewind": text("go back checkpoint restore files"),
@@ -72,8 +72,7 @@ SEARCH_WORDS: dict[str, TranslatableText] = {
     "settings:about": text("version license diagnostics"),
     "guide:context": text("window tokens"),
     "guide:cached": text("marker output recall digest"),
-    "guide:noted": text("note facts summarize"),
-    "guide:summarized": text("handover compaction summary"),
+    "guide:compacted": text("handover note observations facts summary summarize"),
     "guide:policy": text("profile threshold"),
     "guide:changes": text("revert diff files"),
 }

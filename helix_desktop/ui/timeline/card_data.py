@@ -17,21 +17,9 @@ PHASES: tuple[Phase, ...] = get_args(Phase)
 PointKind: TypeAlias = Literal[
     "turn", "sweep", "fold", "observations", "handover", "form", "exclude", "undo", "redo", "failure"
 ]
-Group: TypeAlias = Literal[
-    "handovers",
-    "checkpoints",
-    "observations",
-    "reflections",
-    "placements",
-    "notes",
-    "sweeps",
-    "forms",
-    "yours",
-    "undos",
-    "failures",
-]
-"""What a card is, for the filter; `notes` are all kinds of folds, `forms` large outputs, `yours` pins and
-forms that the user chose."""
+Group: TypeAlias = Literal["handovers", "compacted", "cached", "yours"]
+"""What the filter shows alone: `handovers` with checkpoints, `compacted` all that replaced messages, `cached`
+with large outputs of which the agent got a part, `yours` what the user chose, undid or redid."""
 PREVIEW = -1
 """Stands for the handover as it would be now where others stand as their events."""
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -362,24 +350,18 @@ class TimelineState(msgspec.Struct, frozen=True):
     is_estimated: bool = False
 
 
-def card_group(card: TimelineCard) -> Group:
-    """Return what a card is; an undo is no handover, whatever it undid."""
-    if isinstance(card, ObservationsCard):
-        return "reflections" if card.is_reflection else "observations"
-    if isinstance(card, HandoverCard) and card.is_checkpoint:
-        return "checkpoints"
-    if isinstance(card, FormCard) and card.has_failed:
-        return "failures"
-    return _GROUPS[type(card)]
-
-
-_GROUPS: dict[type[TimelineCard], Group] = {
-    HandoverCard: "handovers",
-    PlacedCard: "placements",
-    FoldCard: "notes",
-    SweepCard: "sweeps",
-    ManualActionCard: "yours",
-    FormCard: "forms",
-    UndoCard: "undos",
-    FailureCard: "failures",
-}
+def card_groups(card: TimelineCard) -> tuple[Group, ...]:
+    """Return where the filter shows a card; of what failed, with all others alone."""
+    match card:
+        case HandoverCard(is_checkpoint=True):
+            return ("handovers",)
+        case HandoverCard():
+            return ("handovers", "compacted")
+        case ObservationsCard() | PlacedCard() | FoldCard():
+            return ("compacted",)
+        case SweepCard() | FormCard():
+            return ("cached",)
+        case ManualActionCard() | UndoCard():
+            return ("yours",)
+        case FailureCard():
+            return ()

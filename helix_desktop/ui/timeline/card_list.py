@@ -35,7 +35,7 @@ class CardList(QObject):
     """The cards in a column inside a scroll area, newest first; `create_view` creates a card's widget."""
 
     def __init__(
-        self, scroll: QScrollArea, column: QVBoxLayout, create_view: Callable[[TimelineCard, bool], QWidget]
+        self, scroll: QScrollArea, column: QVBoxLayout, create_view: Callable[[TimelineCard], QWidget]
     ) -> None:
         """`column` ends with a stretch; what stands in it already stays above the cards."""
         super().__init__(scroll)
@@ -154,7 +154,7 @@ class CardList(QObject):
             else:
                 if entry is not None:
                     self._drop(card.seq)
-                row = TimelineRow(self._create_view(card, card.seq == live), node, _node_y(card))
+                row = TimelineRow(self._create_view(card), node, _node_y(card))
                 retint(row, self._theme)
                 row.set_dimmed(0 < self._past_seq < card.seq)
                 self._rows[card.seq] = (card, row)

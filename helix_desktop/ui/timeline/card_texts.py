@@ -18,14 +18,7 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     UndoCard,
 )
-from helix_desktop.words.rewrite_explanations import (
-    explain_cached,
-    explain_checkpoint,
-    explain_merged_observations,
-    explain_noted,
-    explain_observations,
-    explain_summarized,
-)
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -65,7 +58,7 @@ def _undo_title(card: UndoCard) -> str:
 def _form_title(card: FormCard) -> str:
     match card.form:
         case "full":
-            return tr("{output} in full", output=card.output)
+            return tr("Full output of {output}", output=card.output)
         case "preview":
             return tr("Preview of {output}", output=card.output)
         case "compact":
@@ -95,21 +88,21 @@ def chooser_text(card: FormCard) -> str:
         case "agent":
             return tr("Chosen by the agent")
         case "timeout":
-            return tr("Not chosen in time")
+            return tr("The agent didn't choose in time")
         case "user":
             return tr("Chosen by you")
 
 
 def _observations_title(card: ObservationsCard) -> str:
     if card.is_reflection:
-        return tr("Merged facts {number}", number=card.number)
-    return tr("Noted facts {number}", number=card.number)
+        return tr("Merged observations {number}", number=card.number)
+    return tr("Observations {number}", number=card.number)
 
 
 def _placed_title(card: PlacedCard) -> str:
     if not card.number:
-        return tr("Facts added to the context")
-    return tr("Facts {number} added to the context", number=card.number)
+        return tr("Compacted as observations")
+    return tr("Compacted as observations {number}", number=card.number)
 
 
 def _fold_title(card: FoldCard) -> str:
@@ -117,7 +110,7 @@ def _fold_title(card: FoldCard) -> str:
         case "condense":
             return tr("Merged note {number}", number=card.number)
         case "truncate":
-            return tr("Removed messages {number}", number=card.number)
+            return tr("Short note {number}", number=card.number)
     return tr("Note {number}", number=card.number)
 
 
@@ -129,8 +122,8 @@ def fold_card_text(card: FoldCard) -> str:
                 card.steps, "Notes of %n step merged into one", "Notes of %n steps merged into one"
             )
         case "truncate":
-            return tr("Removed to fit the context window: {messages}", messages=card.messages)
-    return tr.plural(card.steps, "%n step noted", "%n steps noted")
+            return tr("Context full: {messages} compacted", messages=card.messages)
+    return tr.plural(card.steps, "%n step compacted", "%n steps compacted")
 
 
 def fold_heading(card: FoldCard) -> str:
@@ -142,7 +135,7 @@ def fold_heading(card: FoldCard) -> str:
 
 def running_text(what: Attempt) -> str:
     """Return what is under way."""
-    return tr("Compacting") if what == "handover" else tr("Noting older messages")
+    return tr("Compacting") if what == "handover" else tr("Writing observations")
 
 
 def phase_text(phase: Phase) -> str:
@@ -151,28 +144,21 @@ def phase_text(phase: Phase) -> str:
         case "read":
             return tr("Read", "phase of a compaction: the history is read")
         case "summarize":
-            return tr("Summarize")
+            return tr("Write")
         case "check":
             return tr("Check")
         case "write":
-            return tr("Save", "phase of a compaction: the summary is recorded")
+            return tr("Save", "phase of a compaction: the handover is recorded")
 
 
 def card_group_text(group: Group | None) -> str:
     """Return what the filter calls a kind of cards; None: all."""
     texts: dict[Group | None, str] = {
         None: tr("All"),
-        "handovers": tr("Summarized"),
-        "checkpoints": tr("Checkpoints"),
-        "observations": tr("Noted facts"),
-        "reflections": tr("Merged facts"),
-        "placements": tr("Facts added"),
-        "notes": tr("Noted"),
-        "sweeps": tr("Cached"),
-        "forms": tr("Large outputs"),
-        "yours": tr("Your choices"),
-        "undos": tr("Undo and redo"),
-        "failures": tr("Failed"),
+        "handovers": tr("Handovers"),
+        "compacted": translate(STATE_WORDS["handed_over"].label),
+        "cached": translate(STATE_WORDS["cached"].label),
+        "yours": tr("Yours"),
     }
     return texts[group]
 
@@ -180,16 +166,10 @@ def card_group_text(group: Group | None) -> str:
 def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
-        "handovers": explain_summarized(),
-        "checkpoints": explain_checkpoint(),
-        "observations": explain_observations(),
-        "reflections": explain_merged_observations(),
-        "placements": explain_noted(),
-        "notes": explain_noted(),
-        "sweeps": explain_cached(),
-        "forms": tr("Outputs over the size limit, and the form in which the agent got them."),
-        "failures": tr("What was tried and failed. Nothing stored was lost."),
-        "yours": tr("What you pinned, excluded, or sent to the agent in another form."),
+        "handovers": tr("Handovers, and checkpoints: handovers written ahead of time."),
+        "compacted": tr("Notes, observations and handovers that replaced older messages."),
+        "cached": tr("Outputs and arguments that became markers, and large outputs sent in part."),
+        "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
     }
     return texts.get(group, "")
 
@@ -198,11 +178,11 @@ def point_kind_text(kind: PointKind) -> str:
     """Return what a point of the chart follows; empty for a step of the conversation."""
     texts: dict[PointKind, str] = {
         "sweep": tr("after outputs were cached"),
-        "fold": tr("after steps were noted"),
-        "observations": tr("after messages were noted as facts"),
-        "handover": tr("after messages were summarized"),
+        "fold": tr("after steps were compacted"),
+        "observations": tr("after messages were compacted as observations"),
+        "handover": tr("after messages were compacted as a handover"),
         "form": tr("after you sent an output in another form"),
-        "exclude": tr("after you excluded something"),
+        "exclude": tr("after you left something out"),
         "undo": tr("after an undo"),
         "redo": tr("after a redo"),
         "failure": tr("after a failed attempt"),

@@ -36,7 +36,7 @@ from helix_desktop.ui.timeline.card_texts import card_title, chooser_text, send_
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.models import writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count
-from helix_desktop.words.rewrite_explanations import explain_cached, explain_noted
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
@@ -241,7 +241,7 @@ class SweepView(Card):
         saved = "" if is_counted else format_token_count(-card.saved)
         title = " · ".join(filter(None, (card_title(card), saved, sweep_reason_text(card.reason))))
         self.setAccessibleName(title)
-        self.setToolTip(explain_cached())
+        self.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self.unfold_button = IconButton("chevron-right", tr("Show digests"), px=15, edge=28)
         if not card.digests:
             self.unfold_button.hide()
@@ -395,7 +395,7 @@ class PlacedView(Card):
         why = placement_text(card.reason, card.threshold, card.averted_handover_at)
         title = " · ".join((card_title(card), saved, why))
         self.setAccessibleName(title)
-        self.setToolTip(explain_noted())
+        self.setToolTip(translate(STATE_WORDS["observed"].tooltip))
         self.body.addWidget(rewrite_row(*_headline("eye", title, card.is_undone), card, signals, now_ms))
 
 

@@ -174,7 +174,8 @@ class _CardReducer:
             elif (card := self._card(recorded)) is not None:
                 self._cards[recorded.seq] = card
         for seq in self._transcript.rewrites.handovers:
-            card, name = self._cards[seq], self._cards.get(self._transcript.rewrites.replaced_by(seq))
+            card = self._cards.get(seq)  # the transcript may be newer than the log
+            name = self._cards.get(self._transcript.rewrites.replaced_by(seq))
             if isinstance(card, HandoverCard) and name is not None:
                 self._cards[seq] = replace(card, replaced_by=card_title(name))
         for target, seq in self._pins.items():
@@ -279,7 +280,7 @@ class _CardReducer:
             case TurnEnded(how="failed") as ended:
                 is_limit = ended.cause == "budget"
                 fix = tr("Raise the budget to continue.") if is_limit else ended.fix
-                safe = tr("Every message and output until then is stored.")
+                safe = tr("Every message and output until then is saved.")
                 texts = (ended.what, ended.why)
                 return FailureCard(
                     seq, at, *texts, retry=retry, safe=safe, fix=fix, is_turn=True, is_limit=is_limit

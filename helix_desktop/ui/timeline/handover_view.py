@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from helix_desktop.domain.events.summary import Section
 from helix_desktop.domain.text_format import ellipsize, ellipsize_title
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import line
+from helix_desktop.ui.design.layout.boxes import column, line
 from helix_desktop.ui.design.layout.disclosure import (
     Disclosure,
     DisclosureHead,
@@ -25,6 +25,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import TextRole, retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import HandoverCard
@@ -43,16 +44,17 @@ from helix_desktop.ui.timeline.cards import (
 )
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_integer, format_token_change, format_token_count
-from helix_desktop.words.rewrite_explanations import explain_checkpoint, explain_summarized
+from helix_desktop.words.rewrite_explanations import STATE_WORDS, explain_checkpoint
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.rewrites import gist_sections, ordered_sections, revision_size_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_exact_duration
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
 _MAX_FOCUS_CHARS = 40  # characters of what a handover paid attention to
+_SIDE_BY_SIDE_PX = 520  # pixels from which two sections are beside each other
 
 
 def section_disclosure(
@@ -62,13 +64,13 @@ def section_disclosure(
 
     def build() -> QWidget:
         body = QWidget()
-        column = QVBoxLayout(body)
-        set_margins(column, 20, 0, 0, 6)
-        column.setSpacing(3)
+        lines = QVBoxLayout(body)
+        set_margins(lines, 20, 0, 0, 6)
+        lines.setSpacing(3)
         for bullet in section.bullets:
             view = BulletView(bullet, role, is_flagged=is_flagged)
             view.source_clicked.connect(signals.source)
-            column.addWidget(view)
+            lines.addWidget(view)
         return body
 
     count = len(section.bullets)
@@ -78,8 +80,36 @@ def section_disclosure(
     return part
 
 
+class _OpenPoints(QWidget):
+    """Current issues and to-do items: side by side, one below the other where that is too narrow."""
+
+    def __init__(self, card: HandoverCard, signals: CardSignals) -> None:
+        super().__init__()
+        self._flow = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._flow.setContentsMargins(0, 0, 0, 4)
+        self._flow.setSpacing(10)
+        role: TextRole = "faint" if card.is_undone else "text"
+        for section in gist_sections(card.sections):
+            lines = column(gap=3)
+            lines.addWidget(TextLine(section.title, 12, 600, "faint" if card.is_undone else "muted"))
+            for bullet in section.bullets:
+                view = BulletView(bullet, role, is_flagged=not card.origin)
+                view.source_clicked.connect(signals.source)
+                lines.addWidget(view)
+            lines.addStretch(1)
+            self._flow.addLayout(lines, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose where the second one is."""
+        is_wide = self.width() >= scaled(_SIDE_BY_SIDE_PX)
+        across = QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom
+        if self._flow.direction() != across:
+            self._flow.setDirection(across)
+        super().resizeEvent(event)
+
+
 class HandoverView(Card):
-    """Folded it says what is open; unfolded it shows everything. What it took stands below."""
+    """What is open by it comes first; unfolded it shows everything, with what it took."""
 
     def __init__(
         self, card: HandoverCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False
@@ -94,17 +124,11 @@ class HandoverView(Card):
             parts.append(tr("Undone"))
         self.setAccessibleName(" · ".join(parts))
         self.body.addWidget(self._heading(now_ms))
-        self._gist = self._summary()
-        self.body.addWidget(self._gist)
-        sections = tr.plural(len(card.sections), "%n section", "%n sections")
+        self.body.addWidget(_OpenPoints(card, signals))
         points = sum(len(section.bullets) for section in card.sections)
-        note = f"{sections} · {tr.plural(points, '%n point', '%n points')}"
+        note = tr.plural(points, "%n point", "%n points")
         self.opener = DisclosureHead(tr("Full handover"), note, "muted")
         self.body.addWidget(self.opener)
-        self._details_place = self.body.count()
-        self.body.addWidget(FlowBox(self._pills()))
-        if card.coverage or card.missing.lines:
-            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         self.opener.toggled.connect(self._unfold)
         if unfolded:
             self.opener.setChecked(True)
@@ -123,40 +147,35 @@ class HandoverView(Card):
         if card.origin:
             edit.hide()
         end: list[QWidget] = [TimeLabel(card.at_ms, now_ms), compare, edit]
+        if not (card.is_checkpoint or card.origin):
+            end.insert(0, TextLine(_size_text(card), 12, role="muted"))
         if not card.is_checkpoint:
             inside = card.replaced_by or card.inside
             end.append(undo_button(self._signals, card.seq, card.is_undone, inside))
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.setObjectName("more")
         more.clicked.connect(lambda: popup_below(self._menu(), more))
-        words = FlowBox([title, undone_pill()]) if card.is_undone else title
-        return ResponsiveRow(words, end, corner=more)
+        return ResponsiveRow(FlowBox([title, *self._state_pills()]), end, corner=more)
 
-    def _summary(self) -> QWidget:
-        gist, column = QWidget(), QVBoxLayout()
-        gist.setLayout(column)
-        set_margins(column, 0, 0, 4, 0)
-        column.setSpacing(3)
-        role: TextRole = "faint" if self._card.is_undone else "muted"
-        sections = gist_sections(self._card.sections)
-        for section in sections:
-            if section is not sections[0]:
-                column.addSpacing(4)
-            column.addWidget(TextLine(section.title, 12, 600, self._text_role))
-            for bullet in section.bullets:
-                view = BulletView(bullet, role, is_flagged=not self._card.origin)
-                view.source_clicked.connect(self._signals.source)
-                column.addWidget(view)
-        if not sections:
-            gist.hide()
-        return gist
+    def _state_pills(self) -> list[Pill]:
+        """Return whether the context has it, or why not."""
+        card = self._card
+        if card.is_undone:
+            return [undone_pill()]
+        if card.replaced_by:
+            return [replaced_pill(card.replaced_by)]
+        if card.inside:
+            return [inside_pill(card.inside)]
+        return [] if card.is_checkpoint else [Pill(translate(STATE_WORDS["in_window"].label), "accent")]
 
     def _pills(self) -> list[QWidget]:
         card = self._card
         if card.origin:
             return self._origin_pills()
         messages = Pill(_messages_text(card), icon_name="message-square")
-        messages.setToolTip(explain_checkpoint() if card.is_checkpoint else explain_summarized())
+        messages.setToolTip(
+            explain_checkpoint() if card.is_checkpoint else translate(STATE_WORDS["handed_over"].tooltip)
+        )
         is_active = not (card.is_undone or card.is_checkpoint)
         pills: list[QWidget] = [
             Pill(_size_text(card), "accent" if is_active else "neutral", "gauge"),
@@ -174,10 +193,6 @@ class HandoverView(Card):
             pills.append(Pill(tr("Focus: {focus}", focus=focus), icon_name="search"))
         if card.index:
             pills.append(index_pill(card.index, card.index_entries, self._signals))
-        if card.replaced_by and not card.is_undone:
-            pills.append(replaced_pill(card.replaced_by))
-        elif card.inside and not card.is_undone:
-            pills.append(inside_pill(card.inside))
         return pills
 
     def _source_pills(self) -> list[QWidget]:
@@ -210,29 +225,28 @@ class HandoverView(Card):
         ]
         if card.index:
             pills.append(index_pill(card.index, card.index_entries, self._signals))
-        if card.inside and not card.is_undone:
-            pills.append(inside_pill(card.inside))
         return pills
 
     def _unfold(self, is_open: bool) -> None:
         if self._details is None:
             self._details = self._build_details()
-            self.body.insertWidget(self._details_place, self._details)
+            self.body.addWidget(self._details)
             retint(self._details, self._theme)
         self._details.setVisible(is_open)
-        self._gist.setVisible(not is_open)
         self._signals.unfolded.emit(self._card.seq, is_open)
 
     def _build_details(self) -> QWidget:
-        everything, column = QWidget(), QVBoxLayout()
-        everything.setLayout(column)
-        set_margins(column, 0, 0, 4, 0)
-        column.setSpacing(2)
-        column.addWidget(line())
-        column.addSpacing(4)
+        everything, rest = QWidget(), QVBoxLayout()
+        everything.setLayout(rest)
+        set_margins(rest, 0, 0, 4, 0)
+        rest.setSpacing(2)
+        rest.addWidget(line())
+        rest.addSpacing(4)
+        above = gist_sections(self._card.sections)
         self.parts = [
             section_disclosure(section, self._text_role, self._signals, is_flagged=not self._card.origin)
             for section in ordered_sections(self._card.sections)
+            if section not in above
         ]
         for part in self.parts:
             part.head.setChecked(part.head.isEnabled())
@@ -243,7 +257,11 @@ class HandoverView(Card):
         if self._card.refused:
             self.parts.append(refused_disclosure(self._card.refused))
         for part in self.parts:
-            column.addWidget(part)
+            rest.addWidget(part)
+        rest.addSpacing(4)
+        rest.addWidget(FlowBox(self._pills()))
+        if self._card.coverage or self._card.missing.lines:
+            rest.addWidget(SummaryCoverageView(self._card.coverage, self._card.missing, is_folded=True))
         return everything
 
     def _menu(self) -> QMenu:
@@ -295,4 +313,4 @@ def _size_text(card: HandoverCard) -> str:
 def _messages_text(card: HandoverCard) -> str:
     if card.is_checkpoint:
         return tr("{messages} covered", messages=card.messages)
-    return tr("{messages} summarized", messages=card.messages)
+    return tr("{messages} compacted", messages=card.messages)

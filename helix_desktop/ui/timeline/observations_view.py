@@ -39,8 +39,8 @@ from helix_desktop.ui.timeline.cards import (
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_integer, format_token_change
 from helix_desktop.words.rewrite_explanations import (
+    STATE_WORDS,
     explain_merged_observations,
-    explain_noted,
     explain_observations,
 )
 from helix_desktop.words.times import format_exact_duration
@@ -59,15 +59,15 @@ _PRIORITY_PX = 52  # width of the column of priorities
 
 
 def _state_pill(card: ObservationsCard) -> Pill:
-    """Return whether observations are prepared, used in the context, inside a later change, or undone."""
+    """Return whether observations wait, are in the context, inside a later change, or undone."""
     if card.is_undone:
         return undone_pill()
     if card.inside:
         return inside_pill(card.inside)
     if not card.placed_seq:
-        return Pill(tr("Prepared"))
-    pill = Pill(tr("In use"), "accent")
-    pill.setToolTip(explain_noted())
+        return Pill(tr("Not used yet"))
+    pill = Pill(translate(STATE_WORDS["in_window"].label), "accent")
+    pill.setToolTip(translate(STATE_WORDS["observed"].tooltip))
     return pill
 
 
@@ -80,7 +80,7 @@ class ObservationsView(Card):
         super().__init__((14, 9, 12, 11), 6)
         self._card, self._signals = card, signals
         self._text_role: TextRole = "faint" if card.is_undone else "text"
-        facts = tr.plural(len(card.facts), "%n fact", "%n facts")
+        facts = tr.plural(len(card.facts), "%n observation", "%n observations")
         change, self._state = format_token_change(card.before, card.after), _state_pill(card)
         self.setAccessibleName(" · ".join((card_title(card), facts, change, self._state.text())))
         self.setToolTip(explain_merged_observations() if card.is_reflection else explain_observations())
@@ -119,7 +119,7 @@ class ObservationsView(Card):
 
     def _make_parts(self) -> list[Disclosure]:
         card = self._card
-        parts = [self._part(tr("Facts"), len(card.facts), self._facts)]
+        parts = [self._part(tr("Observations"), len(card.facts), self._facts)]
         if card.quotes:
             parts.append(self._part(tr("Your messages, word for word"), len(card.quotes), self._quotes))
         if card.ledger:
@@ -150,7 +150,7 @@ class ObservationsView(Card):
         pill.setToolTip(tr("Priority {number} of {count}", number=fact.priority, count=_MINOR))
         if fact.is_over:
             pill, role = Pill(tr("Past", "fact that no longer holds")), "faint"
-            pill.setToolTip(tr("A later fact says that it is no longer true. It left the context."))
+            pill.setToolTip(tr("A later observation says that it is no longer true. It left the context."))
         holder = QWidget()
         holder.setFixedWidth(max(_PRIORITY_PX, pill.width()))
         inside = QHBoxLayout(holder)

@@ -52,7 +52,7 @@ class PreviewView(Card):
         self._links.setLayout(column(gap=4))
         self._links.hide()
         self._without_model = Pill(tr("Without a model"), icon_name="list")
-        self._without_model.setToolTip(tr("Made from the log. Nothing is stored or sent."))
+        self._without_model.setToolTip(tr("Made from the log. Nothing is saved or sent."))
         self.write_button = _button(tr("Write with a model…"), "pencil", "present-write")
         self.write_button.setToolTip(tr("Write a draft, read and edit it, then compact or start a session"))
         self.session_button = _button(tr("Start new session"), "plus", "present-session")

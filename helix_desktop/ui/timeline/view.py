@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -51,7 +50,7 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     TimelineState,
     UndoCard,
-    card_group,
+    card_groups,
 )
 from helix_desktop.ui.timeline.card_list import CardList
 from helix_desktop.ui.timeline.card_texts import (
@@ -87,7 +86,7 @@ from helix_desktop.words.numbers import (
     format_tokens,
     format_whole_percent,
 )
-from helix_desktop.words.rewrite_explanations import explain_noted
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.steps import about_tokens, looking_at_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -133,20 +132,18 @@ class TimelineFilterBar(QWidget):
             self.changed.emit()
 
     def set_cards(self, cards: Sequence[TimelineCard]) -> None:
-        """Offer the kinds that these cards are of, with their number."""
-        counts = Counter(card_group(card) for card in cards)
+        """Offer the kinds that these cards are of."""
+        groups = {group for card in cards for group in card_groups(card)}
         for group, button in self._buttons.items():
-            number = len(cards) if group is None else counts[group]
-            button.setText(tr("{kind} {count}", kind=card_group_text(group), count=number))
-            button.setVisible(group is None or number > 0)
-        if self.group is not None and not counts[self.group]:
+            button.setVisible(group is None or group in groups)
+        if self.group is not None and self.group not in groups:
             self.choose(None)
         self._flow.rearrange()
-        self.setVisible(len(cards) >= MIN_CARDS and len(counts) > 1)
+        self.setVisible(len(cards) >= MIN_CARDS and len(groups) > 1)
 
     def matches(self, card: TimelineCard) -> bool:
         """Return True if a card is to be shown."""
-        return self.group is None or card_group(card) == self.group
+        return self.group is None or self.group in card_groups(card)
 
 
 _AT_ONCE = 3_000  # characters of a note that stand whole in the card; a longer one scrolls in a frame
@@ -168,7 +165,7 @@ class FoldView(Card):
             parts.append(tr("Part of {title}", title=card.inside))
         self.setAccessibleName(" · ".join(parts))
         if card.kind != "truncate":
-            self.setToolTip(explain_noted())
+            self.setToolTip(translate(STATE_WORDS["folded"].tooltip))
         self.body.addWidget(self._heading(now_ms, color))
         self.body.addWidget(FlowBox(self._pills()))
         length = tr.plural(len(card.text), "%n character", "%n characters")
@@ -231,10 +228,10 @@ def _in_full(state: TimelineState, full: int) -> str:
     """Return what every message in full would take: a share of the context window, or more than all of it."""
     if full <= state.window:
         return tr(
-            "With every message in full, it would be {share}.", share=_share(state, full, is_estimated=True)
+            "With every message whole, it would be {share}.", share=_share(state, full, is_estimated=True)
         )
     return tr(
-        "Every message in full would take ≈ {tokens}; the context window has room for {window}.",
+        "All messages would take ≈ {tokens}; the context window has room for {window}.",
         tokens=format_token_count(full),
         window=format_tokens(state.window),
     )
@@ -250,29 +247,14 @@ def _what_keeps(state: TimelineState, used: str) -> str:
     if any(not (card.origin or card.is_checkpoint) for card in handovers):  # or undone
         return tr("The context is {used} full.", used=used)
     holding = [card for card in state.cards if not getattr(card, "is_undone", False)]
-    has_facts, has_notes, has_cached = (
-        any(isinstance(card, kind) for card in holding) for kind in (PlacedCard, FoldCard, SweepCard)
-    )
-    match has_facts, has_notes, has_cached:
-        case True, True, True:
-            return tr(
-                "No handover yet: noted facts, notes and cached outputs keep the context at {used}.",
-                used=used,
-            )
-        case True, True, False:
-            return tr("No handover yet: noted facts and notes keep the context at {used}.", used=used)
-        case True, False, True:
-            return tr(
-                "No handover yet: noted facts and cached outputs keep the context at {used}.", used=used
-            )
-        case True, False, False:
-            return tr("No handover yet: noted facts keep the context at {used}.", used=used)
-        case False, True, True:
-            return tr("No handover yet: notes and cached outputs keep the context at {used}.", used=used)
-        case False, True, False:
-            return tr("No handover yet: notes keep the context at {used}.", used=used)
-        case False, False, True:
-            return tr("No handover yet: cached outputs keep the context at {used}.", used=used)
+    is_compacted = any(isinstance(card, PlacedCard | FoldCard) for card in holding)
+    match is_compacted, any(isinstance(card, SweepCard) for card in holding):
+        case True, True:
+            return tr("No handover yet: compaction and caching keep the context at {used}.", used=used)
+        case True, False:
+            return tr("No handover yet: compaction keeps the context at {used}.", used=used)
+        case False, True:
+            return tr("No handover yet: caching keeps the context at {used}.", used=used)
     return tr("Nothing was compacted yet. The context is {used} full.", used=used)
 
 
@@ -544,11 +526,11 @@ class Timeline(Themed, QWidget):
         for label in self.findChildren(TimeLabel):
             label.update_time(now)
 
-    def _create_view(self, card: TimelineCard, is_live: bool) -> QWidget:
+    def _create_view(self, card: TimelineCard) -> QWidget:
         now = self._clock()
         match card:
             case HandoverCard():
-                return HandoverView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, is_live))
+                return HandoverView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, False))
             case FoldCard():
                 return FoldView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, False))
             case ObservationsCard():

@@ -55,7 +55,7 @@ class BackupController(QObject):
         if errors and not records:
             raise errors[0]
         if not records:
-            raise InvalidInput(text("Nothing to back up."), text("No workspace has stored data yet."))
+            raise InvalidInput(text("Nothing to back up."), text("No workspace has data yet."))
         folder = await dialogs.pick_folder(self._window, tr("Choose a backup folder"))
         if folder is None:
             return

@@ -278,7 +278,7 @@ async def test_a_run_says_that_a_full_context_waits_for_the_summary(
         assert made
         assert {handover.model for handover in made} == {"local/small"}
     else:
-        assert "[summarized (" in ran.err
+        assert "[compacted (" in ran.err
 
 
 async def test_a_run_says_what_it_waits_for_after_its_turn(tmp_path: Path) -> None:
@@ -299,4 +299,4 @@ async def test_a_run_says_what_it_waits_for_after_its_turn(tmp_path: Path) -> No
         ran = await wait_for_exit(process)
     assert ran.code == 0, ran
     assert WAITING not in printed
-    assert "[summarized (automatic at 85 %)" in ran.err
+    assert "[compacted (automatic at 85 %)" in ran.err

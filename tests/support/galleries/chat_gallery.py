@@ -384,7 +384,7 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             uncovered_places=(
                 "node_modules · Ignored by git, or a build folder",
                 "dist · Ignored by git, or a build folder",
-                ".env · May hold a secret: only its digest is stored",
+                ".env · May contain a secret: only its digest is saved",
             ),
         ),
         *question_rows(at),
@@ -435,7 +435,7 @@ def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[Q
     composer.set_attachments(
         (
             ChipText("r1", "bash output 9f3a1c", "1.2k"),
-            ChipText("p1", "Pasted: Traceback (most recent call)", "92 lines · 1.4k tokens", "copy", True),
+            ChipText("p1", "Pasted text", "92 lines · 1.4k tokens", "copy", True),
         )
     )
     layout = QVBoxLayout(window)

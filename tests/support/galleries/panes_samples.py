@@ -387,8 +387,8 @@ def long_timeline_state() -> TimelineState:
         FormCard(454, at, "read_file build.log", "compact", "agent", 41_200, 1_310, "01" * 32,
                  "Errors and warnings only", "", "6.2k tokens"),
         FailureCard(453, at, "The server rejected the request.", "The message is too large.", retry="turn",
-                    safe="Every message and output until then is stored.", is_turn=True),
-        FailureCard(458, at, "Older messages weren't noted. Nothing was changed.", "The model said nothing."),
+                    safe="Every message and output until then is saved.", is_turn=True),
+        FailureCard(458, at, "No observations were written. Nothing was changed.", "The model said nothing."),
         observations_card(1, 456, placed_seq=457, is_undone=True,
                      fallback="The summary model's window is too small."),
         *short.cards[2:],
@@ -442,8 +442,10 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(0, "system", "System prompt", 1_120, "fixed", "First in every request"),
         WindowRow(0, "tools", "7 tools", 980, "fixed", "Tool descriptions"),
         WindowRow(210, "handover", "Handover", 2_300, "summarized", "Replaces 46 messages, up to e92"),
-        WindowRow(211, "observations", "Noted facts", 1_240, "noted", "12 facts about messages up to e205"),
-        WindowRow(212, "fold", "Noted steps", 790, "noted", "Replaces 28 steps, e12 to e148"),
+        WindowRow(
+            211, "observations", "Observations", 1_240, "noted", "12 observations about messages up to e205"
+        ),
+        WindowRow(212, "fold", "Note", 790, "noted", "Replaces 28 steps, e12 to e148"),
     )
     rest = []
     for at in range(count - len(head)):
@@ -459,14 +461,14 @@ PROVIDER_CACHE = ProviderCacheState(
         ProviderCacheRow(248, "14:29 · 13.9k read · 640 written · 60 new"),
         ProviderCacheRow(
             244, "14:26 · 4.1k read · 9.7k written · 200 new",
-            "Outputs were cached (e240). Steps were noted (e241).",
+            "Outputs were cached (e240). Steps were compacted as a note (e241).",
         ),
         ProviderCacheRow(
             238, "14:23 · 0 read · 21.3k written · 80 new",
-            "7 min since the request before; the provider cache lasts 5 min.",
+            "7 min since the request before; the prompt cache lasts 5 min.",
         ),
         ProviderCacheRow(
-            233, "14:20 · 0 read · 20.8k new", "The provider reported a miss although nothing changed."
+            233, "14:20 · 0 read · 20.8k new", "The provider read none of it although nothing changed."
         ),
         ProviderCacheRow(229, "14:17 · 20.1k read · 510 new"),
     ),
@@ -479,8 +481,8 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("system", "System prompt", 1_120),
         Segment("tools", "Tools", 980),
         Segment("handover", "Handover", 1_300),
-        Segment("observations", "Noted facts", 1_240),
-        Segment("fold", "Noted steps", 790),
+        Segment("observations", "Observations", 1_240),
+        Segment("fold", "Notes", 790),
         Segment("pinned", "Pinned", 610),
         Segment("user", "You", 640),
         Segment("assistant", "Agent", 1_960),

@@ -62,4 +62,4 @@ def fill_policy(page: PolicyPage) -> None:
     page.show_policy(form, PolicyUse(name, "", True, True, True, True))
     page.replay_card.show_comparison(sample_comparison(is_exact=False))
     page.fields.show_effects({"protect_steps": "This session: bills 12k more, coverage +1 %"})
-    page.fields.show_error("observe_at", "“Note facts from” can't be above “observe_place_at”.")
+    page.fields.show_error("observe_at", "“Observations from” can't be above “observe_place_at”.")

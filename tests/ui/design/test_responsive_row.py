@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 
-SENTENCE = "Noted as facts 2 · \N{MINUS SIGN}22.9k tokens · context above the threshold"
+SENTENCE = "Compacted as observations 2 · \N{MINUS SIGN}22.9k tokens · context above the threshold"
 
 
 def _boxes(line: ResponsiveRow, width: int) -> list[QRect]:

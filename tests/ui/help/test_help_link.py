@@ -14,21 +14,21 @@ from tests.support.window.bare_window import make_window
 
 
 def _dialog_with_links(window: MainWindow) -> tuple[QDialog, HelpLink, HelpLink]:
-    dialog, cached, noted = QDialog(window), HelpLink("cached"), HelpLink("noted")
-    dialog.setLayout(column(cached, noted))
+    dialog, cached, compacted = QDialog(window), HelpLink("cached"), HelpLink("compacted")
+    dialog.setLayout(column(cached, compacted))
     dialog.show()
-    return dialog, cached, noted
+    return dialog, cached, compacted
 
 
 def test_a_link_opens_the_guide_at_its_topic_once(window: MainWindow) -> None:
     """Also from a dialog of the window; afterwards it makes room, and the other links stay."""
-    dialog, cached, noted = _dialog_with_links(window)
+    dialog, cached, compacted = _dialog_with_links(window)
     QTest.mouseClick(cached.link, Qt.MouseButton.LeftButton)
     guide = window.help_windows.guide
     assert guide is not None
     assert guide.isVisible()
     assert guide.topic == "cached"
-    assert (cached.isHidden(), noted.isHidden()) == (True, False)
+    assert (cached.isHidden(), compacted.isHidden()) == (True, False)
     dialog.close()
 
 
@@ -40,9 +40,9 @@ def test_a_followed_link_stays_away_in_the_next_run(
     cached.link.click()
     later = make_window(layout_states)
     qtbot.addWidget(later)
-    _, cached, noted = _dialog_with_links(later)
+    _, cached, compacted = _dialog_with_links(later)
     later.help_windows.hide_followed_links()
-    assert (cached.isHidden(), noted.isHidden()) == (True, False)
+    assert (cached.isHidden(), compacted.isHidden()) == (True, False)
     later.allow_close()
 
 

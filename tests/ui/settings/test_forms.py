@@ -416,7 +416,7 @@ def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog
     assert page.error_text("handover_at") == "Enter a number from 30 % to 95 %."
     numbers = msgspec.structs.asdict(PROFILES["balanced"])
     page.fields.show_error("observe_at", conflict_text({**numbers, "observe_at": 0.8}, POLICY))
-    assert page.error_text("observe_at") == "“Note facts from” can't be above “observe_place_at”."
+    assert page.error_text("observe_at") == "“Observations from” can't be above “observe_place_at”."
 
 
 def test_fields_stay_while_another_policy_is_shown(dialog: SettingsDialog) -> None:

@@ -59,7 +59,7 @@ def test_a_command_is_found_by_its_words_and_run(qtbot: QtBot, window: MainWindo
         ("preferences", "Settings…"),
         ("dark mode", "Dark theme"),
         ("font zoom", "Larger text"),
-        ("handover", "Summarized"),
+        ("handover", "Compacted"),
     ],
 )
 def test_a_command_is_found_by_what_users_call_it(window: MainWindow, typed: str, first: str) -> None:

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.timeline.card_data import HandoverCard, TimelineState, card_group
+from helix_desktop.ui.timeline.card_data import HandoverCard, TimelineState, card_groups
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.view import preview_status_text
@@ -66,10 +66,10 @@ def test_a_handover_says_which_checkpoint_it_was_made_from(qtbot: QtBot) -> None
     assert "Updates Checkpoint 3" in pills(card(pane, 200))
 
 
-def test_checkpoints_have_a_filter_of_their_own_and_compact_nothing() -> None:
+def test_checkpoints_are_found_with_handovers_and_compact_nothing() -> None:
     state = quiet_timeline_state()
-    groups = [card_group(one) for one in state.cards]
-    assert groups.count("checkpoints") == 2
+    groups = [card_groups(one) for one in state.cards]
+    assert groups.count(("handovers",)) == 2
     assert preview_status_text(state).startswith("No handover yet")
     handover = handover_card(1, 600)
     assert preview_status_text(replace(state, cards=(handover, *state.cards))).startswith("The context is")

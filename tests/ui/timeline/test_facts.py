@@ -7,8 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState, card_group
-from helix_desktop.ui.timeline.card_texts import card_group_text
+from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState, card_groups
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, observations_card
 from tests.support.timeline_pane import card, open_timeline
@@ -24,8 +23,8 @@ def pane(qtbot: QtBot) -> Timeline:
 @pytest.mark.parametrize(
     ("changes", "expected", "undo"),
     [
-        ({}, "Prepared", 0),
-        ({"placed_seq": 9}, "In use", 9),
+        ({}, "Not used yet", 0),
+        ({"placed_seq": 9}, "In context", 9),
         ({"placed_seq": 9, "is_undone": True}, "Undone", 9),
         ({"placed_seq": 9, "inside": "Handover 1"}, "Part of Handover 1", 0),
     ],
@@ -42,7 +41,7 @@ def test_observations_wait_are_placed_or_are_undone(
     assert view.accessibleName().endswith(expected)
     words = [pill.text() for pill in view.findChildren(Pill)]
     assert words.count(expected) == 1
-    assert ("In use" in words) == (expected == "In use")
+    assert ("In context" in words) == (expected == "In context")
     buttons = [*find_buttons(view, "undo"), *find_buttons(view, "redo")]
     assert len(buttons) == bool(undo)
     if undo:
@@ -56,8 +55,8 @@ def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: T
     """They may be undone, or part of a handover, by now."""
     placed = PlacedCard(468, NOW_MS, 2, 22_900, PlacementReason.THRESHOLD, inside="Handover 1")
     pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessibleName().startswith("Facts 2 added to the context")
-    assert card_group_text(card_group(placed)) == "Facts added"
+    assert card(pane, 468).accessibleName().startswith("Compacted as observations 2")
+    assert card_groups(placed) == ("compacted",)
 
 
 def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:

@@ -11,7 +11,7 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger, Pinned, Undone
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.timeline.card_data import GROUPS, FormCard, TimelineState, card_group
+from helix_desktop.ui.timeline.card_data import FormCard, TimelineState, card_groups
 from helix_desktop.ui.timeline.cards import FormView
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline
@@ -19,25 +19,24 @@ from tests.support.galleries.panes_samples import NOW_MS, long_timeline_state
 from tests.support.window.buttons import find_button
 
 
-def test_large_outputs_and_failures_are_counted_and_can_be_acted_on(qtbot: QtBot) -> None:
-    """A form that was not chosen in time counts among what failed; a turn that failed can be repeated."""
+def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
+    """Large outputs are found with what was cached; what failed is found with all else alone."""
     pane = Timeline(lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.set_state(long_timeline_state())
     pane.show()
     cards = long_timeline_state().cards
-    groups = {group: [card.seq for card in cards if card_group(card) == group] for group in GROUPS}
-    assert groups["forms"] == [454]
-    assert {459, 453} <= set(groups["failures"])
-    for group in ("forms", "failures"):
-        assert find_button(pane, f"timeline-filter-{group}").text().endswith(f" {len(groups[group])}")
-    pane.filter_bar.choose("failures")
+    assert {card.seq for card in cards if isinstance(card, FormCard)} == {454, 459}
+    assert {card_groups(card) for card in cards if isinstance(card, FormCard)} == {("cached",)}
+    pane.filter_bar.choose("cached")
     late = pane.card_widget(459)
     assert isinstance(late, FormView)
     assert [action.text() for action in late.form_menu().actions()] == ["Send full output", "Send extract…"]
     with qtbot.waitSignal(pane.form_requested) as form:
         late.form_menu().actions()[0].trigger()
     assert form.args == [459, "full", ""]
+    assert pane.card_widget(453) is None
+    pane.filter_bar.choose(None)
     with qtbot.waitSignal(pane.retry_requested) as retried:
         find_button(pane, "timeline-try-again-453").click()
     assert retried.args == ["turn"]

@@ -49,9 +49,9 @@ def test_how_full_the_context_is_shows_before_the_log_has_been_read(qtbot: QtBot
 @pytest.mark.parametrize(
     ("kind", "heading"),
     [
-        ("fold", "Note 4 · 28 steps noted"),
+        ("fold", "Note 4 · 28 steps compacted"),
         ("condense", "Merged note 4 · Notes of 28 steps merged into one"),
-        ("truncate", "Removed to fit the context window: 9 messages"),
+        ("truncate", "Context full: 9 messages compacted"),
     ],
 )
 def test_a_note_is_called_what_its_undo_calls_it(qtbot: QtBot, kind: FoldKind, heading: str) -> None:

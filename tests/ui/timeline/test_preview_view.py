@@ -43,17 +43,17 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
     [
         (
             quiet_timeline_state(),
-            "No handover yet: notes and cached outputs keep the context at 14 %. "
-            "With every message in full, it would be ≈ 61 %. Compaction starts at 85 %.",
+            "No handover yet: compaction and caching keep the context at 14 %. "
+            "With every message whole, it would be ≈ 61 %. Compaction starts at 85 %.",
         ),
         (
             replace(quiet_timeline_state(), saved=1_336_000),
-            "No handover yet: notes and cached outputs keep the context at 14 %. Every message in full would "
+            "No handover yet: compaction and caching keep the context at 14 %. All messages would "
             "take ≈ 1.34M tokens; the context window has room for 24k. Compaction starts at 85 %.",
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4),), saved=0, is_managed=False),
-            "No handover yet: notes keep the context at 14 %. Context management is off.",
+            "No handover yet: compaction keeps the context at 14 %. Context management is off.",
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4, is_undone=True),), saved=0),
@@ -63,7 +63,7 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
             replace(
                 quiet_timeline_state(), cards=(PlacedCard(9, 0, 1, 400, PlacementReason.THRESHOLD),), saved=0
             ),
-            "No handover yet: noted facts keep the context at 14 %. Compaction starts at 85 %.",
+            "No handover yet: compaction keeps the context at 14 %. Compaction starts at 85 %.",
         ),
         (timeline_state(), "The context is 61 % full. Compaction starts at 85 %."),
         (

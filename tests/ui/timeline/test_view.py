@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.events.summary import Bullet
+from helix_desktop.domain.events.summary import SECTIONS, Bullet
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.pill import Pill
@@ -32,7 +32,7 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     TimelineState,
     UsagePoint,
-    card_group,
+    card_groups,
 )
 from helix_desktop.ui.timeline.cards import SweepView
 from helix_desktop.ui.timeline.chart.usage_chart import downsample, point_text
@@ -100,12 +100,17 @@ def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Tim
     assert card(pane, 440).accessibleName().endswith("Undone")
 
 
-def test_the_newest_handover_is_open_and_sources_link_to_events(qtbot: QtBot, pane: Timeline) -> None:
-    """Six sections with source chips; a sentence without source is flagged; the index links to the cache."""
+def test_a_handover_shows_what_is_open_first_and_sources_link_to_events(qtbot: QtBot, pane: Timeline) -> None:
+    """Current issues and to-do items before the rest, with source chips; the index links to the cache."""
     view = card(pane, 492)
     assert isinstance(view, HandoverView)
+    titles = [line.text for line in view.findChildren(TextLine)]
+    assert [title for title in titles if title in SECTIONS] == ["Current Issues", "TODO Items"]
+    assert "In context" in [pill.text() for pill in view.findChildren(Pill)]
+    assert "In context" not in [pill.text() for pill in card(pane, 210).findChildren(Pill)]
+    view.opener.click()
     assert [fold.head.text() for fold in view.parts][-1] == "Files, commands and errors"
-    assert len(view.parts) == 7
+    assert {"Completed Work", "Technical Details"} < {fold.head.text() for fold in view.parts}
     with qtbot.waitSignal(pane.source_clicked) as source:
         chip(view, "e31").click()
     assert source.args == [31]
@@ -186,7 +191,7 @@ def test_a_running_compaction_displays_its_phase_and_can_be_canceled(qtbot: QtBo
     """Phase and streamed text; cancel is one click; then it is gone."""
     pane.set_running(RunningCard("summarize", "word " * 400))
     assert pane.running.isVisible()
-    assert "Summarize" in pane.running.steps.accessibleName()
+    assert "Write" in pane.running.steps.accessibleName()
     assert pane.running.text.text().startswith("…")
     with qtbot.waitSignal(pane.cancel_requested):
         find_button(pane.running, "stop").click()
@@ -270,7 +275,7 @@ def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) 
     assert isinstance(view, FoldView)
     pills = [pill.text() for pill in view.findChildren(Pill)]
     assert "9.9k → 790 tokens" in pills
-    assert view.accessibleName().startswith("Note 4 · 28 steps noted · 9.9k → 790 tokens")
+    assert view.accessibleName().startswith("Note 4 · 28 steps compacted · 9.9k → 790 tokens")
     assert fold_card(4, 497).text not in [label.text() for label in view.findChildren(SelectableText)]
     view.note.head.click()
     assert [label.text() for label in view.findChildren(SelectableText)][1:] == [fold_card(4, 497).text]
@@ -366,24 +371,29 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     about = UsagePoint(2, 64_000, window=128_000, is_estimated=True)
     assert point_text(about, 128_000) == "≈ 64,000 tokens in context · ≈ 50 % of 128k · e2"
     words = point_text(small, 128_000)
-    assert words == "38,000 tokens in context · 119 % of 32k · after messages were summarized · e1"
+    assert (
+        words == "38,000 tokens in context · 119 % of 32k · after messages were compacted as a handover · e1"
+    )
     assert "now 61k of 128k, at most 2.05M, reduced 3 times" in pane.chart.accessibleName()
     pane.set_state(TimelineState((), usage_points(), 14_600, 24_000))
     assert not pane.chart.is_overfull
 
 
-def test_the_filter_counts_and_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeline) -> None:
-    """Only in a long timeline; each chip shows as many cards as it states; a requested card is shown."""
+def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeline) -> None:
+    """Only in a long timeline; each of the five chips shows some cards; a requested card is shown."""
     assert pane.filter_bar.isHidden()
     state = long_timeline_state()
     pane.set_state(state)
     pane.reveal(state.cards[-1].seq)  # builds every card
     assert pane.filter_bar.isVisible()
-    for chip in pane.filter_bar.findChildren(QAbstractButton):
+    chips = pane.filter_bar.findChildren(QAbstractButton)
+    assert [chip.text() for chip in chips] == ["All", "Handovers", "Compacted", "Cached", "Yours"]
+    for chip in chips:
         chip.click()
         visible_cards = [card_state for card_state in state.cards if pane.card_widget(card_state.seq)]
-        count = chip.text().rsplit(maxsplit=1)[-1]
-        assert chip.isHidden() or len(visible_cards) == int(count)
+        group = pane.filter_bar.group
+        assert visible_cards == [one for one in state.cards if group is None or group in card_groups(one)]
+        assert visible_cards
     handovers_button = pane.filter_bar.findChild(QAbstractButton, "timeline-filter-handovers")
     assert handovers_button is not None
     handovers_button.click()
@@ -395,7 +405,8 @@ def test_the_filter_counts_and_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, p
     find_button(pane.filter_bar, "timeline-filter-yours").click()
     pane.set_state(
         replace(
-            state, cards=tuple(card_state for card_state in state.cards if card_group(card_state) != "yours")
+            state,
+            cards=tuple(card_state for card_state in state.cards if "yours" not in card_groups(card_state)),
         )
     )
     assert pane.filter_bar.group is None
@@ -405,10 +416,10 @@ def test_the_filter_counts_and_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, p
 def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
     pane.activateWindow()
-    folds = find_button(pane.filter_bar, "timeline-filter-notes")
+    folds = find_button(pane.filter_bar, "timeline-filter-compacted")
     folds.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(folds, Qt.Key.Key_Space)
-    assert pane.filter_bar.group == "notes"
+    assert pane.filter_bar.group == "compacted"
     assert folds.isChecked()
 
 

@@ -65,7 +65,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         await until(lambda: rig.views.timeline.card_widget(2), "the card of the origin")
         card = rig.views.timeline.card_widget(2)
         assert card is not None
-        assert "2 messages summarized" in [pill.text() for pill in card.findChildren(Pill)]
+        assert "2 messages compacted" in [pill.text() for pill in card.findChildren(Pill)]
         await _check_its_tokens(rig, card)
         next(pill for pill in card.findChildren(Pill) if pill.text().startswith("From")).click()
         await until(lambda: rig.app_window.shown_session.session_id == old, "the first session again")
@@ -113,7 +113,7 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     new = rig.conversation.session.id
     (card,) = rig.rows(NoticeRow)
     assert (card.what, card.level) == ("This session starts from a handover", "handover")
-    assert card.why == "2 messages summarized"
+    assert card.why == "2 messages compacted"
     assert "Which port?" in card.details
     rig.window.commands.undo_compaction.trigger()
     await until(lambda: rig.rows(NoticeRow)[0].what.startswith("Not in the context"), "undone")

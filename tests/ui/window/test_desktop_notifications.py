@@ -52,7 +52,7 @@ def asking_model(request: dict[str, object]) -> Reply:
     messages = request["messages"]
     assert isinstance(messages, list)
     if messages[-1]["role"] == "user":
-        return StreamedReply(Call("run_command", '{"command": "true"}', id=f"call{len(messages)}"))
+        return StreamedReply(Call("run_command", '{"command": "sleep 0"}', id=f"call{len(messages)}"))
     return text_reply("Ended.")
 
 

@@ -476,7 +476,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
 
 async def approve_notes(rig: WindowRig) -> None:
     """Answer the question that shows the price of notes that the user asked for."""
-    await until(lambda: "Note older messages?" in rig.banner_text(), "the price")
+    await until(lambda: "Write observations?" in rig.banner_text(), "the price")
     assert "tokens · price unknown" in rig.banner_text()
     press(rig.window.banners, "spend-observations:allow")
 
@@ -490,7 +490,10 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         await rig.begin("project", FILES, server, **BY_HAND)
         rig.window.commands.observe_now.trigger()
-        await until(lambda: "All older messages are noted already" in rig.banner_text(), "the reason")
+        await until(
+            lambda: "Observations of all older messages are written already" in rig.banner_text(),
+            "the reason",
+        )
         for text in ("Read everything", "And now?", "And again?"):
             await rig.run_turn(text)
         rig.window.commands.observe_now.trigger()

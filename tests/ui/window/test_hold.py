@@ -59,7 +59,7 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         await until(lambda: "hold" not in banners.banner_ids(), "the banner gone")
         await until(lambda: not commands.hold_compaction.isChecked(), "no longer checked")
         texts = [row.text for row in rig.rows(DividerRow)]
-        assert texts[-2:] == ["Compaction on hold", "Compaction resumed"]
+        assert texts[-2:] == ["Compaction paused", "Compaction resumed"]
 
         commands.redo_compaction.trigger()
         await until(lambda: transcript.window.handover, "redone again")

@@ -228,7 +228,7 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         )
         item = entry_menu_item(rig)
         assert not item.isEnabled()
-        assert item.toolTip() == "It's in the context in full."
+        assert item.toolTip() == "All of it is in the context."
         commands = rig.window.commands
         commands.undo_compaction.trigger()
         await until(lambda: rig.conversation.window.measure()[0].request.messages == cached, "the marker")

@@ -61,7 +61,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         sent = rig.conversation.window.measure()[0]
         assert _badges(rig)["part0.txt"] == "cached"
         assert _badges(rig)["part7.txt"] == "in_window"
-        assert (await _states(rig))["part0.txt"] == "marker"
+        assert (await _states(rig))["part0.txt"] == "cached"
         divider = rig.rows(DividerRow)[0]
         assert action_names(divider) == ("details", "undo")
         assert divider.text.startswith("Context: ")

@@ -424,7 +424,7 @@ async def _check_a_refused_key(rig: WindowRig) -> None:
         await rig.run_turn("Anybody?")
         (notice,) = rig.rows(NoticeRow)
         assert action_names(notice) == ("enter_key", "retry")
-        assert (notice.why, notice.details) == ("No key is stored for it.", "Incorrect API key provided")
+        assert (notice.why, notice.details) == ("No key is saved for it.", "Incorrect API key provided")
         settings = rig.wiring.settings
         press_action(rig.chat.view, notice, "enter_key")
         await until(settings.dialog.isVisible, "the page of providers")

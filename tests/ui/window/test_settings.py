@@ -305,7 +305,7 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     left = f"compacts in ≈ {format_tokens(now.window // 2 - now.used)}"
     await until(lambda: left in rig.composer.gauge.accessibleName(), "the gauge")
     page.fields.changed.emit({"observe_at": 0.5})
-    assert page.error_text("observe_at") == "“Note facts from” can't be above “observe_place_at”."
+    assert page.error_text("observe_at") == "“Observations from” can't be above “observe_place_at”."
     assert rig.workspace.policy.observe_at == 0.30
     rig.wiring.settings.dialog.close()
 

@@ -296,5 +296,5 @@ async def test_what_all_messages_would_take_is_counted_as_the_total_is(
         rig.window.show_page("timeline")
         await rig.conversation.window.cache_now(seq)
         share = round(100 * whole.used / whole.window)
-        words = f"With every message in full, it would be ≈ {share} %."
+        words = f"With every message whole, it would be ≈ {share} %."
         await until(lambda: words in rig.views.timeline.preview.accessibleName(), words)

@@ -404,6 +404,34 @@ async def test_the_list_keeps_its_figures_after_a_crash() -> None:
     assert before.model
 
 
+async def test_an_interrupted_turn_is_marked_until_it_is_seen_or_continued() -> None:
+    rig = AgentRig(ScriptedModel(lambda _: [TextDelta("Look"), asyncio.Event()]), POLICY)
+    session_id = (await rig.begin()).session.id
+    await rig.conversation.send("Look.")
+    await rig.wait_for_updates(ResponseDelta)
+    (running,) = await rig.store.sessions()
+    assert running.interrupted, "as a kill would leave it"
+    assert not rig.workspace.is_interrupted(running), "it runs here"
+    reopened = rig.create_workspace(rig.store, POLICY)
+    assert reopened.is_interrupted(running)
+    await rig.conversation.close()  # as a quit
+    (summary,) = await rig.store.sessions()
+    assert summary.interrupted
+    conversation = await reopened.open_session(session_id)
+    await conversation.rename("Another title")  # is no look at it
+    assert reopened.is_interrupted(summary)
+    await conversation.session.note_seen()
+    (seen,) = await rig.store.sessions()
+    assert (seen.interrupted, reopened.is_interrupted(seen)) == (False, False)
+    await reopened.close_session(session_id)
+    again = await reopened.open_session(session_id)
+    await again.rename("A third title")
+    assert not (await rig.store.sessions())[0].interrupted, "it stays seen"
+    later = rig.create_workspace(rig.store, POLICY)
+    later.publish_external_change(session_id)
+    assert not later.is_interrupted(running), "it runs in another process"
+
+
 def _in_a_turn(log: list[RecordedEvent]) -> bool:
     bounds = [recorded.event for recorded in log if isinstance(recorded.event, UserSpoke | TurnEnded)]
     return bool(bounds) and isinstance(bounds[-1], UserSpoke)

@@ -78,7 +78,7 @@ def lines(*events: Rewrite) -> list[str]:
 def test_a_handover_names_its_trigger(trigger: HandoverTrigger, threshold: float, text: str) -> None:
     """The policy's own threshold; none where an older log did not record it."""
     handover = msgspec.structs.replace(_HANDOVER, trigger=trigger, threshold=threshold)
-    assert lines(handover) == [f"summarized ({text}): 8 messages, 100 → 50 tokens in context, lab/m"]
+    assert lines(handover) == [f"compacted ({text}): 8 messages, 100 → 50 tokens in context, lab/m"]
 
 
 def test_handovers_and_checkpoints_say_what_is_open() -> None:
@@ -105,7 +105,7 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
         "    - Second of Completed Work",
     ]
     first, *below = rewrite_lines(log[:2])
-    assert first.startswith("e2  summarized (automatic at 60 %): ")
+    assert first.startswith("e2  compacted (automatic at 60 %): ")
     assert below == gist
     first, *below = list(rewrite_lines(log[:3]))[7:]
     assert first == "e3  checkpoint: 8 messages, read 880 tokens, lab/m"
@@ -125,11 +125,11 @@ def test_reflections_and_observations_are_distinguished() -> None:
     averting = ObservationsPlaced(3, PlacementReason.COLD, 20, averted_handover_at=0.85)
     cold = msgspec.structs.replace(averting, averted_handover_at=0.0)
     assert lines(observed, placement, refined, cold, averting) == [
-        "facts noted: 5 messages, 40 tokens, lab/m",
-        "noted facts e1 added to the context (context above 38 %): 260 tokens saved",
-        "noted facts merged: 5 messages, 20 tokens, lab/m",
-        "noted facts e3 added to the context (provider cache had expired): 20 tokens saved",
-        "noted facts e3 added to the context (back below 85 %): 20 tokens saved",
+        "observations written: 5 messages, 40 tokens, lab/m",
+        "compacted as observations e1 (context above 38 %): 260 tokens saved",
+        "observations merged: 5 messages, 20 tokens, lab/m",
+        "compacted as observations e3 (prompt cache had expired): 20 tokens saved",
+        "compacted as observations e3 (back below 85 %): 20 tokens saved",
     ]
 
 
@@ -146,9 +146,9 @@ def test_sweeps_and_folds_are_described() -> None:
     ) == [
         "cached: content of 1 message, 70 tokens saved",
         "cached (request was too large): content of 1 message, 70 tokens saved",
-        "noted: 4 steps, 900 tokens saved",
-        "notes shortened: 4 steps, 900 tokens saved",
-        "removed to fit the context window: 4 steps, 900 tokens saved",
+        "compacted as a note: 4 steps, 900 tokens saved",
+        "notes merged: 4 steps, 900 tokens saved",
+        "compacted because the context was full: 4 steps, 900 tokens saved",
         "undone: e2",
     ]
 
@@ -179,6 +179,6 @@ def test_messages_and_tokens_are_those_of_the_window() -> None:
         if isinstance(recorded.event, UserSpoke | AssistantSpoke) and recorded.event.text.strip()
     ]
     messages = sum(seq <= handover.upto and seq != handover.kept for seq in texts)
-    (line,) = (line for line in lines.values() if line.startswith("summarized"))
+    (line,) = (line for line in lines.values() if line.startswith("compacted ("))
     assert f": {messages} messages, " in line
     assert lines[f"e{sweep_seq}"].endswith(f" {sweep.saved:,} tokens saved")

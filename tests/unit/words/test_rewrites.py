@@ -35,9 +35,9 @@ def test_cached_contents_are_counted_by_kind(
 @pytest.mark.parametrize(
     ("saved", "text"),
     [
-        (900, "You excluded instructions · saved 900 tokens"),
-        (0, "You excluded instructions"),
-        (-7, "You excluded instructions · added 7 tokens"),
+        (900, "You left out instructions · saved 900 tokens"),
+        (0, "You left out instructions"),
+        (-7, "You left out instructions · added 7 tokens"),
     ],
 )
 def test_an_exclusion_says_what_it_saves_or_adds(saved: int, text: str) -> None:

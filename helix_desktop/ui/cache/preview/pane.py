@@ -258,7 +258,7 @@ class EntryContent(ContentViewer):
         """Return why views that a user may look for are not there."""
         obstacles = {}
         if self._previous is None:
-            obstacles["diff"] = tr("No previous version of this output is stored.")
+            obstacles["diff"] = tr("No previous version of this output was saved.")
         data = self._data or b""
         if len(data) > MAX_JSON_BYTES and self.text.content.is_text and may_be_json(data):
             obstacles["tree"] = tr("Too large for a tree (over {size}).", size=format_size(MAX_JSON_BYTES))

@@ -236,7 +236,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         if self.text_parts.has_text:
             actions.append(("unpack", tr("Insert as text"), lambda: self.unpacked.emit(self.key)))
         if self.text_parts.is_preview:
-            actions.append(("full", tr("Send in full"), lambda: self.full_requested.emit(self.key)))
+            actions.append(("full", tr("Send all of it"), lambda: self.full_requested.emit(self.key)))
         actions.append(("remove", tr("Remove"), lambda: self.removed.emit(self.key)))
         for name, words, callback in actions:
             menu.addAction(words, callback).setObjectName(f"attachment-{name}")

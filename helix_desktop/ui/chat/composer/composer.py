@@ -164,7 +164,7 @@ class Composer(Themed, QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._running = self._is_stop_offered = False
+        self._running = self._is_stop_offered = self._is_asked = False
         self._style = ChatStyle(theme)
         self.frame = ComposerFrame(self)
         self.editor = Editor(self.frame)
@@ -254,6 +254,12 @@ class Composer(Themed, QWidget):
             self._refresh()
         else:
             self.offer_stop(False)
+
+    def set_asked(self, is_asked: bool) -> None:
+        """Say whether a question of the agent waits: what is typed is its answer."""
+        if is_asked != self._is_asked:
+            self._is_asked = is_asked
+            self._refresh()
 
     def offer_stop(self, is_offered: bool) -> None:
         """Say that Esc stops the agent if it is pressed again; False: not any more."""
@@ -439,11 +445,14 @@ class Composer(Themed, QWidget):
     def _refresh(self) -> None:
         theme = self._style.theme
         ready = bool(self.text().strip() or self._chips.keys)
-        self._steer.setVisible(self._running and ready)
+        answers = self._is_asked and not self._chips.keys  # an answer can't have attachments
+        self._steer.setVisible(self._running and ready and not answers)
         self._stop.setVisible(self._running)
         keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")
         hint = tr("Queue: send after this turn ({keys})", keys=keys)
-        if not self._running:
+        if answers:
+            hint = tr("Answer the agent's question ({keys})", keys=keys)
+        elif not self._running:
             hint = tr("Send ({keys})", keys=keys)
         self._send.setToolTip(hint)
         if self._is_stop_offered:

@@ -138,7 +138,7 @@ class FirstHandover:
             "handover",
             _title(is_undone=False),
             tr(
-                "{messages} summarized", messages=messages
+                "{messages} compacted", messages=messages
             ),  # the inspector has its tokens, as the gauge counts
             "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
             (OpenVersion(handover.origin, is_source=True),),

@@ -24,7 +24,7 @@ RUNNING_PHASE_TEXTS: dict[Phase, TranslatableText] = {
     "thinking": text("Thinking"),
     "working": text("Working"),
     "waiting": text("Waiting for you"),
-    "full": text("Waiting for a summary"),
+    "full": text("Waiting for a handover"),
 }
 _ENDED_PHASE_TEXTS: dict[Phase, TranslatableText] = {
     "done": text("Done", "end of a subagent"),

@@ -119,9 +119,7 @@ class Disclosure(Themed, QWidget):
 
 def refused_disclosure(text: str) -> Disclosure:
     """Return what a model wrote that was not used, word for word."""
-    head = DisclosureHead(
-        tr("Summary not used"), tr.plural(len(text), "%n character", "%n characters"), "muted"
-    )
+    head = DisclosureHead(tr("Text not used"), tr.plural(len(text), "%n character", "%n characters"), "muted")
 
     def build() -> QWidget:
         words = SelectableText(text, 13, "muted")

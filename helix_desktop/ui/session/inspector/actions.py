@@ -88,13 +88,13 @@ class InspectorActions(QObject):
         row = next((row for row in rows if row.digest == digest and _RECALLS & {*row.actions}), None)
         if row is None:
             raise OutputFormUnavailable(
-                _text("This can't be sent in full again."),
-                _text("It isn't in the context of this session, or it's sent in full."),
+                _text("This can't be recalled into the context."),
+                _text("It isn't part of this session, or all of it is sent."),
                 _text("Recall it into the message instead."),
             )
         entry = await workspace.store.entry(digest)
         what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
-        why = tr("It's sent in full again where it was. You can undo this.")
+        why = tr("All of it is sent again where it was. You can undo this.")
         cost = recall_price_text(output_tokens(entry.tokens) - row.tokens, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("recall", tr("Recall"), "primary")):
             await self._change(conversation, "include" if "include" in row.actions else "recall", row)
@@ -129,7 +129,7 @@ class InspectorActions(QObject):
             raise OutputFormUnavailable(
                 _text("This output can't be cached now."),
                 _text("Its marker would take as many tokens."),
-                _text("To take it out of the requests, exclude it in the inspector."),
+                _text("To take it out of the requests, leave it out in the context panel."),
             )
         await self._cache(conversation, row)
 
@@ -142,11 +142,11 @@ class InspectorActions(QObject):
             await conversation.window.cache_now(row.seq)
 
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
-        what = tr("Exclude “{name}” from the requests?", name=ellipsize(row.name, _NAME_CHARS))
-        why = tr("A line says that you excluded it, and the agent can recall it. You can undo this.")
+        what = tr("Leave out “{name}”?", name=ellipsize(row.name, _NAME_CHARS))
+        why = tr("A line says that you left it out, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)
         cost = change_price_text(saved, row.resent)
-        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Exclude"), "primary")):
+        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Leave out"), "primary")):
             await conversation.window.exclude(row.seq, row.part)
 
     async def _agrees(self, what: str, why: str, choice: DialogChoice) -> bool:

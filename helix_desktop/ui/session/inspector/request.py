@@ -50,7 +50,7 @@ class RequestPresenter(QObject):
         if past is not None and step is not None:
             title = sent_at_text(step)
             if wire is not None:
-                notes.append(tr("In today's format. What was asked of the provider's cache isn't recorded."))
+                notes.append(tr("In today's format. What was asked of the prompt cache isn't recorded."))
         elif conversation.window.policy.enabled and not conversation.session.transcript.on_hold:
             notes.append(tr("Caching or compaction that is due when you send comes first."))
         if wire is None:

@@ -85,7 +85,7 @@ def _tokens_text(tokens: int) -> str:
 
 def token_count_tip() -> str:
     """Return whose count the tokens of tools are."""
-    return tr("Counted by Helix. The inspector shows the count that the model of the session reports.")
+    return tr("Counted by Helix. The context panel shows the count that the model of the session reports.")
 
 
 def consent_text(config: McpServerConfig, folder: str) -> tuple[str, str]:

@@ -97,7 +97,7 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
 
 def _billed_note(comparison: PolicyComparison) -> str:
     """Return what counts as billed, and that it is assumed where the provider reports no cache."""
-    note = tr("The same at the provider's cache prices: tokens of new input that would cost as much")
+    note = tr("The same at the prices of the prompt cache: tokens of new input that would cost as much")
     if comparison.reports_cache:
         return note
     return f"{note}\n{tr('This provider reports no cache. Without one, all tokens are billed as new.')}"

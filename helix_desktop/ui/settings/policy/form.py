@@ -61,25 +61,25 @@ def _profile(policy: ContextPolicy) -> Profile:
     match name:
         case "lean":
             description = tr(
-                "Sends the least: outputs are cached and old steps become short notes early. Facts that a "
-                "model notes replace older messages as soon as they are ready."
+                "Sends the least: outputs are cached, old steps become short notes, and observations replace "
+                "older messages, each early."
             )
         case "balanced":
             description = tr(
-                "The default: old outputs are cached, old steps become short notes, and facts that a model "
-                "notes replace older messages, each when that pays off."
+                "The default: old outputs are cached, old steps become short notes, and observations "
+                "replace older messages, each when that pays off."
             )
         case "classic":
             description = tr(
-                "For comparison: caches old outputs in fixed batches and summarizes at {share}. No notes "
-                "before that.",
+                "For comparison: caches old outputs in fixed batches and writes a handover at {share}. No "
+                "notes before that.",
                 share=handover_at,
             )
         case "plain":
             description = tr(
-                "For comparison: caches old outputs at once and summarizes at {share}. Changes the context "
-                "most often, and loses the provider's cache of what follows each time: can cost more than "
-                "Off.",
+                "For comparison: caches old outputs at once and writes a handover at {share}. Changes the "
+                "context most often, and loses the prompt cache of what follows each time: can cost more "
+                "than Off.",
                 share=handover_at,
             )
         case _:
@@ -115,9 +115,9 @@ def _cache(policy: ContextPolicy) -> PolicyGroup:
     tokens = tr("tokens")
     return PolicyGroup(tr("Cache"), (
         _field(policy, "intake_above", tr("Large outputs over"), tokens,
-               tr("A large output is stored whole, and only a part enters the context. The agent can recall "
+               tr("A large output is saved whole, and only a part enters the context. The agent can recall "
                   "it. 0: only outputs over a share of the context window are large.")),
-        _field(policy, "intake_deadline_s", tr("Form chosen within"), "s",
+        _field(policy, "intake_deadline_s", tr("Preview after"), "s",
                tr("The agent chooses the full output, a preview or an extract. After that time, previews are "
                   "used. 0: the agent doesn't choose.")),
         _field(policy, "protect_steps", tr("Newest steps kept"), tr("steps"),
@@ -142,11 +142,11 @@ def _compact(policy: ContextPolicy) -> PolicyGroup:
         _field(policy, "checkpoint_tokens", tr("Checkpoint every"), tr("tokens"),
                tr("A model updates the handover ahead of time; requests stay as they are. Each checkpoint "
                   "reads about 5,000 tokens. 0 turns them off.")),
-        _share(policy, "observe_at", tr("Note facts from"),
-               tr("Share of the context window from which a model notes dated facts about older turns. They "
+        _share(policy, "observe_at", tr("Observations from"),
+               tr("Share of the context window from which a model writes dated facts about older turns. They "
                   "replace the turns when that pays off. 0 turns this off."), maximum=0.9),
-        _share(policy, "reflect_at", tr("Merge facts above"),
-               tr("Share of the context window above which noted facts become fewer: outdated ones are "
+        _share(policy, "reflect_at", tr("Merge above"),
+               tr("Share of the context window above which observations become fewer: outdated ones are "
                   "dropped."), minimum=0.05, maximum=0.9),
     ))  # fmt: skip
 
@@ -158,5 +158,5 @@ def _budget(policy: ContextPolicy) -> PolicyGroup:
         _field(policy, "budget_cost", tr("Cost"), tr("US dollars, 0: no limit"),
                tr("Only models with known prices count."), maximum=10**6),
         _field(policy, "ask_above", tr("Ask before background work"), tr("tokens, 0: never"),
-               tr("Compacting and noting facts that read more than that. The session budget holds anyway.")),
+               tr("Handovers and observations that read more than that. The session budget holds anyway.")),
     ))  # fmt: skip

@@ -73,9 +73,9 @@ def _rewrite_text(rewrite: PolicyRewrite, is_exact: bool) -> str:
     """Return what a rewrite would have done, about where the replay is an estimate."""
     kinds = {
         "sweep-made": tr("outputs cached"),
-        "fold-made": tr("steps noted"),
-        "observations-placed": tr("messages noted as facts"),
-        "handover-made": tr("messages summarized"),
+        "fold-made": tr("steps compacted as a note"),
+        "observations-placed": tr("messages compacted as observations"),
+        "handover-made": tr("messages compacted as a handover"),
     }
     change = _about(is_exact) + format_token_change(rewrite.tokens_before, rewrite.tokens_after)
     parts = (kinds.get(rewrite.kind, tr("context rewritten")), change, f"e{rewrite.seq}")
@@ -409,7 +409,7 @@ def _difference_notes(comparison: PolicyComparison, mine: PolicyReplay, other: P
         notes.append(
             tr(
                 "{policy} sends less but is billed more: what follows a change in the context is no longer "
-                "in the provider's cache, and is billed as new.",
+                "in the prompt cache, and is billed as new.",
                 policy=comparison.name_of(key),
             )
         )

@@ -243,7 +243,7 @@ def test_no_line_names_what_only_an_excluded_output_said() -> None:
     simulator = SessionSimulator(policy, ModelInfo("test", "large", window=100_000, reserve=200))
     simulator.send_message("Look at all modules.")
     seqs = [read_module(simulator, number) for number in range(2)]
-    assert exclude_output(simulator, seqs[0]) == "Excluded by you"
+    assert exclude_output(simulator, seqs[0]) == "Left out by you"
     while not simulator.transcript.rewrites.anchors:
         seqs.append(read_module(simulator, len(seqs)))
     masked = next(iter(simulator.transcript.rewrites.anchors.values())).masked

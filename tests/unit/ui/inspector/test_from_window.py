@@ -241,7 +241,7 @@ def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]
     assert isinstance(card, FoldCard)
-    assert fold_card_text(card) == f"Removed to fit the context window: {messages}"
+    assert fold_card_text(card) == f"Context full: {messages} compacted"
     assert row.why.startswith(f"Replaces {messages}, e")
 
 

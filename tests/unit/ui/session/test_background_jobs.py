@@ -50,7 +50,7 @@ def test_the_cost_is_shown_in_tokens_and_money() -> None:
     background = BackgroundJobs()
     background.apply(CompactionProgress("summarize", "", CostEstimate(312_000, 0.94, 3)))
     (job,) = background.jobs
-    assert job.text == "Compacting · Summarize · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
+    assert job.text == "Compacting · Write · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     assert background.card is not None
     assert background.card.usage_text == "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     background.apply(CompactionProgress("summarize", "", CostEstimate(1_000)))
