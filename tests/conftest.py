@@ -36,7 +36,7 @@ from pytestqt import plugin
 from pytestqt.qt_compat import qt_api
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.app.import_hook import remove_import_hook
+from helix_desktop.app.plain_startup_error import remove_import_hook
 
 remove_import_hook()  # as the app does; a tenth of the time to collect the tests
 

@@ -9,15 +9,14 @@ from collections.abc import Awaitable, Callable, Container, Sequence
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store, TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.steps import holder_of, point_after, point_before_message, point_of_retry
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.handover_fallback import without_repeats
+from helix_desktop.context.summaries.handover_revision import continued_handover, continued_title
 from helix_desktop.context.summaries.index_entry import index_content
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import UserSpoke
@@ -32,8 +31,7 @@ from helix_desktop.domain.events.session import (
     SessionStarted,
 )
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.store.commit import Commit, Draft
-from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.store import Commit, Content, Draft, SessionSummary
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.clock import ClockMs
 

@@ -8,18 +8,17 @@ from typing import NoReturn
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.agent.models.model_wrapper import ModelWrapper
-from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.models import ModelRoles, ModelWrapper, RunSettingsSource
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.session import (
     ErrorRaised,
     EventRecorded,
+    Session,
     SpendDecided,
     SpendRequestsChanged,
     Update,
 )
+from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame

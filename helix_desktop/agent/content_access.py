@@ -6,10 +6,8 @@ import asyncio
 
 import msgspec
 
-from helix_desktop.agent.intake.attachments import AttachmentIntake, IntakeLimits
-from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.store import Store
-from helix_desktop.agent.ports.tools import FileReader, LineSearch
+from helix_desktop.agent.attachments import AttachmentIntake, IntakeLimits
+from helix_desktop.agent.ports import FileReader, LineSearch, Store, TokenCounter
 from helix_desktop.context.window.usage_gauge import content_tokens
 from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import (
@@ -22,8 +20,7 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.store import CacheEntry, Commit
 from helix_desktop.domain.text_format import count_lines, ellipsize
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
 

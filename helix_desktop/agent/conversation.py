@@ -6,25 +6,23 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from helix_desktop.agent.budget import BudgetedSettings, SessionBudget, SpendApprovals
-from helix_desktop.agent.changes.recorder import ChangeRecorder
+from helix_desktop.agent.change_recorder import ChangeRecorder
 from helix_desktop.agent.instructions import SessionInstructions
-from helix_desktop.agent.intake.output_forms import Extractor, OutputForms
-from helix_desktop.agent.intake.output_gate import IntakeGate
 from helix_desktop.agent.message_queue import MessageQueue, MessageTooLarge, TurnStart, UserMessage
-from helix_desktop.agent.model_choice import ModelChoice
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.models import RunSettingsSource
+from helix_desktop.agent.output_forms import Extractor, IntakeGate, OutputForms
+from helix_desktop.agent.session import (
     ApprovalRequested,
     AutoRunPut,
     QuestionAsked,
     RequestChanged,
     ResponseReset,
+    Session,
     SpendRequestsChanged,
     Update,
 )
+from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
+from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.subagents import DelegatingTools, SubagentFactory, SubagentRunner
 from helix_desktop.agent.titles import SessionTitles
@@ -36,8 +34,7 @@ from helix_desktop.agent.tool_calls.approvals import (
     UserReply,
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
-from helix_desktop.agent.tool_calls.runner import ToolRunner
-from helix_desktop.agent.tool_calls.running_calls import RunningCalls
+from helix_desktop.agent.tool_calls.runner import RunningCalls, ToolRunner
 from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.turn_engine import TurnEngine
 from helix_desktop.agent.window.manager import ContextManager
@@ -60,7 +57,7 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.question import Question, QuestionReply, late_reply_text
 from helix_desktop.domain.slash_command import PromptSource
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates

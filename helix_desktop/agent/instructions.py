@@ -8,11 +8,11 @@ from collections.abc import Sequence, Set
 
 import msgspec
 
-from helix_desktop.agent.ports.tools import InstructionSource
+from helix_desktop.agent.ports import InstructionSource
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.workspace import InstructionsAdded, OpeningGiven, StandingText
+from helix_desktop.domain.events.session import InstructionsAdded, OpeningGiven, StandingText
 
 _DEADLINE_S = 4.0  # a disk that does not answer holds up no turn
 _MAX_FOLDERS = 40  # that the answers of one step name

@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from helix_desktop.agent.model_choice import ModelChoice
-from helix_desktop.agent.models.model_wrapper import ImageLoadingModel
-from helix_desktop.agent.models.roles import ConfiguredModels, ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.models import ConfiguredModels, ImageLoadingModel, ModelRoles, RunSettingsSource
+from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import ModelChoice
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.trust import TrustGatedModel
 from helix_desktop.context.log.transcript import Transcript

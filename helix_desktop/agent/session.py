@@ -1,4 +1,4 @@
-"""A session: the only place that records events. Store first, then apply, then publish."""
+"""A session: the only place that records events. Store first, then apply, then publish to its listeners."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Literal
 
+import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports.store import Store
-from helix_desktop.agent.session_updates import EventRecorded, Listener, Update
+from helix_desktop.agent.models import RunSettingsSource
+from helix_desktop.agent.ports import Store
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count
-from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.choices import Remedy
+from helix_desktop.domain.cost import CostEstimate, Spending, SpendRequest
+from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
@@ -27,11 +28,243 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
-from helix_desktop.domain.question import ASK_USER, UNANSWERED
-from helix_desktop.domain.store.commit import Commit, PartialOutput
-from helix_desktop.domain.store.entries import Content, SessionSummary, is_no_use
+from helix_desktop.domain.question import ASK_USER, UNANSWERED, Question
+from helix_desktop.domain.store import Commit, Content, PartialOutput, SessionSummary, is_no_use
+from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.domain.translatable_text import OptionalText, TextContext
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
+
+_text = TextContext("Agent")
+
+Phase = Literal["idle", "read", "summarize", "check", "write"]
+SubagentActivity = Literal["queued", "thinking", "working", "waiting", "full"]
+
+
+class EventRecorded(msgspec.Struct, frozen=True):
+    """An event was recorded."""
+
+    recorded: RecordedEvent
+
+
+class ModelCalled(msgspec.Struct, frozen=True):
+    """A request went to the model; nothing of its answer is there yet."""
+
+
+class ResponseDelta(msgspec.Struct, frozen=True):
+    """A chunk of the model's answer."""
+
+    text: str
+    is_reasoning: bool = False
+
+
+class ResponseReset(msgspec.Struct, frozen=True):
+    """The partial answer is void: the call is repeated after `wait_s` seconds.
+
+    It ends after `patience_s` seconds of failures; `remedies` are what the app can do about its error.
+    """
+
+    attempt: int
+    wait_s: float
+    reason: str
+    patience_s: float = 0.0
+    remedies: tuple[Remedy, ...] = ()
+
+
+class ApprovalRequested(msgspec.Struct, frozen=True):
+    """A call waits for the user's approval."""
+
+    ask: ApprovalRequest
+
+
+class QuestionAsked(msgspec.Struct, frozen=True):
+    """A call waits for the user's reply to its question."""
+
+    ask: Question
+
+
+class AutoRunPut(msgspec.Struct, frozen=True):
+    """The user restored what was taken back of calls (`restore`), or took it back; by its ids."""
+
+    change_ids: tuple[str, ...]
+    restore: bool
+
+
+class CallStarted(msgspec.Struct, frozen=True):
+    """An approved call started."""
+
+    call: ToolCall
+
+
+class CallOutput(msgspec.Struct, frozen=True):
+    """A chunk of a running call's output."""
+
+    call_id: str
+    text: str
+
+
+class TurnChanged(msgspec.Struct, frozen=True):
+    """A turn started or ended."""
+
+    running: bool
+
+
+class CompactionProgress(msgspec.Struct, frozen=True):
+    """A handover entered a phase; `text` is the summary so far.
+
+    `estimate` is its cost estimate, once a model is called.
+    """
+
+    phase: Phase
+    text: str = ""
+    estimate: CostEstimate | None = None
+
+
+class SummaryAwaited(msgspec.Struct, frozen=True):
+    """The context is full: the next request waits for the summary being written, or no longer does.
+
+    It is the session's own, or that of its subagent of this title.
+    """
+
+    is_active: bool
+    subagent_title: str = ""
+
+
+class IntakeProgress(msgspec.Struct, frozen=True):
+    """The forms of large outputs are being chosen ("ask"), or extracts written ("extract").
+
+    `call_ids` are the calls that returned them; "idle" means done.
+    """
+
+    phase: Literal["idle", "ask", "extract"]
+    call_ids: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> OptionalText:
+        """The display text of the phase; empty when idle."""
+        count = len(self.call_ids)
+        match self.phase:
+            case "ask":
+                return _text.plural(
+                    count, "Choosing how to keep %n large output…", "Choosing how to keep %n large outputs…"
+                )
+            case "extract":
+                return _text.plural(
+                    count, "Extracting from %n large output…", "Extracting from %n large outputs…"
+                )
+        return ""
+
+
+class ObservationProgress(msgspec.Struct, frozen=True):
+    """Observations, or a reflection, entered a phase; `text` and `estimate` as in CompactionProgress."""
+
+    phase: Phase
+    text: str = ""
+    estimate: CostEstimate | None = None
+
+
+class SpendRequestsChanged(msgspec.Struct, frozen=True):
+    """The open spend requests of background work changed to these."""
+
+    requests: tuple[SpendRequest, ...]
+
+
+class SpendDecided(msgspec.Struct, frozen=True):
+    """In an unattended run, the budget decided a spend request of background work."""
+
+    request: SpendRequest
+    allowed: bool
+
+
+class SubagentProgress(msgspec.Struct, frozen=True):
+    """A subagent's progress, sent to its parent's listeners. `session_id` is the subagent's session.
+
+    `phase`: it waits for a slot, calls its model, runs tools, waits for the user, waits for the summary that
+    makes room in its full context, or has ended. `used` counts
+    the tokens of its next request, `window` those that fit. `call_id` is the call that started it,
+    `current_tool` its newest tool call, `spent_tokens` its tokens in and out, `cost` in US dollars
+    (`estimated`: some of both by our count), `started_at_ms` when it got its task (milliseconds since 1970;
+    0: not yet).
+    """
+
+    session_id: str
+    phase: SubagentActivity | TurnOutcome
+    used: int
+    window: int
+    steps: int
+    title: str = ""
+    call_id: str = ""
+    current_tool: str = ""
+    spent_tokens: int = 0
+    cost: float = 0.0
+    started_at_ms: int = 0
+    estimated: bool = False
+
+
+class SideQuestionProgress(msgspec.Struct, frozen=True):
+    """A side question is being answered: `answer` is what came so far. Not running: none is."""
+
+    question: str = ""
+    answer: str = ""
+    is_running: bool = False
+
+
+class RequestChanged(msgspec.Struct, frozen=True):
+    """The model, the tools or the policy of a session's next request changed; nothing was recorded."""
+
+
+class ExternalChange(msgspec.Struct, frozen=True):
+    """Another process stored something in this session; without a session id, in any."""
+
+
+class ErrorRaised(msgspec.Struct, frozen=True):
+    """An error that could not be recorded as an event; `is_warning`: the work goes on all the same.
+
+    `is_unsaved`: nothing could be saved. It is over with the next event that is recorded.
+    """
+
+    what: str
+    why: str = ""
+    fix: str = ""
+    remedies: tuple[str, ...] = ()
+    is_warning: bool = False
+    is_unsaved: bool = False
+    details: str = ""
+
+    @classmethod
+    def from_error(cls, error: HelixError) -> ErrorRaised:
+        """Return what an error says."""
+        is_unsaved = isinstance(error, StoreWriteFailed)
+        return cls(
+            error.what, error.why, error.fix, error.remedies, is_unsaved=is_unsaved, details=error.details
+        )
+
+
+Update = (
+    ErrorRaised
+    | EventRecorded
+    | ModelCalled
+    | ResponseDelta
+    | ResponseReset
+    | ApprovalRequested
+    | QuestionAsked
+    | AutoRunPut
+    | CallStarted
+    | CallOutput
+    | TurnChanged
+    | CompactionProgress
+    | SummaryAwaited
+    | ObservationProgress
+    | SpendRequestsChanged
+    | SpendDecided
+    | IntakeProgress
+    | SubagentProgress
+    | SideQuestionProgress
+    | RequestChanged
+    | ExternalChange
+)
+Listener = Callable[[Update], None]
+
 
 INTERRUPTED = (
     "The app stopped before this call's result was recorded. It may or may not have taken effect: check "
@@ -80,6 +313,7 @@ class Session:
         self.log, self.transcript = log, transcript
         self._ahead: Transcript | None = None
         self.ratios = dict(ratios or {})
+        self.seen_interruption = 0  # the newest end of an interrupted turn that the user knows of
         self.settings = settings
         self.has_budget: Callable[[Transcript], bool] = lambda _: False  # asked after a budget was spent
         self._store, self._clock, self._scope = store, clock, scope
@@ -225,12 +459,24 @@ class Session:
             failure=(failed_end.what, failed_end.why) if failed_end is not None else (),
             budget_spent=failed_end is not None and failed_end.cause == "budget",
             stopped=state.was_stopped,
+            interrupted=state.turn_open or state.interrupted_seq > self.seen_interruption,
         )
 
     async def require_writable(self) -> None:
         """Raise StoreError if nothing can be recorded: as while another process writes the session."""
         async with self._lock:
             await self._store.commit(Commit(self.id))
+
+    async def note_seen(self) -> None:
+        """Note that the user looks at the session: the list no longer marks its interrupted turn.
+
+        Raises StoreError.
+        """
+        async with self._lock:
+            if self.transcript.interrupted_seq > self.seen_interruption:
+                self.seen_interruption = self.transcript.interrupted_seq
+                summary = self._summary(self.transcript, self._used_at_ms(self._clock()))
+                await self._store.commit(Commit(self.id, summary=summary))
 
     async def correct_summary(self, summary: SessionSummary) -> None:
         """Store the session's summary again if it differs from what the log says."""

@@ -7,17 +7,17 @@ import re
 from collections.abc import Callable, Mapping
 from copy import copy
 
-from helix_desktop.agent.models.roles import SlowModels
-from helix_desktop.agent.ports.file_history import FileHistory
-from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.store import Store
-from helix_desktop.agent.ports.tools import (
+from helix_desktop.agent.models import SlowModels
+from helix_desktop.agent.ports import (
     Approver,
     AutoRunStore,
+    FileHistory,
     FileReader,
     FileVersionChecker,
     InstructionSource,
     LineSearch,
+    Store,
+    TokenCounter,
     Tools,
     WorkspacePermissions,
 )

@@ -6,8 +6,8 @@ import asyncio
 
 import msgspec
 
-from helix_desktop.agent.intake.output_forms import OutputForms
-from helix_desktop.agent.ports.model import wire_request
+from helix_desktop.agent.output_forms import OutputForms
+from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
 from helix_desktop.agent.window.rewriter import Exclusions, WindowRewriter
 from helix_desktop.context.policy import ContextPolicy

@@ -9,15 +9,14 @@ from typing import Any, Protocol, TypeVar, get_args
 
 import msgspec
 
-from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.ports.tools import Tools
-from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.ports import Model, Tools
+from helix_desktop.agent.session import (
     ApprovalRequested,
     CallStarted,
     ErrorRaised,
     EventRecorded,
     QuestionAsked,
+    Session,
     SubagentActivity,
     SubagentProgress,
     SummaryAwaited,
@@ -38,10 +37,10 @@ from helix_desktop.domain.events.session import (
     ModelRole,
     SessionStarted,
 )
+from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.messages import ModelInfo, StopReason, ToolCall, ToolSpec, TurnOutcome
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import title_line
-from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.domain.tools import (
     SHOW_OUTPUT,
     STOPPED,

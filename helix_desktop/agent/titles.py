@@ -9,9 +9,9 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 
-from helix_desktop.agent.models.completion import CallBill, complete
+from helix_desktop.agent.models import CallBill, complete
+from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.agent.trust import IsTrusted
 from helix_desktop.agent.window.summarizer import UnusedSummaries
 from helix_desktop.domain.cost import Spending, unused_calls

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from helix_desktop.agent.models.model_wrapper import ModelWrapper
-from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.models import ModelWrapper
+from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.domain.errors import ToolError, WorkspaceUntrusted
 from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.question import Question

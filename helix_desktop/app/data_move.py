@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from helix_desktop.config.data_dir_move import DataDirMove, plan_move
+from helix_desktop.config.data_dir import DataDirMove, plan_move
 from helix_desktop.config.paths import DataDir, places_of
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import StoreLocked

@@ -54,7 +54,7 @@ def show_window(args: argparse.Namespace) -> int:
         data.ensure()
     except DataDirUnavailable as error:
         from helix_desktop.app.single_instance import SingleInstance
-        from helix_desktop.config.reading_copy import open_reading_copy
+        from helix_desktop.config.data_dir import open_reading_copy
 
         if (data.root / RUN_MARKER_FILE).exists() and SingleInstance(data.root).deliver(target):
             return 0

@@ -1,8 +1,14 @@
-"""Run the window once it is on screen: event loop, services, and shutdown."""
+"""Run the window once it is on screen: event loop, services, garbage collection, and shutdown.
+
+Collect garbage on the main thread only. Python collects cycles on whatever thread happens to allocate. A Qt
+object that dies on a worker thread leaves its timers behind ("Timers cannot be stopped from another thread");
+the next event for them ends the process.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -10,30 +16,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
-from helix_desktop.app.crash_report import crash_report
+from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report, find_unfinished
 from helix_desktop.app.data_move_window import relaunch
 from helix_desktop.app.early_file_events import EarlyFileOpenEvents
 from helix_desktop.app.exit_codes import LOCKED
 from helix_desktop.app.file_open_events import FileOpenEvents, open_target
-from helix_desktop.app.gc_policy import MainThreadCollector
 from helix_desktop.app.launch_targets import is_folder_target
 from helix_desktop.app.qt_loop import QtLoop
-from helix_desktop.app.recovery import find_unfinished
-from helix_desktop.app.run_marker import LastRun, RunMarker
 from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.startup_error import show_startup_error
-from helix_desktop.app.stored_windows import (
-    StoredWindows,
-    close_gaps,
-    load_windows,
-    open_places,
-    store_windows,
-)
 from helix_desktop.app.window_context import WindowContext, create_window_context
 from helix_desktop.app.window_frame import WindowFrame, build_next_window
+from helix_desktop.app.window_state import WindowStateFile, layout_name
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import HelixError, InstanceNotResponding
 from helix_desktop.services.app_services import AppServices
@@ -48,13 +46,87 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.session.controller_context import ControllerContext, SessionViews
-from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.session.window_group import NO_SESSION, ShownSession, WindowGroup
 from helix_desktop.ui.shell.crash_notice import CrashNotice
 from helix_desktop.ui.shell.main_window import WindowPages
+from helix_desktop.ui.shell.panes import LAYOUT_NAMES
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from helix_desktop.words.translation import Translator, translate
+
+_INTERVAL_MS = 1_000
+
+
+class MainThreadCollector(QObject):
+    """Replaces the automatic collector while the window lives; collects when enough was allocated."""
+
+    def __init__(self, parent: QObject) -> None:
+        """Freeze all existing objects: they are assumed to stay."""
+        super().__init__(parent)
+        gc.disable()
+        gc.freeze()
+        timer = QTimer(self, interval=_INTERVAL_MS)
+        timer.timeout.connect(collect_due_generation)
+        timer.start()
+
+
+def collect_due_generation() -> None:
+    """Collect the oldest generation over its threshold, as Python itself does."""
+    counts = zip(gc.get_count(), gc.get_threshold(), strict=True)
+    due = [generation for generation, (count, limit) in enumerate(counts) if count > limit]
+    if due:
+        gc.collect(due[-1])
+
+
+_WINDOWS = "windows"
+
+
+class StoredWindows(msgspec.Struct, frozen=True):
+    """The open windows in the order in which they were made, and the index of the one in front."""
+
+    places: tuple[ShownSession, ...] = ()
+    front: int = 0
+
+    @property
+    def first(self) -> ShownSession:
+        """Return what the first of them showed."""
+        return self.places[0] if self.places else NO_SESSION
+
+    def index_of(self, workspace_id: str) -> int | None:
+        """Return which of them showed a workspace, the one in front if it did; None if none did."""
+        indexes = [index for index, place in enumerate(self.places) if place.workspace_id == workspace_id]
+        return self.front if self.front in indexes else next(iter(indexes), None)
+
+
+def load_windows(state: WindowStateFile) -> StoredWindows:
+    """Return the windows of the last run; none if none are stored, or the file was damaged."""
+    try:
+        return msgspec.json.decode(state.get(_WINDOWS), type=StoredWindows)
+    except msgspec.MsgspecError:
+        return StoredWindows()
+
+
+def open_places(windows: WindowGroup) -> StoredWindows:
+    """Return what the open windows show now, but for those without a workspace."""
+    still_open = [opened for opened in windows.windows if opened in windows.open_windows]
+    listed = [opened for opened in still_open if opened.shown_session.workspace_id]
+    front = listed.index(windows.current) if windows.current in listed else 0
+    return StoredWindows(tuple(opened.shown_session for opened in listed), front)
+
+
+def store_windows(state: WindowStateFile, stored: StoredWindows) -> None:
+    """Keep for the next start which windows are open."""
+    state.put(_WINDOWS, msgspec.json.encode(stored))
+
+
+def close_gaps(state: WindowStateFile, windows: WindowGroup) -> None:
+    """Give the open windows the numbers that they will have at the next start, where none is closed."""
+    numbers = [number for number, opened in enumerate(windows.windows, 1) if opened in windows.open_windows]
+    for next_number, number in enumerate(numbers, 1):
+        for name in LAYOUT_NAMES if next_number != number else ():
+            state.put(layout_name(name, next_number), state.get(layout_name(name, number)))
+
 
 tr = Translator("Start")
 

@@ -212,7 +212,7 @@ def byte_count(text: str) -> int:
 def duration_ms(text: str) -> int:
     """Parse a duration such as `12h`, `30d` or `4w` into milliseconds."""
     # Every start of the window parses its arguments; the structs of the store are not for it.
-    from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS
+    from helix_desktop.domain.retention import DAY_MS, HOUR_MS
 
     match = _TIME.fullmatch(text.strip())
     number = _integer(match[1]) if match is not None else None

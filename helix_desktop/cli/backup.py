@@ -15,7 +15,7 @@ from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services, with_workspace
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX, TRANSCRIPT_SUFFIX
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.store.reports import ExportResult
+from helix_desktop.domain.store_reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.errors import error_text

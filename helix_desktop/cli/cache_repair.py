@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import (
     ProgressPrinter,
@@ -19,8 +19,8 @@ from helix_desktop.cli.output import (
     print_out,
 )
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.file_history.file_coverage import FileHistoryCheck
-from helix_desktop.domain.store.reports import IntegrityReport, RepairReport
+from helix_desktop.domain.file_history.changes import FileHistoryCheck
+from helix_desktop.domain.store_reports import IntegrityReport, RepairReport
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.words.errors import error_text

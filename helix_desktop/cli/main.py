@@ -1,4 +1,4 @@
-"""The command line: the window by default, and what works without one."""
+"""The command line: the window by default, and what works without one; which function runs a command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NoReturn
@@ -22,16 +22,9 @@ from helix_desktop.app.launch_targets import (
     with_open_command,
 )
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.argparse_texts import translate_argparse
-from helix_desktop.cli.dispatch import resolve_command
 from helix_desktop.cli.parsers.all_commands import add_commands
 from helix_desktop.cli.parsers.options import Commands
-from helix_desktop.config.languages import (
-    LANGUAGE_VARIABLE,
-    catalog_codes,
-    find_catalog,
-    unknown_language,
-)
+from helix_desktop.config.languages import LANGUAGE_VARIABLE, catalog_codes, find_catalog, unknown_language
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import (
     DataDirUnavailable,
@@ -52,6 +45,131 @@ from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, use_language
 
 tr = Translator("Command line")
+
+
+def translate_argparse() -> None:
+    """Let argparse speak the user's language: it looks its words up with a function of its module."""
+    words = _words()
+    vars(argparse).update(_=lambda message: words.get(message, message))
+
+
+def _words() -> dict[str | None, str]:
+    """Return argparse's texts as it looks them up, each with what to show; facts are its own placeholders."""
+    return {
+        "usage: ": tr("usage: "),
+        "options": tr("options"),
+        "positional arguments": tr("positional arguments"),
+        "show this help message and exit": tr("show this help and exit"),
+        "argument %(argument_name)s: %(message)s": tr(
+            "argument {name}: {problem}", name="%(argument_name)s", problem="%(message)s"
+        ),
+        "ambiguous option: %(option)s could match %(matches)s": tr(
+            "ambiguous option: {option} could match {matches}", option="%(option)s", matches="%(matches)s"
+        ),
+        "not allowed with argument %s": tr("can't be used with {argument}", argument="%s"),
+        "expected one argument": tr("expected one argument"),
+        "expected at least one argument": tr("expected at least one argument"),
+        "ignored explicit argument %r": tr("takes no value (got {value})", value="%r"),
+        "invalid choice: %(value)r (choose from %(choices)s)": tr(
+            "invalid choice: {value} (choose from {choices})", value="%(value)r", choices="%(choices)s"
+        ),
+        "invalid %(type)s value: %(value)r": tr("invalid value: {value}", value="%(value)r"),
+        "the following arguments are required: %s": tr(
+            "the following arguments are required: {arguments}", arguments="%s"
+        ),
+        "unrecognized arguments: %s": tr("unrecognized arguments: {arguments}", arguments="%s"),
+    }
+
+
+Command = Callable[[argparse.Namespace], int]
+"""Run a command with its parsed arguments; return the exit code."""
+
+
+def resolve_command(args: argparse.Namespace) -> Command:
+    """Return the function of a command, imported only now: the window must not wait for the others."""
+    match args.command:
+        case "run" | "cache" | "changes" | "commands" | "timeline" | "backup" | "sessions" | "branch":
+            return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
+        case "replay" | "mcp":
+            return _standalone_command(args.command)
+        case "move-data":
+            return _move_command(args.window)
+        case "self-check" | "licenses" | "licences":
+            return _installation_command(args.command)
+        case "demo":
+            return _demo_command()
+    return _window_command()
+
+
+def _window_command() -> Command:
+    from helix_desktop.app.plain_startup_error import remove_import_hook
+
+    remove_import_hook()
+    from helix_desktop.app.main import show_window
+
+    return show_window
+
+
+def _installation_command(command: str) -> Command:
+    if command != "self-check":
+        from helix_desktop.cli.commands import licenses
+
+        return licenses
+    from helix_desktop.diagnostics.self_check import self_check
+
+    return self_check
+
+
+def _workspace_command(command: str) -> Command:
+    from helix_desktop.cli import backup, commands, run, sessions
+    from helix_desktop.cli.cache_command import cache
+
+    if command.startswith("changes "):
+        from helix_desktop.cli.changes_command import changes
+
+        return changes
+    functions: dict[str, Command] = {
+        "run": run.run_turn,
+        "commands": commands.list_commands,
+        "timeline": sessions.timeline,
+        "sessions": sessions.list_sessions,
+        "branch": sessions.branch,
+        "cache export": backup.export,
+        "cache import": backup.import_file,
+        "backup": backup.backup,
+    }
+    return functions.get(command, cache)
+
+
+def _standalone_command(command: str) -> Command:
+    if command == "mcp":
+        from helix_desktop.cli.mcp_serve import serve_cache
+
+        return serve_cache
+    from helix_desktop.cli.replay import replay
+
+    return replay
+
+
+def _move_command(in_window: bool) -> Command:
+    if in_window:
+        from helix_desktop.app.data_move_window import move_in_window
+
+        return move_in_window
+    from helix_desktop.cli.commands import move_data
+
+    return move_data
+
+
+def _demo_command() -> Command:
+    from helix_desktop.app.plain_startup_error import remove_import_hook
+
+    remove_import_hook()
+    from helix_desktop.demo.run_demo import demo
+
+    return demo
+
+
 text = TextContext("Command line")
 log = logging.getLogger(__name__)
 
@@ -246,7 +364,7 @@ def _show_failed_window(args: argparse.Namespace, error: Exception, log_place: s
 
 
 def _run_sample_python(argv: Sequence[str]) -> int:
-    from helix_desktop.services.sample_python import run_sample_python
+    from helix_desktop.services.samples import run_sample_python
 
     return run_sample_python(argv)
 
@@ -265,7 +383,7 @@ def _speak_the_users_language() -> None:
             )
         )
     if catalog is not None:
-        from helix_desktop.app.import_hook import remove_import_hook
+        from helix_desktop.app.plain_startup_error import remove_import_hook
 
         remove_import_hook()
         from helix_desktop.app.qt_language import load_language

@@ -14,8 +14,8 @@ from helix_desktop.cli.workspace_command import resolve_workspace, with_services
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.cache_server.tools import CacheServerTools
-from helix_desktop.services.lazy_store import LazyStore
+from helix_desktop.services.cache_server import CacheServerTools
+from helix_desktop.services.closed_workspaces import LazyStore
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")

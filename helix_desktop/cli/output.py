@@ -10,7 +10,8 @@ from typing import Any, TextIO
 
 import msgspec
 
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.open_workspace import spending_of_session
+from helix_desktop.agent.session import (
     ErrorRaised,
     EventRecorded,
     ModelCalled,
@@ -20,7 +21,6 @@ from helix_desktop.agent.session_updates import (
     SummaryAwaited,
     Update,
 )
-from helix_desktop.agent.session_usage import spending_of_session
 from helix_desktop.cli.rewrite_lines import as_counted, rewrite_line
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, ToolAnswered, TurnEnded
@@ -32,7 +32,14 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     SweepReason,
 )
-from helix_desktop.domain.events.session import BudgetNeared, EffortRefused, WindowLearned
+from helix_desktop.domain.events.session import (
+    BudgetNeared,
+    ChangesRecorded,
+    EffortRefused,
+    FilesChanged,
+    InstructionsAdded,
+    WindowLearned,
+)
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
@@ -40,10 +47,9 @@ from helix_desktop.domain.events.summary import (
     HandoverPrepared,
     ObservationsPlaced,
 )
-from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged, InstructionsAdded
 from helix_desktop.domain.messages import StopReason, display_name
-from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
-from helix_desktop.domain.store.reports import LostContent
+from helix_desktop.domain.store import CacheEntry, SessionSummary
+from helix_desktop.domain.store_reports import LostContent
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from helix_desktop.agent.attachments import attach_mentioned_files
 from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.attachments import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.ports import Model
 from helix_desktop.app.exit_codes import FAILED, INCOMPLETE
 from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_work
 from helix_desktop.cli.sessions import find_session

@@ -1,4 +1,4 @@
-"""The commands `sessions` and `branch`: list the sessions of a workspace, and branch one."""
+"""The commands `sessions`, `branch` and `timeline`: sessions of a workspace, branching one, its rewrites."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_usage import subagent_sessions, total_spending
-from helix_desktop.cli.output import print_out, session_as_builtins
+from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
+from helix_desktop.cli.output import as_builtins, print_out, session_as_builtins
+from helix_desktop.cli.rewrite_lines import counted_rewrites, rewrite_lines
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.store.entries import SessionSummary, TreeRow, session_tree
-from helix_desktop.domain.text_format import ellipsize_title, title_line
+from helix_desktop.domain.store import SessionSummary, TreeRow, session_tree
+from helix_desktop.domain.text_format import ellipsize, ellipsize_title, title_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.fallbacks import fallback_advice, fallback_text
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, translate
 
@@ -138,3 +139,29 @@ async def _nothing_listed(workspace: OpenWorkspace) -> str:
             archived, "%n archived session (see --archived)", "%n archived sessions (see --archived)"
         )
     return tr("No sessions yet")
+
+
+def timeline(args: argparse.Namespace) -> int:
+    """Print all rewrites and undos in a workspace, session by session."""
+
+    async def work(_: AppServices, workspace: OpenWorkspace) -> int:
+        documents: list[dict[str, Any]] = []
+        for session in await workspace.store.sessions():
+            log = await workspace.store.events(session.id)
+            if args.json:
+                events = [as_builtins(recorded) for recorded in counted_rewrites(log)]
+                documents.append({"session": session.id, "title": session.title, "events": events})
+                continue
+            lines = [escape_hidden_name(line) for line in rewrite_lines(log)]
+            print_out(f"{escape_hidden_name(ellipsize(session.title))}  ({session.id[:8]})")
+            for line in lines or [tr("No changes to the context yet")]:
+                print_out(f"  {line}")
+        if args.json:
+            print_out(json.dumps(documents, indent=1))
+            return 0
+        rate = await workspace.fallbacks.count()
+        for text in filter(None, (fallback_text(rate), fallback_advice(rate))):
+            print_out(text)
+        return 0
+
+    return with_workspace(args, work)

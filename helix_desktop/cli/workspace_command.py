@@ -21,8 +21,8 @@ from helix_desktop.app.crash_log import close_log, open_log
 from helix_desktop.app.exit_codes import HUNG_UP, TERMINATED
 from helix_desktop.cli.cache_repair import report_repairs
 from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice
+from helix_desktop.config.data_dir import open_reading_copy, remove_reading_copy
 from helix_desktop.config.paths import DATA_DIR_VARIABLE, DataDir
-from helix_desktop.config.reading_copy import open_reading_copy, remove_reading_copy
 from helix_desktop.domain.errors import (
     DataDirUnavailable,
     InvalidInput,
@@ -36,7 +36,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_nam
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.instructions import RunInstructions
-from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
+from helix_desktop.tools.environment import MAX_FILE_BYTES
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.file_coverage import uncovered_line
 from helix_desktop.words.translation import Translator

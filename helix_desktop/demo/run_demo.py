@@ -20,9 +20,7 @@ from helix_desktop.app.window_context import create_window_context
 from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
-from helix_desktop.demo.screenshots import PictureOptions, ScreenshotWriter
-from helix_desktop.demo.session_checks import DemoCheck
-from helix_desktop.demo.tour import DemoTour
+from helix_desktop.demo.tour import DemoCheck, DemoTour, PictureOptions, ScreenshotWriter
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.system.files import non_folder_in

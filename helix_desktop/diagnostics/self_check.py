@@ -16,8 +16,8 @@ import msgspec
 
 from helix_desktop.config.build_info import Build, current_build
 from helix_desktop.config.paths import DataDir
-from helix_desktop.diagnostics.checks import bundled, machine, subprocesses
-from helix_desktop.diagnostics.checks.rendering import run_render_checks
+from helix_desktop.diagnostics import checks
+from helix_desktop.diagnostics.rendering import run_render_checks
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, plain_text
 from helix_desktop.words.translation import Translator, translate
@@ -80,7 +80,7 @@ async def _save_bundle(data_dir: DataDir, report: str, path: Path, *, with_names
     from PySide6 import __version__ as qt_version
 
     from helix_desktop.services.app_services import AppServices
-    from helix_desktop.services.diagnostics.bundle import Diagnostics, write_bundle
+    from helix_desktop.services.diagnostics import Diagnostics, write_bundle
 
     services = AppServices(data_dir, os.environ)
     try:
@@ -103,22 +103,22 @@ def _summary(failed: int, checks: int) -> str:
 def _checks(data_dir: DataDir, keyring: bool, *, in_english: bool = False) -> dict[str, Check]:
     """Return the checks in the order in which they are reported."""
     return {
-        "versions": bundled.versions,
-        "resources": bundled.resources,
-        **subprocesses.RenderCheckProcess(in_english=in_english).checks(),
-        "prompts": bundled.prompts,
-        "demo": bundled.demo,
-        "sample": subprocesses.sample,
-        "tokens": bundled.tokens,
-        "licenses": bundled.licenses,
-        "store": machine.store,
-        "search": machine.search,
-        "sandbox": machine.sandbox,
-        "certificates": machine.certificates,
-        "mcp": partial(subprocesses.mcp, in_english=in_english),
-        "children": subprocesses.children,
-        "data": machine.data(data_dir),
-        "keys": machine.try_keychain if keyring else machine.keys,
+        "versions": checks.versions,
+        "resources": checks.resources,
+        **checks.RenderCheckProcess(in_english=in_english).checks(),
+        "prompts": checks.prompts,
+        "demo": checks.demo,
+        "sample": checks.sample,
+        "tokens": checks.tokens,
+        "licenses": checks.licenses,
+        "store": checks.store,
+        "search": checks.search,
+        "sandbox": checks.sandbox,
+        "certificates": checks.certificates,
+        "mcp": partial(checks.mcp, in_english=in_english),
+        "children": checks.children,
+        "data": checks.data(data_dir),
+        "keys": checks.try_keychain if keyring else checks.keys,
     }
 
 

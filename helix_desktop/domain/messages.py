@@ -70,9 +70,13 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class AllowedCall(ToolCall, frozen=True):
-    """A call of an MCP tool that was allowed; `digest` is that of the tool's description then."""
+    """A call that was allowed as what it was then: `digest` is that of an MCP tool's description.
 
-    digest: str
+    `is_reading`: a command that may only read, since nobody was asked.
+    """
+
+    digest: str = ""
+    is_reading: bool = False
 
 
 class Message(msgspec.Struct, frozen=True):

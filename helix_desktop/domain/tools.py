@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome, server_tool_name
@@ -271,6 +271,9 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     run it without asking. `scripts` are the scripts that a command runs of those that the session's calls
     changed: paths and texts. `links` are paths that a command writes, with the paths in the workspace where
     links lead them. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
+    `is_reading`: the command only reads, and whoever allows it, it runs so that it can do nothing else.
+    `effect` says in a line what it may do (empty: `summary` does), `lasting_refusal` why it is allowed once
+    only, if so.
     """
 
     call_id: str
@@ -305,11 +308,14 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     links: tuple[tuple[str, str], ...] = ()
     secrets: tuple[str, ...] = ()
     offers_demo_calls: bool = False
+    is_reading: bool = False
+    effect: str = ""
+    lasting_refusal: Literal["", "destroys", "leaves"] = ""
 
     @property
     def may_change_files(self) -> bool:
         """True unless the call only looks at something."""
-        return self.kind not in ("read", "fetch")
+        return self.kind not in ("read", "fetch") and not self.is_reading
 
 
 class ApprovalReply(msgspec.Struct, frozen=True):

@@ -31,8 +31,7 @@ from filelock import FileLock, Timeout
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
-from helix_desktop.domain.file_history.changes import Capture, FileChange
-from helix_desktop.domain.file_history.file_coverage import FileHistoryTotals
+from helix_desktop.domain.file_history.changes import Capture, FileChange, FileHistoryTotals
 from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
 from helix_desktop.file_history.rows import (
     BUSY_S,

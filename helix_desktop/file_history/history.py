@@ -35,10 +35,12 @@ from helix_desktop.domain.file_history.changes import (
     CapturedChanges,
     ChangeList,
     FileChange,
+    FileCoverage,
+    FileCoverageSettings,
     FileState,
+    RevertPlan,
+    UncoveredPlace,
 )
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCoverageSettings, UncoveredPlace
-from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database import FileHistoryDatabase

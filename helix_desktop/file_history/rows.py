@@ -24,7 +24,7 @@ from helix_desktop.domain.errors import (
     StoreWriteFailed,
 )
 from helix_desktop.domain.file_history.changes import CallMark, Capture, FileChange, FileState
-from helix_desktop.domain.store.retention import HOUR_MS
+from helix_desktop.domain.retention import HOUR_MS
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason, verbatim
 from helix_desktop.system.clock import ClockMs

@@ -30,16 +30,19 @@ from helix_desktop.domain.errors import (
     StoreRepaired,
     StoreWriteFailed,
 )
-from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange, FileState
-from helix_desktop.domain.file_history.file_coverage import (
+from helix_desktop.domain.file_history.changes import (
+    Capture,
+    ChangeList,
     DamagedVersion,
+    FileChange,
     FileHistoryCheck,
     FileHistoryCleanup,
     FileHistoryTotals,
+    FileState,
 )
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
-from helix_desktop.domain.store.retention import HOUR_MS
+from helix_desktop.domain.redaction import Redaction, RedactionMatches
+from helix_desktop.domain.retention import HOUR_MS
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database import FileHistoryDatabase, damaged_files, remove_database
 from helix_desktop.file_history.rows import ContentRow

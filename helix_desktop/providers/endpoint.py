@@ -21,8 +21,8 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.messages import API_KEY, WireHeader, WireRequest
 from helix_desktop.domain.model_spec import DialectName
-from helix_desktop.domain.redaction.report_text import MIN_SECRET_LENGTH
 from helix_desktop.domain.request_extras import header_fault
+from helix_desktop.domain.text_variants import MIN_SECRET_LENGTH
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, verbatim
 from helix_desktop.providers.http import HttpClient, HttpError, HttpErrorKind, HttpResponse
 from helix_desktop.providers.retry import TransientError, is_transient, retry_after_s

@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.intake.intake import Intake
-from helix_desktop.agent.model_choice import ModelChoice
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.intake import Intake
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
 from helix_desktop.agent.session_services import split_versions
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.config.paths import load_prompts, resources_dir

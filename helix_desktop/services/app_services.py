@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.models.roles import SlowModels
+from helix_desktop.agent.models import SlowModels
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.tools import Approver
+from helix_desktop.agent.ports import Approver
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents import DELEGATE, delegate_spec
 from helix_desktop.config.paths import DataDir, load_prompts, resources_dir
-from helix_desktop.config.secrets import SecretStore
+from helix_desktop.config.secrets import ApiKey, KeySource, SecretStore
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
@@ -33,32 +33,60 @@ from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.backup import BackupService
 from helix_desktop.services.build_info import BuildInfoService
-from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
-from helix_desktop.services.closed_sessions import ClosedSessions
-from helix_desktop.services.data_presence import check_data_is_there
-from helix_desktop.services.file_history import FileHistories
-from helix_desktop.services.git.checkouts import GitCheckouts
-from helix_desktop.services.history_storage import WorkspaceHistoryStorage
+from helix_desktop.services.cache_server import CacheEndpoints
+from helix_desktop.services.closed_workspaces import ClosedSessions, check_data_is_there
+from helix_desktop.services.file_history import FileHistories, WorkspaceHistoryStorage
+from helix_desktop.services.git import GitCheckouts
 from helix_desktop.services.instructions import (
     ALL_INSTRUCTIONS,
     RunInstructions,
+    UserInstructions,
     WorkspaceInstructions,
 )
-from helix_desktop.services.key_status import KeyStatus
-from helix_desktop.services.mcp.servers import McpServerService
+from helix_desktop.services.mcp_servers import McpServerService
 from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceModels
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
-from helix_desktop.services.sample_session import play_session
-from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
+from helix_desktop.services.samples import SAMPLES, add_sample, play_session
 from helix_desktop.services.tool_service import ToolService
-from helix_desktop.services.user_instructions import UserInstructions
 from helix_desktop.store.remote.client import RemoteStore, open_as_owner, open_store
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.tools.tool import ToolRegistry, parse_description
+from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.registry import MODEL_ROLES, WorkspaceRecord, WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import SavedRules
+
+tr = Translator("Models")
+
+
+class KeyStatus(msgspec.Struct, frozen=True):
+    """Where a key comes from; `text` says it, `new_key_text` where a new one would be kept."""
+
+    source: KeySource
+    text: str
+    new_key_text: str
+
+    @classmethod
+    def from_key(cls, key: ApiKey, keychain: str, problem: str) -> KeyStatus:
+        """Describe a key; `keychain` names the one that answers, `problem` says why none does."""
+        reason = problem or tr("the keychain didn't store it")
+        new_key_text = (
+            tr("Will be kept in {keychain}.", keychain=keychain)
+            if keychain
+            else tr("Will be kept until Helix Desktop closes: {reason}.", reason=reason)
+        )
+        match key.source:
+            case "keychain":
+                text = tr("Kept in {keychain}.", keychain=key.name)
+            case "environment":
+                text = tr("From the environment variable {name}.", name=key.name)
+            case "run":
+                text = tr("Kept until Helix Desktop closes: {reason}.", reason=reason)
+            case _:
+                text = new_key_text
+        return cls(key.source, text, new_key_text)
+
 
 text = TextContext("Services")
 
@@ -103,7 +131,11 @@ class AppServices:
             save_learned=self._save_learned_window,
         )
         self.tools = ToolService(
-            data_dir, self.registry, self.counter.count, lambda: self.settings.home_names
+            data_dir,
+            self.registry,
+            self.counter.count,
+            lambda: self.settings.home_names,
+            lambda: self.settings.reading_lines,
         )
         self.git = GitCheckouts(self.registry, self.tools.environment)
         self.prompt_files = PromptFiles(data_dir.prompt_files_dir, self.registry, self.tools.open_jail)

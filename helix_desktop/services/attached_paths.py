@@ -1,16 +1,18 @@
-"""Attaches files by their place on disk: one of the workspace by its path in it, others by their bytes."""
+"""Attaches files by their place on disk, and folders as a list of what is in them; no link followed."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections import deque
 from pathlib import Path
 
+from helix_desktop.agent.attachments import MAX_FILE_BYTES
 from helix_desktop.agent.content_access import ContentAccess
-from helix_desktop.agent.intake.attachments import MAX_FILE_BYTES
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 _text = TextContext("Services")
@@ -64,3 +66,60 @@ def _read(path: Path) -> bytes:
         raise IsADirectoryError(None, _NOT_REGULAR)
     with path.open("rb") as file:
         return file.read(MAX_FILE_BYTES + 1)
+
+
+MAX_LISTED = 1_000
+"""Lines of a list: some 10,000 tokens, of which a message has a preview."""
+_SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
+
+
+async def attach_folder(contents: ContentAccess, session_id: str, root: Path, folder: Path) -> Attachment:
+    """Return a list of what is in a folder, attached; one of the workspace at `root` by its path in it.
+
+    Raises InvalidInput if it cannot be read, StoreError.
+    """
+    name = escape_hidden_name(path_inside(root, folder) or folder.name or "folder")
+    try:
+        listing = await asyncio.to_thread(list_folder, folder)
+    except OSError as error:
+        raise InvalidInput(
+            _text("Couldn't read {file}.", file=name), system_reason(error), _text("Choose another folder.")
+        ) from error
+    return await contents.attach_data(session_id, listing.encode("utf-8", "replace"), f"{name}/")
+
+
+def list_folder(folder: Path) -> str:
+    """Return what is in a folder, nearest first, a line each; a link is named, never followed.
+
+    What version control and package managers put there is named without what is in it. Raises OSError.
+    """
+    lines, folders = list[str](), deque([folder])
+    while folders and len(lines) < MAX_LISTED:
+        present = folders.popleft()
+        try:
+            entries = sorted(os.scandir(present), key=lambda entry: entry.name)
+        except OSError:
+            if present == folder:
+                raise
+            continue
+        for entry in entries:
+            path = Path(entry.path)
+            lines.append(_line(entry, escape_hidden_name(path.relative_to(folder).as_posix())))
+            if entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED:
+                folders.append(path)
+    more = len(lines) > MAX_LISTED or folders
+    del lines[MAX_LISTED:]
+    if more:
+        lines.append("… and more")
+    return "".join(f"{line}\n" for line in lines or ["(empty)"])
+
+
+def _line(entry: os.DirEntry[str], name: str) -> str:
+    if entry.is_symlink():
+        return f"{name} (link)"
+    if entry.is_dir(follow_symlinks=False):
+        return f"{name}/"
+    try:
+        return f"{name} ({format_bytes(entry.stat(follow_symlinks=False).st_size)})"
+    except OSError:
+        return name

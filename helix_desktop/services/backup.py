@@ -9,10 +9,10 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidInput
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.store.entries import SessionVersions
-from helix_desktop.domain.store.reports import ArchiveInfo, ExportResult, ImportResult
+from helix_desktop.domain.store import SessionVersions
+from helix_desktop.domain.store_reports import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
-from helix_desktop.services.lazy_store import BorrowStore
+from helix_desktop.services.closed_workspaces import BorrowStore
 from helix_desktop.store.archive_file import file_name, read_info, refused_write
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.files import non_folder_in, write_text_durably

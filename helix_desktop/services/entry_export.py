@@ -17,8 +17,7 @@ import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.store import CacheEntry, ContentReader
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 
 _text = TextContext("Services")

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from helix_desktop.domain.errors import HelixError, ToolError
-from helix_desktop.domain.files.fuzzy_search import FuzzyPaths, PathMatch
-from helix_desktop.domain.files.mention import Mention, find_mentions
+from helix_desktop.domain.files.mention import FuzzyPaths, Mention, PathMatch, find_mentions
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
 from helix_desktop.tools.files.find import list_files
 from helix_desktop.tools.files.jail import Jail
-from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
+from helix_desktop.tools.process import Ripgrep, normalize_path
 
 _text = TextContext("Services")
 

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from helix_desktop.agent.models.roles import ModelRoles
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.ports import Model
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import NO_SECRET_HEADERS, ApiKey, SecretHeaders, SecretStore
@@ -34,8 +34,7 @@ from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import DEFAULT_PORTS, find_servers, identify, list_models
 from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy
 from helix_desktop.providers.streaming import WindowLimits
-from helix_desktop.services.provider_check import ProviderCheck
-from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.services.provider_check import CheckStep, ProviderCheck
 from helix_desktop.workspaces.registry import MAIN, WorkspaceRecord
 
 log = logging.getLogger(__name__)

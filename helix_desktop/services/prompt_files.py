@@ -22,8 +22,8 @@ from helix_desktop.domain.slash_command import (
 )
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
+from helix_desktop.tools.files.attach import PromptFolder, UnusableFile
 from helix_desktop.tools.files.jail import Jail
-from helix_desktop.tools.files.prompt_files import PromptFolder, UnusableFile
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
+from typing import Literal
 
 import msgspec
 
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.ports import Model
 from helix_desktop.domain.errors import AuthenticationFailed, HelixError, ModelError, ModelRequestRejected
 from helix_desktop.domain.messages import (
     Message,
@@ -26,12 +27,31 @@ from helix_desktop.domain.translatable_text import OptionalText, TextContext, Tr
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, is_loopback
 from helix_desktop.providers.model_list import LIST_PATHS, as_model_error
-from helix_desktop.services.provider_check_result import (
-    UNTESTED_STEPS,
-    CheckStep,
-    CheckStepName,
-    CheckStepState,
+
+CheckStepName = Literal["reach", "tls", "auth", "streaming", "tools"]
+CheckStepState = Literal["waiting", "running", "ok", "failed", "skipped"]
+
+
+class CheckStep(msgspec.Struct, frozen=True):
+    """One step of the test: what was found, or what failed, why, and what to do; `server_text` on request.
+
+    `has_tools`: whether the model calls tools, where the step has shown it.
+    """
+
+    name: CheckStepName
+    state: CheckStepState = "waiting"
+    detail: str = ""
+    why: str = ""
+    fix: str = ""
+    server_text: str = ""
+    has_tools: bool | None = None
+
+
+UNTESTED_STEPS: tuple[CheckStep, ...] = tuple(
+    CheckStep(name) for name in ("reach", "tls", "auth", "streaming", "tools")
 )
+"""The steps before the check begins."""
+
 
 text = TextContext("Models")
 

@@ -13,8 +13,8 @@ from helix_desktop.agent.open_workspace import OpenWorkspace, redact
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.entries import SavedFilter
+from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.store import SavedFilter
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.store.remote.client import RemoteStore

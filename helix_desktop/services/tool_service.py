@@ -9,26 +9,27 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from helix_desktop.agent.ports.tools import AutoRunStore, FileReader, FileVersionChecker, LineSearch
+from helix_desktop.agent.ports import AutoRunStore, FileReader, FileVersionChecker, LineSearch
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.file_history.diff import PatchFile
 from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
-from helix_desktop.domain.store.content_reader import ContentReader
+from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
+from helix_desktop.domain.store import ContentReader
 from helix_desktop.domain.tools import AutoRunChange, CountTokens
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.providers.http import fetch_page
 from helix_desktop.services.file_index import FileIndex
-from helix_desktop.services.sample_python import with_sample_python
-from helix_desktop.services.user_instructions import INSTRUCTIONS_FILE
+from helix_desktop.services.instructions import INSTRUCTIONS_FILE
+from helix_desktop.services.samples import with_sample_python
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RegexLineSearch
-from helix_desktop.tools.environment.description import WorkspaceEnvironment
+from helix_desktop.tools.environment import WorkspaceEnvironment
+from helix_desktop.tools.fetch_url import HttpReply
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.files.jail import Jail
-from helix_desktop.tools.grants import ToolGrants, clean_environment
-from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
+from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.sandbox import (
     NoSandbox,
@@ -39,8 +40,7 @@ from helix_desktop.tools.shell.sandbox import (
 )
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
-from helix_desktop.tools.tool import ToolRegistry
-from helix_desktop.tools.web.fetch_url import HttpReply
+from helix_desktop.tools.tool import ToolGrants, ToolRegistry, clean_environment
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
     create_session_tools,
@@ -116,8 +116,13 @@ class ToolService:
         registry: WorkspaceRegistry,
         count_tokens: CountTokens,
         home_names: Callable[[], Sequence[str]] = lambda: DEFAULT_HOME_NAMES,
+        reading_lines: Callable[[], Sequence[str]] = lambda: DEFAULT_LINES,
     ) -> None:
-        """`home_names` are the files and folders of the home folder that commands see."""
+        """`home_names` are the files and folders of the home folder that commands see.
+
+        `reading_lines` are the list of programs that only read.
+        """
+        self._reading_lines = reading_lines
         self._registry, self._count_tokens = registry, count_tokens
         self._protected = (
             *(data_dir.settings_file, data_dir.workspaces_dir, data_dir.logs_dir),
@@ -140,6 +145,7 @@ class ToolService:
             current_grants=lambda: self.grants(workspace_id),
             web=(WebFetcher(), resolve),
             guard=self.guard(workspace_id, root),
+            reading_lines=self._reading_lines,
         )
         return create_workspace_tools(root, contents, setup)
 

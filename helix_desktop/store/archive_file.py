@@ -34,9 +34,8 @@ from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.store.commit import BranchPoint, PartialOutput
-from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.reports import ArchiveInfo, ArchiveTotals
+from helix_desktop.domain.store import BranchPoint, PartialOutput, SessionSummary
+from helix_desktop.domain.store_reports import ArchiveInfo, ArchiveTotals
 from helix_desktop.domain.translatable_text import (
     OptionalText,
     TextContext,

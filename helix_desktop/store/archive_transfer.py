@@ -30,10 +30,9 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentSta
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
 from helix_desktop.domain.events.session import ModeChanged, SessionBranched
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.store.commit import BranchPoint, Draft
-from helix_desktop.domain.store.entries import Content, SessionSummary, SessionVersions
-from helix_desktop.domain.store.reports import ArchiveTotals, ExportResult, ImportResult
-from helix_desktop.domain.store.retention import indexed_digests
+from helix_desktop.domain.retention import indexed_digests
+from helix_desktop.domain.store import BranchPoint, Content, Draft, SessionSummary, SessionVersions
+from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, join_sentences
 from helix_desktop.store.archive_file import (
     END,

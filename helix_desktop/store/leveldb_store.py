@@ -23,13 +23,15 @@ from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreErro
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
-from helix_desktop.domain.store.entries import (
+from helix_desktop.domain.store import (
     DEFAULT_FILTER,
     CacheEntry,
+    Commit,
+    Draft,
     EntryFilter,
     EntryPage,
     EntrySort,
+    PartialOutput,
     SessionSummary,
     StoreTotals,
     matches_filter,

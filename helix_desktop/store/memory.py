@@ -13,19 +13,8 @@ from helix_desktop.domain.events.conversation import Attachment, SubagentStarted
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.commit import (
-    BranchPoint,
-    Commit,
-    Draft,
-    PartialOutput,
-    listed_session,
-    point_in,
-    without_partial_answer,
-)
-from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, SessionSummary, StoreTotals
-from helix_desktop.domain.store.reports import IntegrityReport, LostContent, RepairReport
-from helix_desktop.domain.store.retention import (
+from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.retention import (
     GRACE_MS,
     MAX_TIME_MS,
     CleanupPlan,
@@ -39,6 +28,21 @@ from helix_desktop.domain.store.retention import (
     purgeable_entries,
     unindexed_entries,
 )
+from helix_desktop.domain.store import (
+    BranchPoint,
+    CacheEntry,
+    Commit,
+    Content,
+    Draft,
+    EntryPage,
+    PartialOutput,
+    SessionSummary,
+    StoreTotals,
+    listed_session,
+    point_in,
+    without_partial_answer,
+)
+from helix_desktop.domain.store_reports import IntegrityReport, LostContent, RepairReport
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import (
     Tombstone,

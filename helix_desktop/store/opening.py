@@ -26,7 +26,7 @@ from helix_desktop.domain.errors import (
     StoreWriteFailed,
 )
 from helix_desktop.domain.listeners import Listeners, OnProgress, no_progress
-from helix_desktop.domain.store.reports import IntegrityReport, RepairReport, TruncatedSession
+from helix_desktop.domain.store_reports import IntegrityReport, RepairReport, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged

@@ -21,10 +21,10 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDamaged, StoreWriteFailed
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
-from helix_desktop.domain.redaction.text_variants import OutputCopies
-from helix_desktop.domain.store.entries import CacheEntry, Content
-from helix_desktop.domain.store.retention import ContentReference
+from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.retention import ContentReference
+from helix_desktop.domain.store import CacheEntry, Content
+from helix_desktop.domain.text_variants import OutputCopies
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import PendingDeletion, Tombstone, WriteBatch

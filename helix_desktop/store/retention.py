@@ -16,8 +16,7 @@ import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged
 from helix_desktop.domain.events.conversation import SubagentStarted
-from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
-from helix_desktop.domain.store.retention import (
+from helix_desktop.domain.retention import (
     GRACE_MS,
     MAX_TIME_MS,
     CleanupPlan,
@@ -32,6 +31,7 @@ from helix_desktop.domain.store.retention import (
     purgeable_entries,
     unindexed_entries,
 )
+from helix_desktop.domain.store import CacheEntry, SessionSummary
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged

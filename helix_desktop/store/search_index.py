@@ -20,7 +20,7 @@ import msgspec
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
-from helix_desktop.domain.store.entries import CacheEntry, EntryFilter, EntryPage, text_key, tiebreak
+from helix_desktop.domain.store import CacheEntry, EntryFilter, EntryPage, text_key, tiebreak
 from helix_desktop.domain.text_search import normalize, split_chunks
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged

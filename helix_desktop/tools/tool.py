@@ -1,10 +1,13 @@
-"""The interface of tools: typed arguments from a model's JSON with their schema, and the registry."""
+"""The interface of tools: typed arguments and their schema, registry, errors, a workspace's grants."""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -12,10 +15,112 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args
 import msgspec
 
 from helix_desktop.domain.decoding_faults import decoding_fault, is_cut_off
-from helix_desktop.domain.errors import ToolError, UnknownTool
-from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError, UnknownTool
+from helix_desktop.domain.messages import AllowedCall, ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.unicode_safety import escape_undecodable
+
+_WHY = {
+    errno.ENOENT: "There is no such file or folder.",
+    errno.ENOTDIR: "A part of the path is a file, not a folder.",
+    errno.EISDIR: "It is a folder, not a file.",
+    errno.EACCES: "The system does not permit it.",
+    errno.EPERM: "The system does not permit it.",
+    errno.EROFS: "The disk is read-only.",
+    errno.ENOSPC: "The disk is full.",
+    errno.EDQUOT: "The disk quota is used up.",
+    errno.ELOOP: "It changed into a link while it was being opened.",
+    errno.ENAMETOOLONG: "The name is too long for this disk.",
+    errno.EILSEQ: "This disk cannot hold such a name.",
+}
+
+
+class PathRefused(ToolError):
+    """A path leads, or might lead, out of the workspace, or to what no tool may read."""
+
+
+def path_refused(path: str, why: str) -> PathRefused:
+    """Return the error for a path that leads, or might lead, out of the workspace."""
+    return PathRefused(
+        f"'{escape_undecodable(path)}' was refused: {why}",
+        fix="Use a path inside the workspace, relative to its top folder, such as src/main.py.",
+    )
+
+
+@contextmanager
+def os_errors_as_tool_errors(action: str, path: str) -> Iterator[None]:
+    """Turn an OSError of the block into the ToolError "Cannot <action> <path>"."""
+    try:
+        yield
+    except OSError as error:
+        why = _WHY.get(error.errno or 0, f"{error.strerror or error}.")
+        fix = "List the folder above it to see what is there." if error.errno == errno.ENOENT else ""
+        name = escape_undecodable(path) or "the workspace"
+        raise ToolError(f"Cannot {action} {name}.", why, fix) from error
+
+
+@contextmanager
+def store_errors_as_tool_errors() -> Iterator[None]:
+    """Turn an error of the store in the block into a ToolError with the same texts."""
+    try:
+        yield
+    except (StoreError, InvalidInput) as error:
+        raise ToolError(error.what, error.why, error.fix) from error
+
+
+class ToolGrants(msgspec.Struct, frozen=True):
+    """What tools may do: `sandbox`: commands run in a sandbox if the system has one; `network`: with network.
+
+    `fetch`: there is a tool that fetches web pages; each host needs approval.
+    """
+
+    sandbox: bool = True
+    network: bool = False
+    fetch: bool = False
+
+
+CurrentGrants = Callable[[], ToolGrants]
+"""Returns the grants that hold now: the user may change them at any time."""
+
+
+_SECRET = re.compile(
+    r"(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|BEARER)|_KEY$|_PAT$|_PWD$"
+    r"|^(AUTH|AUTHORIZATION|DATABASE_URL)$",
+    re.IGNORECASE,
+)
+# What a frozen program or this window sets for itself would break other programs.
+_OWN_VARIABLES = re.compile(
+    r"LD_LIBRARY_PATH|LD_PRELOAD|DYLD_.*|QT_.*|QML.*|_MEIPASS.*|_PYI_.*|PYTHONHOME|HELIX_.*"
+)
+_ORIGINAL = "_ORIG"
+_NON_INTERACTIVE = {
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "PYTHONIOENCODING": "utf-8",
+    "TERM": "dumb",
+}
+
+
+def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return `environ` without secrets and our own variables, set for non-interactive use.
+
+    Where PyInstaller saved the user's value (NAME_ORIG), that is restored.
+    """
+    cleaned = {
+        name: value
+        for name, value in environ.items()
+        if not _SECRET.search(name) and not _OWN_VARIABLES.fullmatch(name)
+    }
+    for name in ("LD_LIBRARY_PATH", "LD_PRELOAD"):
+        original = environ.get(name + _ORIGINAL)
+        cleaned.pop(name + _ORIGINAL, None)
+        if original:
+            cleaned[name] = original
+    return cleaned | _NON_INTERACTIVE
+
 
 Line = Annotated[int, msgspec.Meta(ge=1)]
 _KINDS = {str: "string", int: "integer", bool: "boolean"}
@@ -135,6 +240,10 @@ class Tool(ABC, Generic[Args]):
     async def run(self, call_id: str, args: Args, on_output: OutputCallback) -> ToolResult:
         """Run the call; `on_output` gets the output while it arrives. Raises ToolError."""
 
+    async def run_reading(self, call_id: str, args: Args, on_output: OutputCallback) -> ToolResult:
+        """Run a call that was allowed because it only reads, so that it can't do more. Raises ToolError."""
+        raise ToolError(f"{self.name} was not run: it can't be held to reading.")
+
 
 class UnguardedTool(Tool[Args]):
     """A tool that changes nothing and needs no approval."""
@@ -174,7 +283,10 @@ class ToolRegistry:
         output so far.
         """
         tool = self._find(call)
-        return await tool.run(call.id, parse(tool.name, call.arguments, tool.arguments_type), on_output)
+        arguments = parse(tool.name, call.arguments, tool.arguments_type)
+        if isinstance(call, AllowedCall) and call.is_reading:
+            return await tool.run_reading(call.id, arguments, on_output)
+        return await tool.run(call.id, arguments, on_output)
 
     def _find(self, call: ToolCall) -> Tool[Any]:
         if not self._tools:

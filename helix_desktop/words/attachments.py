@@ -18,23 +18,24 @@ _CODE_SUFFIXES = frozenset(
 
 
 def attachment_name(attachment: Attachment) -> str:
-    """Return what an attachment is: a path, or the first words of a pasted text."""
-    is_paste = attachment.kind == "paste"
-    return tr("Pasted: {words}", words=attachment.label) if is_paste else attachment.label
+    """Return what an attachment is: "Pasted text", or a path and which of its lines, "src/app.py:46-49"."""
+    if attachment.kind == "paste":
+        return tr("Pasted text")
+    if not attachment.first_line:
+        return attachment.label
+    is_one_line = attachment.first_line == attachment.last_line
+    lines = f"{attachment.first_line}" if is_one_line else f"{attachment.first_line}-{attachment.last_line}"
+    return f"{attachment.label}:{lines}"
 
 
 def attachment_facts(attachment: Attachment) -> str:
-    """Return which lines or pages an attachment has, and its tokens."""
+    """Return how many lines or pages an attachment has, unless its name says which, and its tokens."""
     return " · ".join(part for part in (_extent(attachment), _cost(attachment)) if part)
 
 
 def _extent(attachment: Attachment) -> str:
-    if attachment.image is not None or attachment.kind == "cached":
+    if attachment.image is not None or attachment.kind == "cached" or attachment.first_line:
         return ""
-    if attachment.first_line and attachment.first_line == attachment.last_line:
-        return tr("line {line}", line=attachment.first_line)
-    if attachment.first_line:
-        return tr("lines {first}–{last}", first=attachment.first_line, last=attachment.last_line)
     if attachment.kind == "pdf":
         return tr.plural(attachment.pages, "%n page", "%n pages")
     return tr.plural(attachment.lines, "%n line", "%n lines")

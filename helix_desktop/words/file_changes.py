@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.tools import ANY, AutoRunChange, PermissionRule
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name

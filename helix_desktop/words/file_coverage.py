@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredReason
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredReason
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.translation import Translator, translate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.events.workspace import InstructionsAdded
+from helix_desktop.domain.events.session import InstructionsAdded
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator
 

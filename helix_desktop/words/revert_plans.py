@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertProblem, RevertStatus
+from helix_desktop.domain.file_history.changes import PlannedFile, RevertProblem, RevertStatus
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.translation import Translator, translate
 

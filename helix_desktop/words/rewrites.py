@@ -17,7 +17,7 @@ from helix_desktop.domain.events.rewrite import (
     Pinned,
     Unpinned,
 )
-from helix_desktop.domain.events.session import BudgetSet
+from helix_desktop.domain.events.session import BudgetSet, FilesChanged
 from helix_desktop.domain.events.summary import (
     SECTIONS,
     Bullet,
@@ -25,7 +25,6 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
     Section,
 )
-from helix_desktop.domain.events.workspace import FilesChanged
 from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.efforts import effort_name
@@ -47,7 +46,7 @@ def mode_text(mode: PermissionMode) -> str:
     """Return what a mode that was chosen for a session means."""
     match mode:
         case "ask":
-            return tr("Ask mode: the agent asks before it edits files or runs commands")
+            return tr("Ask mode: the agent asks before edits, and commands that do more than read")
         case "plan":
             return tr("Plan mode: the agent only reads and plans")
         case "auto":

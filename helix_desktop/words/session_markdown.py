@@ -18,8 +18,8 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.events.workspace import ChangesRecorded
 from helix_desktop.domain.messages import ToolCall, display_name
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name

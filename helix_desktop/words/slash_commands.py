@@ -38,7 +38,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("compact", "compact_now", text("Replace older messages by a handover"), "[FOCUS]"),
     SlashCommand("context", "toggle_inspector", text("Show or hide what the next request contains")),
     SlashCommand("effort", "choose_effort", text("Choose how much the model thinks"), "[LEVEL]"),
-    SlashCommand("export", "export_session", text("Export this session to a file")),
+    SlashCommand("export", "export", text("Export this session, the workspace or all of them")),
     SlashCommand("find", "find", text("Find words in this session"), "[WORDS]"),
     SlashCommand("help", "commands_help", text("Show all commands")),
     SlashCommand("keys", "keys", text("Show keyboard shortcuts")),

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.domain.errors import StoreRepaired
-from helix_desktop.domain.file_history.file_coverage import (
-    FileHistoryCheck,
-    FileHistoryCleanup,
-    FileHistoryTotals,
-)
+from helix_desktop.domain.file_history.changes import FileHistoryCheck, FileHistoryCleanup, FileHistoryTotals
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.redaction.redaction import RedactionMatches
-from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.store.reports import (
+from helix_desktop.domain.redaction import RedactionMatches
+from helix_desktop.domain.retention import CleanupPlan, PermanentDeletion
+from helix_desktop.domain.store import CacheEntry
+from helix_desktop.domain.store_reports import (
     ExportResult,
     ImportResult,
     LostContent,
     RepairReport,
     TruncatedSession,
 )
-from helix_desktop.domain.store.retention import CleanupPlan, PermanentDeletion
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.numbers import format_size

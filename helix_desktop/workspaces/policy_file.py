@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -110,18 +109,6 @@ class PolicyFile:
             return self._files.read(self.path, back_up=False)
         except SettingsDamaged:
             return {}
-
-    def create(self, policy: ContextPolicy) -> None:
-        """Write a first file that names all numbers, those of the profile as comments. Raises HelixError."""
-        numbers = msgspec.structs.asdict(policy)
-        own = policy_fields(policy)
-        lines = [f"# {name} = {json.dumps(value)}" for name, value in numbers.items() if name not in own]
-        self._write(self.path, own)
-        try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write("\n# The other numbers, as the profile has them:\n" + "\n".join(lines) + "\n")
-        except OSError as error:
-            raise save_error(_NOT_SAVED, self.path.parent, error) from error
 
     def save(self, policy: ContextPolicy) -> None:
         """Write the policy; comments and lines that say the same stay as they are.

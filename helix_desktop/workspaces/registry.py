@@ -22,9 +22,9 @@ from helix_desktop.domain.errors import (
     SettingsUnreadable,
     WorkspaceMissing,
 )
-from helix_desktop.domain.file_history.file_coverage import MAX_FILE, QUOTA
+from helix_desktop.domain.file_history.changes import MAX_FILE, QUOTA
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.domain.store.entries import SavedFilter
+from helix_desktop.domain.store import SavedFilter
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -70,6 +70,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `history_max_file` (bytes) is the largest file that is, `history_quota` (bytes on disk) what all may take.
     While `history_paused` the first copy of its files waits.
     `cache_filters` has the cache browser's last filter, without a name; named ones are of earlier versions.
+    `interrupted`: the app ended during a turn here that the user has not looked at since, or one runs.
     """
 
     id: str
@@ -79,6 +80,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     listed: bool = True
     model: str = ""
     session: str = ""
+    interrupted: bool = False
     demo: bool = False
     rules: tuple[PermissionRule, ...] = ()
     quota: int = 0

@@ -13,13 +13,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
-from helix_desktop.demo.screenshots import (
-    SETTLE_S,
-    ScreenshotWriter,
-    is_page_read,
-    show_timeline,
-    wait_until,
-)
+from helix_desktop.demo.tour import SETTLE_S, ScreenshotWriter, is_page_read, show_timeline, wait_until
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow

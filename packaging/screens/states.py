@@ -12,7 +12,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPushButton, QWidget
 
 from helix_desktop.app.window_context import WindowContext
-from helix_desktop.demo.screenshots import (
+from helix_desktop.demo.tour import (
     ATTEMPTS,
     SETTLE_S,
     ScreenshotWriter,

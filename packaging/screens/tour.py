@@ -17,8 +17,7 @@ from typing import get_args
 from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.app.qt_language import load_language
 from helix_desktop.demo.run_demo import run_tour
-from helix_desktop.demo.screenshots import SETTLE_S, PictureOptions, is_page_read, wait_until
-from helix_desktop.demo.tour import DemoTour, Moment
+from helix_desktop.demo.tour import SETTLE_S, DemoTour, Moment, PictureOptions, is_page_read, wait_until
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsDamaged
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
@@ -160,9 +159,12 @@ class ScreenTour(DemoTour):
         await self._screenshots.capture("palette")
         if window.help_windows.command_palette is not None:
             window.help_windows.command_palette.hide()
+        commands.show_request.trigger()
+        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.capture("request")
+        self._controllers.session_controller.views.inspector.go_back()
         for action in (
             commands.guide,
-            commands.show_request,
             commands.clean_up,
             commands.trash,
             commands.forget,

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QObject, QTimer
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.app.gc_policy import MainThreadCollector, collect_due_generation
+from helix_desktop.app.run import MainThreadCollector, collect_due_generation
 
 
 class Node(QObject):

@@ -10,8 +10,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from helix_desktop.domain.file_history.changes import CallMark
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
+from helix_desktop.domain.file_history.changes import CallMark, FileCoverageSettings
 from helix_desktop.file_history.history import OpenedHistory
 from helix_desktop.system.clock import wall_clock_ms
 from tests.benchmarks.timing import seconds

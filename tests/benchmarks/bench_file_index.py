@@ -11,7 +11,7 @@ from pathlib import Path
 
 from helix_desktop.services.file_index import FileIndex
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
+from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import open_jail
 
 FILES, FOLDERS = 50_000, 4_000

@@ -39,7 +39,7 @@ app.exec()
 COMPLETE = (
     _EXIT_ON_PAINT
     + """
-from helix_desktop.cli.dispatch import resolve_command
+from helix_desktop.cli.main import resolve_command
 from helix_desktop.cli.main import build_parser
 args = build_parser().parse_args(["--data-dir", os.environ["HELIX_BENCH_DATA"]])
 show_window = resolve_command(args)

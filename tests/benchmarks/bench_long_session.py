@@ -16,7 +16,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ToolCall
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
@@ -44,7 +44,6 @@ def events() -> Iterator[Event]:
 
 async def store_session(place: Path) -> None:
     """Store the session `long` in a new store."""
-    from helix_desktop.domain.store.entries import Content
 
     store = await LevelDbStore.open(place, WORKSPACE)
     recorded = [RecordedEvent(seq, seq, event) for seq, event in enumerate(events(), 1)]

@@ -23,7 +23,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ToolCall
-from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.inspector.view import Inspector

@@ -21,8 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content, EntryFilter, EntryOrder, EntrySort
+from helix_desktop.domain.store import Commit, Content, EntryFilter, EntryOrder, EntrySort
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, TickingClock
 

@@ -11,10 +11,10 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from helix_desktop.app.gc_policy import collect_due_generation
+from helix_desktop.app.run import collect_due_generation
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_search import parse_query
 from helix_desktop.services.message_search import MessageSearch, SearchedSession
 from helix_desktop.store.leveldb_store import LevelDbStore

@@ -21,8 +21,7 @@ from itertools import islice
 from pathlib import Path
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb_store import LevelDbStore

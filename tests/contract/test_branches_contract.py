@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import SubagentStarted, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, SessionSummary
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.store.remote.client import connect

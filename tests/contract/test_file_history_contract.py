@@ -9,11 +9,10 @@ from typing import Protocol
 
 import pytest
 
-from helix_desktop.agent.ports.file_history import FileHistory
+from helix_desktop.agent.ports import FileHistory
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, RevertRefused
-from helix_desktop.domain.file_history.changes import CallMark, CapturedChanges
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
+from helix_desktop.domain.file_history.changes import CallMark, CapturedChanges, FileCoverageSettings
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.ports import Model
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.retry import RetryPolicy

@@ -12,11 +12,11 @@ from urllib.parse import quote, quote_plus
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites import fold_note
+from helix_desktop.context.rewrites.fold import render_condensed_note, render_fold_note
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.domain.digest import bare_marker, digest_of
@@ -33,9 +33,8 @@ from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, HandoverTr
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit, PartialOutput
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, Content, PartialOutput
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.words.store_reports import summary_lines
@@ -148,7 +147,7 @@ async def test_the_beginning_of_a_text_is_redacted_where_it_was_cut(store: Store
     texts = (f"Fix a.\nexport API_KEY={key}\n{block}", f"Fix b.\nexport API_KEY={key}\n{block}", key[:40])
     events = [recorded_at(seq, UserSpoke(text, 150)) for seq, text in enumerate(texts, 1)]
     items = Transcript(events).messages.items
-    note = fold_note.render_condensed_note(items, "a" * 64, 1, 100, 4_000, PROFILES["balanced"])
+    note = render_condensed_note(items, "a" * 64, 1, 100, 4_000, PROFILES["balanced"])
     assert f"{key[:25]}" in note.replace(key, "")
     folded = recorded_at(4, FoldMade(0, 3, note, 9, digest_of(b"index"), 1, 2, 3, "condense"))
     clean = msgspec.structs.replace(make_content(b"clean"), first_line=f"{key[:30]}…")
@@ -322,8 +321,8 @@ def removed_outputs(text: str, short: str, test: str) -> list[Event]:
 def repeating_events(log: list[RecordedEvent], index: str) -> list[RecordedEvent]:
     """Return the events that repeat outputs of a log: notes, names, a handover, a recall, a sweep."""
     items, digest = Transcript(log).messages.items, digest_of(index.encode())
-    note = fold_note.render_fold_note(items, digest, 4)
-    brief = fold_note.render_condensed_note(items, digest, 4, 500, 500, PROFILES["balanced"])
+    note = render_fold_note(items, digest, 4)
+    brief = render_condensed_note(items, digest, 4, 500, 500, PROFILES["balanced"])
     bullet = Bullet(f"The file says: account of Ada Lovelace opened; it is {LONG[:60]}… and northern.", (2,))
     sections, ledger = (Section("Technical Details", (bullet,)),), build_ledger(items).text(500)
     by_user = HandoverTrigger.MANUAL

@@ -8,13 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.store.retention import DAY_MS, ContentReference, RetentionRule
+from helix_desktop.domain.retention import DAY_MS, ContentReference, RetentionRule
+from helix_desktop.domain.store import CacheEntry, Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.store.remote.client import connect

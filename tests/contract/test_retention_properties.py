@@ -11,14 +11,13 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted
 from helix_desktop.domain.events.recorded_event import digests_in
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry, Content
-from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS, RetentionRule, indexed_digests
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.retention import DAY_MS, HOUR_MS, RetentionRule, indexed_digests
+from helix_desktop.domain.store import CacheEntry, Commit, Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
 from tests.support.store.builders import (

@@ -9,14 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentTooLarge, DigestUnknown, StoreClosed
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.image import Image
-from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit, Content, Draft, PartialOutput
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, StoreClosed
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import (
+from helix_desktop.domain.store import (
     CacheEntry,
+    Commit,
     Content,
     EntryFilter,
     EntryOrder,

@@ -14,7 +14,7 @@ import pytest
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import ApprovalRequested, QuestionAsked, Update
+from helix_desktop.agent.session import ApprovalRequested, QuestionAsked, Update
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.events.conversation import ToolAnswered

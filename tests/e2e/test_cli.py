@@ -29,9 +29,8 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.domain.events.session import SessionStarted
-from helix_desktop.domain.events.workspace import ChangesRecorded
-from helix_desktop.services.diagnostics.bundle import SELF_CHECK_FILE
+from helix_desktop.domain.events.session import ChangesRecorded, SessionStarted
+from helix_desktop.services.diagnostics import SELF_CHECK_FILE
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.server import SharedStore
 from tests.support import processes

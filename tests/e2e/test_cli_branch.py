@@ -28,6 +28,9 @@ async def test_a_branch_is_made_listed_below_its_parent_and_continued(tmp_path: 
     tree = (await cli("sessions", "--workspace", "ws")).out.decode().splitlines()
     assert [len(line) - len(line.lstrip()) for line in tree] == [0, 2, 4]
     assert tree[2].strip().startswith(named.out.decode().split()[0])
+    assert [row["versions"] for row in listed.json] == [[parent], [branch]]
+    each = await cli("sessions", "--workspace", "ws", "--versions")
+    assert each.out.decode().splitlines() == tree, "a branch is no version"
     for at, words in (("e9999", "has no event e9999"), ("x", "must be the number of an event")):
         refused = await cli("branch", parent, "--workspace", "ws", "--at", at)
         assert refused.code == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.server import SharedStore
 from tests.support.cli_rig import Cli

@@ -20,9 +20,8 @@ from texts import pseudo
 from helix_desktop import __version__
 from helix_desktop.cli.main import build_parser
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
-from helix_desktop.services.diagnostics.bundle import FILE_NAMES, SELF_CHECK_FILE
+from helix_desktop.domain.store import Commit, Content
+from helix_desktop.services.diagnostics import FILE_NAMES, SELF_CHECK_FILE
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.cli_rig import ROOT, Cli, CommandResult
 from tests.support.command_parsers import command_parsers

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.remote.server import SharedStore
 from tests.support.cli_rig import Cli, wait_for_exit
 from tests.support.model_servers.chat_server import (

@@ -16,15 +16,15 @@ from helix_desktop.app import data_move
 from helix_desktop.app.data_move import move_data_dir
 from helix_desktop.app.single_instance import LOCK_FILE
 from helix_desktop.cli.main import main
-from helix_desktop.config import data_dir_move as moves
-from helix_desktop.config.data_dir_move import MARK_FILE, plan_move
+from helix_desktop.config import data_dir as moves
+from helix_desktop.config.data_dir import MARK_FILE, plan_move
 from helix_desktop.config.paths import POINTER_FILE, DataDir, write_pointer
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
-from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
+from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.store.builders import TickingClock, make_content, make_summary, tool_answer_event

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from helix_desktop.app.crash_recovery import RunMarker
 from helix_desktop.app.main import RUN_MARKER_FILE
-from helix_desktop.app.run_marker import RunMarker
 from helix_desktop.app.single_instance import LOCK_FILE
 from tests.support.cli_rig import Cli, RunningCommand, wait_for_exit
 

@@ -13,9 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.agent.models.completion import CallBill, complete
-from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.models import CallBill, complete
+from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.agent.session_services import split_versions
 from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.policy import ContextPolicy

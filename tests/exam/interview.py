@@ -7,9 +7,8 @@ from contextlib import aclosing
 
 import msgspec
 
-from helix_desktop.agent.models.completion import stream_with_retry_limit
-from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.models import stream_with_retry_limit
+from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.context.window.window import NO_OUTPUT
 from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.digest import digest_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
-from helix_desktop.domain.store.content_reader import ContentReader
+from helix_desktop.domain.store import ContentReader
 from helix_desktop.replay.recording import as_message, read_messages, with_turn_ends
 from helix_desktop.replay.replayer import Replayer
 from helix_desktop.tools.cache.origins import CallingSession

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.ports import Model
 from helix_desktop.app.exit_codes import FAILED, USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.output import ProgressPrinter, print_notice, print_out

@@ -14,7 +14,7 @@ from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, StoreWriteFailed
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry

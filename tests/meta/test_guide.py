@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 from pathlib import Path
 
+import msgspec
 import pytest
 from texts.extract import Entry
 from texts.rules import forbidden_words
@@ -18,16 +20,17 @@ from helix_desktop.config.settings import key_variable
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.choices import EFFORT_LEVELS
 from helix_desktop.domain.digest import MIN_PREFIX
-from helix_desktop.domain.file_history.file_coverage import MAX_FILE, QUOTA
+from helix_desktop.domain.file_history.changes import MAX_FILE, QUOTA
+from helix_desktop.domain.retention import TRASH_DAYS
 from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES, SLASH, WORKSPACE_FOLDERS
-from helix_desktop.domain.store.retention import TRASH_DAYS
 from helix_desktop.providers.model_list import DEFAULT_PORTS
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.replay.policy.session_replays import MAX_SESSIONS
-from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
-from helix_desktop.tools.files.ignore import IGNORE_FILE
+from helix_desktop.tools.environment import MAX_FILE_BYTES
+from helix_desktop.tools.files.jail import IGNORE_FILE
 from helix_desktop.ui.chat.composer.added_files import LONG_TEXT_CHARS, LONG_TEXT_LINES
 from helix_desktop.ui.help.guide import guide_pages
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS
 from helix_desktop.ui.shell.actions import SPECS
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
@@ -142,6 +145,20 @@ def test_links_point_to_files_that_exist(path: Path) -> None:
     assert not [link for link in local if not (path.parent / link).is_file()]
     if path.parent == GUIDE:
         assert all(re.fullmatch(r"[a-z_]+\.md", link) for link in links)
+
+
+def test_the_guide_lists_every_number_that_only_the_policy_file_has() -> None:
+    """With its value in the default profile."""
+    rows = re.findall(
+        r"^\| (`.+?`) \| (.+?) \|", (GUIDE / "policy.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    listed = {
+        name: value
+        for names, values in rows
+        for name, value in zip(re.findall(r"`(\w+)`", names), values.split(", "), strict=True)
+    }
+    balanced = msgspec.structs.asdict(PROFILES["balanced"])
+    assert listed == {name: json.dumps(balanced[name]) for name in FILE_FIELDS}
 
 
 def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

@@ -34,13 +34,11 @@ from helix_desktop.config.settings import key_variable
 from helix_desktop.diagnostics.self_check import CheckResult, _checks
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.changes import FileSummary, RecordedChanges
-from helix_desktop.domain.file_history.revert import RevertPlan
-from helix_desktop.domain.redaction.redaction import RedactionMatches
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry, Content
-from helix_desktop.domain.store.reports import ExportResult, ImportResult, RepairReport
-from helix_desktop.domain.store.retention import CleanupPlan, CleanupResult, TrashContents
+from helix_desktop.domain.file_history.changes import FileSummary, RecordedChanges, RevertPlan
+from helix_desktop.domain.redaction import RedactionMatches
+from helix_desktop.domain.retention import CleanupPlan, CleanupResult, TrashContents
+from helix_desktop.domain.store import CacheEntry, Commit, Content
+from helix_desktop.domain.store_reports import ExportResult, ImportResult, RepairReport
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.measure import RecordingFigures, Totals
 from helix_desktop.services.links import parse_link

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session_services import split_version
-from helix_desktop.app.run_marker import LastRun
+from helix_desktop.app.crash_recovery import LastRun
 from helix_desktop.app.single_instance import LOCK_FILE
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.build_info import BUILD_FILE, current_build
@@ -38,15 +38,14 @@ from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange
-from helix_desktop.domain.store.commit import BranchPoint, Draft
-from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
-from helix_desktop.domain.store.reports import RepairReport
+from helix_desktop.domain.store import BranchPoint, Draft, SessionSummary, StoreTotals
+from helix_desktop.domain.store_reports import RepairReport
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.file_history.revert.folders import JournalEntry
 from helix_desktop.file_history.rows import RunningCallRow
 from helix_desktop.providers.demo.script import Script
-from helix_desktop.services.mcp.config_import import parse_server_configs
-from helix_desktop.services.mcp.servers import ServerSecrets
+from helix_desktop.services.mcp_config import parse_server_configs
+from helix_desktop.services.mcp_servers import ServerSecrets
 from helix_desktop.store.archive_file import ArchiveManifest, SessionHeader
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import PendingDeletion, Tombstone

@@ -43,8 +43,7 @@ from helix_desktop.store.remote.rpc import (
     from_rpc_error,
     to_rpc_error,
 )
-from helix_desktop.tools.grants import ToolGrants
-from helix_desktop.tools.tool import parse_description
+from helix_desktop.tools.tool import ToolGrants, parse_description
 from helix_desktop.tools.workspace_tools import cache_tool_specs
 from tests.support.interface_golden import (
     Rows,

@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import pytest
 
-from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.session_updates import ResponseDelta
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.session import ResponseDelta
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.model_spec import DialectName

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.ports import Model
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient, Timeouts

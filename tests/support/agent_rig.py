@@ -9,21 +9,20 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.model import TokenCounter
-from helix_desktop.agent.ports.store import Store
-from helix_desktop.agent.ports.tools import Approver, InstructionSource
+from helix_desktop.agent.ports import Approver, InstructionSource, Store, TokenCounter
+from helix_desktop.agent.session import Update
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.session_updates import Update
 from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.messages import ToolCall, ToolSpec
-from helix_desktop.domain.permissions.rules import suggest_command_rules, suggest_edit_rules
+from helix_desktop.domain.permissions.rule_offers import suggest_command_rules
+from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.question import ASK_USER, Question
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import (
     TURN_ENDED,
     ApprovalRequest,
@@ -34,8 +33,8 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.memory import MemoryStore
-from helix_desktop.tools.ask_user import AskUser
 from helix_desktop.tools.tool import ToolRegistry
+from helix_desktop.tools.workspace_tools import AskUser
 from tests.support.conversation_rig import ConversationRig
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
@@ -120,6 +119,8 @@ class ScriptedTools:
             kind=arguments.get("kind", "other"),
             confined=bool(arguments.get("confined")),
             suggested_rules=offers,
+            is_reading=bool(arguments.get("is_reading")),
+            lasting_refusal=arguments.get("lasting_refusal", ""),
         )
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.changes.recorder import record_unrecorded
+from helix_desktop.agent.change_recorder import record_unrecorded
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output

@@ -6,7 +6,7 @@ from typing import Any
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import ResponseReset, Update
+from helix_desktop.agent.session import ResponseReset, Update
 from helix_desktop.domain.events.recorded_event import Event
 
 

@@ -6,13 +6,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.ports import Tools
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, TextDelta, ToolCall
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.providers.demo.model import DemoModel
-from helix_desktop.services.sample_session import RecordedCommands, read_commands
+from helix_desktop.services.samples import RecordedCommands, read_commands
 from tests.support.tool_rig import MemoryCache, make_tools
 
 DEMO_DIR = Path(__file__).parents[2] / "resources" / "demo"

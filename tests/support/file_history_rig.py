@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from helix_desktop.domain.file_history.changes import CapturedChanges, FileChange
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
+from helix_desktop.domain.file_history.changes import CapturedChanges, FileChange, FileCoverageSettings
 from helix_desktop.file_history.history import OpenedHistory, WorkspaceFileHistory
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.tools.git.program import GitProgram
-from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.git import GitProgram
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
+from helix_desktop.tools.tool import ToolGrants
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
 

@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.conversation import SideQuestionAnswered
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.events.session import HoldSet, SessionRenamed
+from helix_desktop.domain.events.session import (
+    HoldSet,
+    InstructionsAdded,
+    OpeningGiven,
+    SessionRenamed,
+    StandingText,
+)
 from helix_desktop.domain.events.summary import HandoverFailed
-from helix_desktop.domain.events.workspace import InstructionsAdded, OpeningGiven, StandingText
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ToolCall
 from tests.support import session_rewrites

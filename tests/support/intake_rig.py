@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation, create_conversation
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.log.transcript import Transcript

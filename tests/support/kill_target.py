@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import EventRecorded, SubagentProgress, Update
+from helix_desktop.agent.session import EventRecorded, SubagentProgress, Update
 from helix_desktop.config.paths import DataDir
 from helix_desktop.services.app_services import AppServices
 

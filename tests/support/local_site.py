@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from helix_desktop.providers.http import fetch_page
-from helix_desktop.tools.web.fetch_url import HttpReply
+from helix_desktop.tools.fetch_url import HttpReply
 
 
 @dataclass

@@ -18,17 +18,17 @@ from typing import Any
 import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session import TurnChanged, Update
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.session_updates import TurnChanged, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import load_prompts
-from helix_desktop.context.intake.output_form_choice import EXTRACT_OPENING as EXTRACT
-from helix_desktop.context.intake.output_form_choice import FORMS_OPENING as QUESTION
+from helix_desktop.context.intake.output_forms import EXTRACT_OPENING as EXTRACT
+from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
+from helix_desktop.domain.file_history.changes import FileCoverageSettings
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.providers.http import HttpClient
@@ -40,7 +40,7 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.tools.cache.recall import RegexLineSearch
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
-from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
+from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
     create_cache_tools,

@@ -19,10 +19,12 @@ from helix_desktop.domain.file_history.changes import (
     ChangeList,
     ChangeSource,
     FileChange,
+    FileCoverage,
     FileState,
+    PlannedFile,
+    RevertPlan,
+    UncoveredPlace,
 )
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.memory_files import MemoryFiles
 

@@ -10,7 +10,7 @@ import asyncio
 import json
 from contextlib import aclosing
 
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.ports import Model
 from helix_desktop.domain.messages import (
     Message,
     ModelRequest,

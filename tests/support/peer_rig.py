@@ -10,10 +10,9 @@ from functools import cache
 from pathlib import Path
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.ports import Model, Tools
+from helix_desktop.agent.session import ErrorRaised, Update
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.session_updates import ErrorRaised, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy

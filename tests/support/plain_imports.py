@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from helix_desktop.app.import_hook import remove_import_hook
+from helix_desktop.app.plain_startup_error import remove_import_hook
 
 remove_import_hook()

@@ -12,8 +12,13 @@ import pytest
 
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.file_history.changes import CapturedChanges, FileChange, FileState
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
+from helix_desktop.domain.file_history.changes import (
+    CapturedChanges,
+    FileChange,
+    FileState,
+    PlannedFile,
+    RevertPlan,
+)
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
 from helix_desktop.file_history.rows import SeenPath

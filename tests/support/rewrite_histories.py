@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
-from helix_desktop.context.rewrites import fold_note, planner
+from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE
-from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.rewrites.fold import (
+    render_condensed_note,
+    render_fold_note,
+    render_truncation_note,
+)
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.handover import legal_cuts
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import (
@@ -48,7 +53,7 @@ def seq_range_between(simulator: SessionSimulator, first: int, last: int) -> Seq
     live = [
         entry for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem | SummaryBlock)
     ]
-    ends = [0, *cuts.legal_cuts(live)]
+    ends = [0, *legal_cuts(live)]
     begin, end = sorted((ends[first % len(ends)], ends[last % len(ends)]))
     if begin == end:
         return None
@@ -62,11 +67,11 @@ def fold(simulator: SessionSimulator, seq_range: SeqRange, kind: FoldKind = "fol
     after, upto = seq_range
     text, entries = build_index_entry(simulator.transcript, after, upto)
     index, items = simulator.store_content(text), simulator.transcript.messages.between(after, upto)
-    words = fold_note.render_fold_note(items, index, entries)
+    words = render_fold_note(items, index, entries)
     if kind == "condense":
-        words = fold_note.render_condensed_note(items, index, entries, 200, 2_000, simulator.policy)
+        words = render_condensed_note(items, index, entries, 200, 2_000, simulator.policy)
     if kind == "truncate":
-        words = fold_note.render_truncation_note(index, entries, len(items))
+        words = render_truncation_note(index, entries, len(items))
     steps = len({item.step for item in items})
     if kind != "truncate":
         words = f"{words}\n{FOLD_TITLE} e{upto}: src/app_{upto}.py"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.tools import ToolResult
-from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.domain.messages import AllowedCall
+from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
+from helix_desktop.domain.tools import ApprovalRequest, ToolResult
 from helix_desktop.tools.shell.sandbox import Sandbox
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock
-from helix_desktop.tools.tool import ToolRegistry
+from helix_desktop.tools.tool import ToolGrants, ToolRegistry
 from tests.support.tool_rig import make_call, make_tools
 
 SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
@@ -34,18 +36,34 @@ class SandboxRig:
     def __init__(self, home: Path, sandbox: Sandbox) -> None:
         self.home, self.root, self.sandbox, self.grants = home, home / "work", sandbox, ToolGrants()
         self.sandboxes = SandboxProvider(lambda: sandbox, home, (home / "data",))
+        self.reading_lines: Sequence[str] = DEFAULT_LINES
         self.box = self.tools(self.root)
 
     def tools(self, root: Path) -> ToolRegistry:
         """The tools of a workspace in this home."""
         environ = {**os.environ, "HOME": str(self.home)}
         return make_tools(
-            root, sandbox_provider=self.sandboxes, current_grants=lambda: self.grants, environ=environ
+            root,
+            sandbox_provider=self.sandboxes,
+            current_grants=lambda: self.grants,
+            environ=environ,
+            reading_lines=lambda: self.reading_lines,
         )
 
     async def run(self, command: str, **more: object) -> ToolResult:
         """Run a command."""
         return await self.box.run(make_call("run_command", command=command, **more))
+
+    async def asks(self, command: str, **more: object) -> ApprovalRequest:
+        """Return the request for a command."""
+        request = await self.box.approval(make_call("run_command", command=command, **more))
+        assert isinstance(request, ApprovalRequest)
+        return request
+
+    async def read(self, command: str, **more: object) -> ToolResult:
+        """Run a command as one that only reads."""
+        call = make_call("run_command", command=command, **more)
+        return await self.box.run(AllowedCall(call.id, call.name, call.arguments, is_reading=True))
 
     async def text(self, command: str, **more: object) -> str:
         """Return a command's output below the first line."""

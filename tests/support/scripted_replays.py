@@ -11,8 +11,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay
-from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay, SessionFacts
 from tests.support.galleries.policy_gallery import sample_replay
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.agent.intake.intake import decode_output
+from helix_desktop.agent.intake import decode_output
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered

@@ -10,14 +10,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.model_choice import ModelChoice
-from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports.model import TokenCounter
+from helix_desktop.agent.models import ModelRoles, RunSettingsSource
+from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.marker import mask_arguments
-from helix_desktop.context.intake.output_preview import preview_output
+from helix_desktop.context.intake.output_forms import preview_output
 from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.steps import point_after
 from helix_desktop.context.log.transcript import Transcript
@@ -25,10 +24,10 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import sweep as sweeps
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.rewrites.sweep import SweepPlan
-from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import (
+    CutPoint,
     agent_texts,
+    choose_cut,
     covered_counts,
     covered_messages,
     newest_turn_words,
@@ -59,7 +58,7 @@ from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolCall, ToolSpec, TurnOutcome, Usage
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Content
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.clock import ClockMs
@@ -397,7 +396,7 @@ class SessionSimulator:
 
     def hand_over(self, keep_tokens: int) -> HandoverMade | None:
         """Hand over at the latest cut that keeps this many tokens, with the sweep that comes with it."""
-        cut = cuts.choose_cut(self.transcript, keep_tokens)
+        cut = choose_cut(self.transcript, keep_tokens)
         if cut is None:
             return None
         handover = self.handover_at(cut)

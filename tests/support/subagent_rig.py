@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.ports.tools import Approver
-from helix_desktop.agent.session_updates import SubagentProgress
+from helix_desktop.agent.ports import Approver, Model
+from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.agent.subagents import delegate_spec
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy

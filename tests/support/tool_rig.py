@@ -10,11 +10,11 @@ from typing import Any
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.store.entries import (
+from helix_desktop.domain.store import (
     DEFAULT_FILTER,
     CacheEntry,
     ContentHit,
+    ContentReader,
     EntryFilter,
     EntryOrder,
     EntryPage,

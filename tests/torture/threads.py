@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.core import row_codec
 from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.leveldb.database import Database, ReadView, create_db

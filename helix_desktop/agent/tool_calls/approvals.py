@@ -9,13 +9,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.agent.ports.tools import Approver, AutoRunStore, WorkspacePermissions
+from helix_desktop.agent.ports import Approver, AutoRunStore, WorkspacePermissions
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.changes import FileChange, is_folder
+from helix_desktop.domain.file_history.changes import FileChange, FileCoverage, is_folder
 from helix_desktop.domain.permissions.auto_run import auto_run_kind
+from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.permissions.rules import PermissionDecision, evaluate, rule_applies
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import (
@@ -68,7 +69,8 @@ class SessionPermissions:
 class ApprovalOutcome(msgspec.Struct, frozen=True):
     """The outcome of an approval request: see ApprovalGiven. `model_text` tells the agent of a denial.
 
-    `is_by_user`: they saw this very request, and no rule, mode or option answered it.
+    `is_by_user`: they saw this very request, and no rule, mode or option answered it. `is_unasked`: nothing
+    had to answer it, as the call only reads.
     """
 
     decision: ApprovalDecision
@@ -78,6 +80,7 @@ class ApprovalOutcome(msgspec.Struct, frozen=True):
     rule_to_save: PermissionRule | None = None
     model_text: str = ""
     is_by_user: bool = False
+    is_unasked: bool = False
 
 
 class InteractiveApprover:
@@ -146,6 +149,7 @@ class ApprovalService:
         self._is_demo = is_demo
         self._permissions, self._approver = permissions, approver
         self._session_permissions, self._reevaluate = session_permissions, reevaluate
+        self._named_places: set[str] = set()  # paths that an allowed call changes and nothing brings back
 
     async def decide(
         self, session_id: str, request: ApprovalRequest, on_ask: Callable[[ApprovalRequest], None]
@@ -157,15 +161,17 @@ class ApprovalService:
         while True:
             rules, mode = self._rules(), self._session_permissions.mode
             if _takes_long(request):
-                decision, is_safe = await asyncio.to_thread(_evaluate, rules, request, mode)
+                decision, is_safe, coverage = await asyncio.to_thread(_evaluate, rules, request, mode)
             else:
-                decision, is_safe = _evaluate(rules, request, mode)
+                decision, is_safe, coverage = _evaluate(rules, request, mode)
             if (rules, mode) != (self._rules(), self._session_permissions.mode):
                 continue
             if decision.effect != "ask":
                 return _automatic_outcome(decision)
+            coverage = self._new_places(coverage)
             question = msgspec.structs.replace(
                 request,
+                coverage=coverage,
                 asking_rule=decision.rule.text if decision.rule else "",
                 data_loss=decision.data_loss,
                 auto_executed=decision.auto_executed,
@@ -178,7 +184,17 @@ class ApprovalService:
             on_ask(question)
             reply = await self._approver.decide(session_id, question)
             if reply is not None:
+                if reply.decision != "deny" and coverage is not None:
+                    self._named_places.update(place.path for place in coverage.places)
                 return self._allow_demo_calls() if reply.allows_demo_calls else _user_outcome(reply, request)
+
+    def _new_places(self, coverage: FileCoverage | None) -> FileCoverage | None:
+        """Return what a call changes and can't be undone, without what an allowed call before it changes."""
+        if coverage is None or not coverage.places:
+            return coverage
+        places = tuple(place for place in coverage.places if place.path not in self._named_places)
+        known = len(coverage.places) - len(places)
+        return msgspec.structs.replace(coverage, places=places, uncovered=coverage.uncovered - known)
 
     def _offers_demo_calls(self, decision: PermissionDecision) -> bool:
         """Return True if one answer may let the demo model's script run; a rule that asks still would."""
@@ -236,8 +252,9 @@ def _takes_long(ask: ApprovalRequest) -> bool:
 
 def _evaluate(
     rules: Iterable[PermissionRule], ask: ApprovalRequest, mode: PermissionMode
-) -> tuple[PermissionDecision, bool]:
-    """Return the decision, and if it asks whether the call is safe (see ApprovalRequest).
+) -> tuple[PermissionDecision, bool, FileCoverage | None]:
+    """Return the decision; where it asks, if the call is safe (see ApprovalRequest), and what of what it
+    changes can't be undone.
 
     Takes up to a second for a contrived command: for a thread.
     """
@@ -245,7 +262,15 @@ def _evaluate(
     is_safe = (
         decision.effect == "ask" and not decision.rule and evaluate(rules, ask, "auto").effect == "allow"
     )
-    return decision, is_safe
+    coverage = ask.coverage
+    if decision.effect == "ask" and ask.kind == "command" and coverage is not None and not coverage.error:
+        effects = find_effects(ask.subject, coverage, ask.folder, ask.root, ask.scripts, ask.links)
+        changed = set(effects.changed)
+        places = dict.fromkeys(
+            (*effects.lost, *(place for place in coverage.places if place.path in changed))
+        )
+        coverage = FileCoverage(places=tuple(places), uncovered=len(places), is_complete=True)
+    return decision, is_safe, coverage
 
 
 def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
@@ -254,21 +279,22 @@ def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
         model_text = REFUSED_IN_PLAN if rule is None else f"{DENIED}{_RULE_SAYS}{rule.text}."
         return ApprovalOutcome("deny", rule.text if rule else "", decision.mode, model_text=model_text)
     if rule is None:
-        return ApprovalOutcome("once", mode=decision.mode)
+        return ApprovalOutcome("once", mode=decision.mode, is_unasked=not decision.mode)
     return ApprovalOutcome("session" if rule.scope == "session" else "always", rule.text)
 
 
 def _user_outcome(reply: ApprovalReply, request: ApprovalRequest) -> ApprovalOutcome:
-    user_reason = " ".join(reply.reason.split())
+    user_reason = reply.reason.strip()
     model_text = f"{DENIED}{_USER_SAYS}{user_reason}" if user_reason else DENIED
-    if reply.decision in ("session", "always"):
+    if reply.decision in ("session", "always") and not request.lasting_refusal:
         scope = "session" if reply.decision == "session" else "workspace"
         rule = msgspec.structs.replace(reply.rule or request.rule, scope=scope)
         return ApprovalOutcome(reply.decision, rule_to_save=rule, is_by_user=not reply.is_fixed)
+    is_kept_out = bool(request.lasting_refusal) and reply.decision != "deny"
     return ApprovalOutcome(
-        reply.decision,
+        "once" if is_kept_out else reply.decision,
         user_reason=user_reason,
-        rule_to_save=reply.rule,
+        rule_to_save=None if is_kept_out else reply.rule,
         model_text=model_text,
         is_by_user=not reply.is_fixed,
     )

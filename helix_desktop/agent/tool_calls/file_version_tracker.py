@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from helix_desktop.agent.ports.tools import FileVersionChecker
+from helix_desktop.agent.ports import FileVersionChecker
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.domain.files.content import ChangedFile, FileVersion
 from helix_desktop.domain.files.file_use import file_use
 from helix_desktop.domain.messages import ToolCall

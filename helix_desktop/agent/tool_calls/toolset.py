@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator
 
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.ports import Tools
 from helix_desktop.domain.errors import UnknownTool
 from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.messages import ToolCall, ToolSpec

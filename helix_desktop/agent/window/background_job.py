@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 
 from helix_desktop.agent.budget import SpendApprovals, over_budget_warning
+from helix_desktop.agent.session import ErrorRaised, SummaryAwaited
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import ErrorRaised, SummaryAwaited
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate
 from helix_desktop.domain.errors import BudgetExhausted, HelixError
 from helix_desktop.domain.translatable_text import OptionalText, TextContext

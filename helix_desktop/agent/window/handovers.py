@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from helix_desktop.agent.session import EventRecorded, RequestChanged, Update
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import EventRecorded, RequestChanged, Update
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
-from helix_desktop.agent.window.compactor import Compactor
-from helix_desktop.agent.window.handover_draft import (
+from helix_desktop.agent.window.compactor import (
+    Compactor,
     CountedPart,
     HandoverDraft,
     RestoredDraft,
@@ -25,9 +25,13 @@ from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.summaries import cut_points
-from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.handover import covered_messages, handover_parts, newest_checkpoint
+from helix_desktop.context.summaries.handover import (
+    CutPoint,
+    available_cuts,
+    covered_messages,
+    handover_parts,
+    newest_checkpoint,
+)
 from helix_desktop.context.summaries.handover_revision import (
     original_of,
     revised_handover,
@@ -272,7 +276,7 @@ class RerunScope(HandoverScope):
 
         def find_cuts() -> list[CutPoint]:
             gauge = measure_usage(project(fork, policy, frame), fork, policy, frame)
-            legal = _thinned(cut_points.available_cuts(fork, kept_tokens), upto)
+            legal = _thinned(available_cuts(fork, kept_tokens), upto)
             others = (cut for cut in legal if cut.upto != same.upto)
             return [same, *(cut for cut in others if not _frees_little(fork, policy, gauge, cut))]
 
@@ -333,12 +337,12 @@ def _cuts_on_request(
     That is the furthest one before the newest turn which leaves `kept_tokens`, if it frees enough; else one
     in the newest turn.
     """
-    found = cut_points.available_cuts(transcript, 0, in_newest_turn=True)
-    older = cut_points.available_cuts(transcript, kept_tokens)
+    found = available_cuts(transcript, 0, in_newest_turn=True)
+    older = available_cuts(transcript, kept_tokens)
     if older and not _frees_little(transcript, policy, gauge, older[0]):
         proposed = older[:1]
     else:
-        proposed = cut_points.available_cuts(transcript, kept_tokens, in_newest_turn=True)[:1] or found[:1]
+        proposed = available_cuts(transcript, kept_tokens, in_newest_turn=True)[:1] or found[:1]
     return [*proposed, *(cut for cut in found if cut not in proposed)]
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
+from helix_desktop.agent.session import ObservationProgress, Phase
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import ObservationProgress, Phase
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult, UnusedSummaries
@@ -29,10 +29,11 @@ from helix_desktop.context.summaries.summary_coverage import (
 from helix_desktop.context.summaries.summary_task import (
     FOLLOWING_MESSAGES,
     accept_observations,
+    brief_lines,
     reflection_input,
     summary_input,
+    transcript_lines,
 )
-from helix_desktop.context.summaries.transcript_lines import brief_lines, transcript_lines
 from helix_desktop.domain.cost import CostEstimate, Spending, SpendReply
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused

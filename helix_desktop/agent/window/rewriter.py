@@ -10,13 +10,13 @@ from itertools import chain, filterfalse
 
 import msgspec
 
-from helix_desktop.agent.ports.model import TokenCounter
+from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import fold, fold_note, planner, sweep
+from helix_desktop.context.rewrites import fold, planner, sweep
 from helix_desktop.context.rewrites.anchors import (
     FOLD_SHARE,
     FOLD_TITLE,
@@ -44,8 +44,8 @@ from helix_desktop.domain.errors import HelixError, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, PlacementReason, SweepMade, SweepReason
+from helix_desktop.domain.events.session import StandingText
 from helix_desktop.domain.events.summary import ObservationsPlaced
-from helix_desktop.domain.events.workspace import StandingText
 from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
 from helix_desktop.domain.todo import TodoList
 from helix_desktop.domain.translatable_text import TextContext
@@ -448,17 +448,17 @@ def note_text(
     """
     if fold_plan.how == "truncate":
         user_tokens = min(user_text_budget(policy.user_text_tokens, window_size), fold_plan.gain // 4)
-        return fold_note.render_truncation_note(
+        return fold.render_truncation_note(
             *(digest, entries, len(items), policy.handle_digits),
             *(user_words, user_tokens, policy.condense_message, todo_list),
         )
     if fold_plan.how == "condense":
         max_tokens = fold.condensed_tokens(policy, window_size)
         user_tokens = user_text_budget(policy.user_text_tokens, window_size)
-        return fold_note.render_condensed_note(
+        return fold.render_condensed_note(
             items, digest, entries, max_tokens, user_tokens, policy, user_words, todo_list, reverts
         )
-    return fold_note.render_fold_note(items, digest, entries, policy.handle_digits, todo_list)
+    return fold.render_fold_note(items, digest, entries, policy.handle_digits, todo_list)
 
 
 def _placement_threshold(policy: ContextPolicy) -> float:

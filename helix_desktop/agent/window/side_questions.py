@@ -8,9 +8,9 @@ from contextlib import aclosing, suppress
 import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
-from helix_desktop.agent.models.completion import CallMeter, stream_with_retry_limit
+from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
+from helix_desktop.agent.session import SideQuestionProgress
 from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
-from helix_desktop.agent.session_updates import SideQuestionProgress
 from helix_desktop.agent.trust import IsTrusted, require_trust
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.agent.window.summarizer import UnusedSummaries

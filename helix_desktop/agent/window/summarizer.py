@@ -9,10 +9,10 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.models.completion import CallMeter, stream_with_retry_limit
-from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import SUMMARY_TOKENS

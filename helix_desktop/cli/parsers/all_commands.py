@@ -7,8 +7,8 @@ from typing import get_args
 
 from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.cache.parser import AddCommand, add_cleanup_commands, add_find_commands
-from helix_desktop.cli.changes.parser import add_changes_commands
+from helix_desktop.cli.parsers.cache import AddCommand, add_cleanup_commands, add_find_commands
+from helix_desktop.cli.parsers.changes import add_changes_commands
 from helix_desktop.cli.parsers.options import (
     Commands,
     add_json,

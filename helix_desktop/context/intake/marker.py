@@ -10,7 +10,7 @@ from helix_desktop.context.intake.descriptions import describe_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker, digest_of
 from helix_desktop.domain.events.conversation import MaskedCall
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.redaction.redaction import cached_argument
+from helix_desktop.domain.redaction import cached_argument
 from helix_desktop.domain.text_format import ellipsize, format_bytes
 from helix_desktop.domain.unicode_safety import without_direction_signs
 

@@ -23,7 +23,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.workspace import ChangesAccepted, ChangesRecorded
+from helix_desktop.domain.events.session import ChangesAccepted, ChangesRecorded
 from helix_desktop.domain.file_history.changes import (
     Capture,
     CapturedChanges,
@@ -33,13 +33,13 @@ from helix_desktop.domain.file_history.changes import (
     FileState,
     FileSummary,
     RecordedChanges,
+    RevertDirections,
     RevertSelection,
     SessionChanges,
 )
-from helix_desktop.domain.file_history.revert import RevertDirections
+from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.text_format import title_line
-from helix_desktop.domain.tool_call_target import call_target
 
 Place = tuple[str, str]
 """A path in a capture: its id, and the path."""

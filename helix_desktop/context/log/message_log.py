@@ -18,7 +18,7 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.question import answered_text, decision_text
-from helix_desktop.domain.store.entries import MessageCounts
+from helix_desktop.domain.store import MessageCounts
 
 _State = TypeVar("_State")
 

@@ -14,7 +14,7 @@ import msgspec
 
 from helix_desktop.context.log.message_log import forked
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.domain.files.content import ChangedFile, FileVersion
 from helix_desktop.domain.files.file_use import (
     ALL_LINES,
@@ -25,10 +25,10 @@ from helix_desktop.domain.files.file_use import (
     file_use,
     is_test_command,
     is_todo_tool,
+    tool_kind,
 )
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, TodoList, parse_items
-from helix_desktop.domain.tool_call_target import tool_kind
 
 StalenessEvent = MessageEvent | FilesChanged
 _Part = tuple[str, int]

@@ -22,10 +22,9 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, SweepMade
-from helix_desktop.domain.events.session import SessionBranched, SessionRenamed
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded, SessionBranched, SessionRenamed
 from helix_desktop.domain.question import Question, parse_question
-from helix_desktop.domain.store.entries import PLACE_EVENTS
+from helix_desktop.domain.store import PLACE_EVENTS
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 

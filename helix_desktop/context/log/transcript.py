@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from helix_desktop.context.log.file_changes import RevertedFiles
 from helix_desktop.context.log.message_log import MessageLog, forked
 from helix_desktop.context.log.notes import UNKNOWN_MODE, announces_mode, newest_mode_note
-from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_entries import WindowEntries
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
+    RewriteEvent,
+    RewriteState,
 )
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.domain.choices import Effort, PermissionMode, SentEffort
@@ -47,16 +48,21 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import (
     BudgetNeared,
     BudgetSet,
+    ChangesRecorded,
     EffortChosen,
     EffortRefused,
+    FilesChanged,
     HoldSet,
+    InstructionsAdded,
     ModeChanged,
     ModelChosen,
     ModelRole,
+    OpeningGiven,
     PolicyChosen,
     SessionBranched,
     SessionRenamed,
     SessionStarted,
+    StandingText,
     TitleSource,
 )
 from helix_desktop.domain.events.summary import (
@@ -68,15 +74,8 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.domain.events.workspace import (
-    ChangesRecorded,
-    FilesChanged,
-    InstructionsAdded,
-    OpeningGiven,
-    StandingText,
-)
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.todo import TodoList
 
 
@@ -114,6 +113,7 @@ class Transcript:
         self.turn_open = False
         self.failed_end: TurnEnded | None = None  # the newest turn's end, if it failed
         self.was_stopped = False  # the newest turn, by the user
+        self.interrupted_seq = 0  # the end of the newest turn, if the app ended during it; else 0
         self.unfinished_end_seq = 0  # the event that ended the newest turn before it was done; 0: none did
         self.open_calls: dict[str, ToolCall] = {}
         self.pending_outputs: dict[str, ToolAnswered] = {}
@@ -226,7 +226,7 @@ class Transcript:
             self.inherited_spending += self._shared_spending
             self._shared_spending = Spending()
         self.spending, self._delegated_spending, self.warned_budget = Spending(), Spending(), None
-        self.queued_messages = {}
+        self.queued_messages, self.interrupted_seq = {}, 0
         if self.turn_open:
             self.turn_open, self.unfinished_end_seq = False, recorded.seq
 
@@ -250,6 +250,7 @@ class Transcript:
 
     def _begin_turn(self) -> None:
         self.turn_open, self.unfinished_end_seq, self.failed_end, self.was_stopped = True, 0, None, False
+        self.interrupted_seq = 0
 
     def _apply_turn_event(self, seq: int, event: TurnEnded | TurnRetried) -> None:
         if isinstance(event, TurnEnded):
@@ -257,6 +258,7 @@ class Transcript:
             self.unfinished_end_seq = 0 if event.how == "done" else seq
             self.failed_end = event if event.how == "failed" else None
             self.was_stopped = event.how == "stopped"
+            self.interrupted_seq = seq if event.how == "interrupted" else 0
             return
         self._begin_turn()
         items = self.messages.items

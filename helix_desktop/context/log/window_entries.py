@@ -7,17 +7,19 @@ from collections.abc import Iterable, Sequence, Set
 from operator import attrgetter
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog, forked
-from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState, ended_tokens
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
     Cover,
     LogItem,
     PinnedCopy,
+    RewriteEvent,
+    RewriteState,
     SummaryBlock,
     WindowEntry,
     active_covers,
     arrange_entries,
     build_covers,
+    ended_tokens,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent

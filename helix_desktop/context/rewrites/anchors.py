@@ -16,12 +16,16 @@ from itertools import chain, filterfalse, groupby, islice, repeat
 from operator import itemgetter
 
 from helix_desktop.context.intake.marker import WHOLE_TARGET
-from helix_desktop.context.intake.output_preview import MAX_ALIKE
-from helix_desktop.context.log.rewrite_state import ended_observations
+from helix_desktop.context.intake.output_forms import MAX_ALIKE
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy, SummaryBlock
-from helix_desktop.context.rewrites.fold import FoldPlan
-from helix_desktop.context.rewrites.fold_note import note_lines, render_fold_note, target_in_note
+from helix_desktop.context.log.window_layout import (
+    AddedInstructions,
+    LogItem,
+    PinnedCopy,
+    SummaryBlock,
+    ended_observations,
+)
+from helix_desktop.context.rewrites.fold import FoldPlan, note_lines, render_fold_note, target_in_note
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, Observation, ObservationsMade

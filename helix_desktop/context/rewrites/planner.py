@@ -22,10 +22,11 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import sweep
 from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.sweep import SweepPlan
-from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import (
+    CutPoint,
+    choose_cut,
+    legal_cuts,
     newest_checkpoint,
     newest_turn_words,
     user_text_budget,
@@ -69,7 +70,7 @@ def _end_of_truncation(
         for position, entry in enumerate(entries)
     ]
     before = [0.0, *accumulate(freed)]
-    legal = cuts.legal_cuts(entries)
+    legal = legal_cuts(entries)
     return next((cut for cut in legal if before[cut] >= tokens), max(legal, default=0))
 
 
@@ -289,7 +290,7 @@ def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGaug
 
 
 def _furthest_cut(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> CutPoint | None:
-    return cuts.choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
+    return choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
 
 
 def is_worthwhile(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:

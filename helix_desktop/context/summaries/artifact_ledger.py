@@ -38,11 +38,17 @@ from helix_desktop.context.summaries.ledger_entries import (
 )
 from helix_desktop.domain.digest import CACHE_TOOLS, MARKER_START
 from helix_desktop.domain.events.conversation import AssistantSpoke, MaskedCall, ToolAnswered
-from helix_desktop.domain.files.file_use import ALL_LINES, file_use, is_task_tool
+from helix_desktop.domain.files.file_use import (
+    ALL_LINES,
+    ToolKind,
+    decode_arguments,
+    file_use,
+    is_task_tool,
+    tool_kind,
+)
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
-from helix_desktop.domain.tool_call_target import ToolKind, decode_arguments, tool_kind
 
 _COMMITTED = re.compile(r"^\[([^\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _PUSHED = re.compile(

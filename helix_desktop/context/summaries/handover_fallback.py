@@ -18,15 +18,16 @@ from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
-from helix_desktop.context.summaries.conclusions import (
+from helix_desktop.context.summaries.ledger_entries import CommandRun
+from helix_desktop.context.summaries.message_facts import (
+    DECISION_CHARS,
     LaterProgress,
     cut_between_words,
     ends_with_announcement,
     open_points_in,
+    preferences_in,
     statements_in,
 )
-from helix_desktop.context.summaries.ledger_entries import CommandRun
-from helix_desktop.context.summaries.message_facts import DECISION_CHARS, preferences_in
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import NO_MODEL, SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.messages import typed_text

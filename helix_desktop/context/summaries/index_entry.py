@@ -19,10 +19,10 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.files.file_use import call_target, decode_arguments
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Content
 from helix_desktop.domain.text_format import first_line, format_bytes, one_line
-from helix_desktop.domain.tool_call_target import call_target, decode_arguments
 
 _CONTENT = re.compile(r"([0-9a-f]{64}) (?:e(\d+) )?(.*)")
 _WORDS = re.compile(r"e(\d+) (user|agent|call):? ")

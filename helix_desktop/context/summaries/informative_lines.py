@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, find_error
-from helix_desktop.context.summaries.conclusions import cut_between_words
+from helix_desktop.context.intake.descriptions import MENTION, REPORT, RESULT, find_error
+from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 _CHECKED_CHARS = 20_000  # characters of a text by which it is known as source

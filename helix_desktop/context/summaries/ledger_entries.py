@@ -11,9 +11,9 @@ import msgspec
 
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.redaction.report_text import has_form_of_secret
+from helix_desktop.domain.files.file_use import ToolKind
 from helix_desktop.domain.text_format import ellipsize, one_line
-from helix_desktop.domain.tool_call_target import ToolKind
+from helix_desktop.domain.text_variants import has_form_of_secret
 
 _QUOTED_OR_JOIN = re.compile(r'(?<!\\)"(?:\\.|[^"\\])*+"' r"|'[^']*'|(&&|\|\||[;\n])", re.DOTALL)
 _PREPARES = re.compile(r"(?:cd|pushd|popd|export|set|source|echo)\b")

@@ -12,18 +12,26 @@ import msgspec
 
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.notes import newest_mode_note
-from helix_desktop.context.log.rewrite_state import ended_observations
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock
+from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock, ended_observations
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.context.summaries.conclusions import LaterProgress, cut_between_words
-from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, quote_messages, split_sources
+from helix_desktop.context.summaries.handover import (
+    UNSUPPORTED,
+    legal_cuts,
+    newest_texts,
+    quote_messages,
+    split_sources,
+)
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.ledger_entries import LEGEND
+from helix_desktop.context.summaries.message_facts import LaterProgress, cut_between_words
 from helix_desktop.context.summaries.summary_coverage import also_named
-from helix_desktop.context.summaries.summary_task import SummaryTask, following_lines
-from helix_desktop.context.summaries.transcript_lines import TranscriptLine, observation_line
+from helix_desktop.context.summaries.summary_task import (
+    SummaryTask,
+    TranscriptLine,
+    following_lines,
+    observation_line,
+)
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
@@ -209,7 +217,7 @@ def _before_previous_turn(
 ) -> list[LogItem | SummaryBlock]:
     """Return the entries before the newest complete turn, up to the last legal cut among them."""
     last_complete = transcript.messages.turns - 1 if transcript.turn_open else transcript.messages.turns
-    legal = set(cuts.legal_cuts(raw))
+    legal = set(legal_cuts(raw))
     best = 0
     for position, entry in enumerate(raw):
         turn = _turn_of(transcript, entry)

@@ -18,26 +18,28 @@ import msgspec
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
-from helix_desktop.context.summaries.conclusions import LaterProgress, cut_between_words, main_statement
 from helix_desktop.context.summaries.informative_lines import last_informative_line
 from helix_desktop.context.summaries.ledger_entries import main_part
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
     IN_SENTENCES,
     NUMBER,
+    LaterProgress,
     MessageFact,
+    cut_between_words,
     facts_in_request,
     facts_in_words,
     hashes_in,
+    main_statement,
     numbers_in,
     plain_number,
     sentence_around,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
+from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.todo import NO_LIST, TodoList
-from helix_desktop.domain.tool_call_target import tool_kind
 
 MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens

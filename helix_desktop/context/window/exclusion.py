@@ -15,7 +15,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.messages import Message
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Content
 from helix_desktop.domain.text_format import ellipsize, first_line, format_bytes
 
 """The tool under which the cache lists what stood where the user excluded something."""

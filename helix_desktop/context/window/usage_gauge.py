@@ -17,7 +17,7 @@ from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.window import PromptFrame, Window, handover_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.store.entries import CacheEntry, ReportedUsage, WindowCount
+from helix_desktop.domain.store import CacheEntry, ReportedUsage, WindowCount
 
 Pressure = Literal["none", "compact", "panic"]
 _REPORTS = 5  # newest reports of a model that its calibration is the median of

@@ -23,8 +23,8 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover_fallback import without_repeats
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
+from helix_desktop.domain.events.session import InstructionsAdded, StandingText, join_texts
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
-from helix_desktop.domain.events.workspace import InstructionsAdded, StandingText, join_texts
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name

@@ -1,9 +1,11 @@
-"""The window breakdown: what a request contains, one row each, with its tokens, and what changed."""
+"""The window breakdown: what a request contains, one row each, what changed, and each message's state."""
 
 from __future__ import annotations
 
 import json
-from typing import Literal
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -11,28 +13,122 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
+    Cover,
     LogItem,
     PinnedCopy,
     SummaryBlock,
     WindowEntry,
+    build_covers,
 )
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.exclusion import can_exclude
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import SentEffort
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import Excluded, FoldKind, FoldMade, FormChosen
-from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.events.workspace import (
-    InstructionsAdded,
-    StandingKind,
-    StandingProblem,
-    StandingText,
-)
+from helix_desktop.domain.events.rewrite import Excluded, FoldKind, FoldMade, FormChosen, SweepMade
+from helix_desktop.domain.events.session import InstructionsAdded, StandingKind, StandingProblem, StandingText
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
+
+
+def covers_around(transcript: Transcript) -> Mapping[int, int]:
+    """Return the rewrites that hold inside a wider one, each with the seq of that one."""
+    rewrites, active = transcript.rewrites, transcript.window.covers
+    in_window = {cover.seq for cover in active}
+    covers = build_covers(rewrites.active_handovers, rewrites.placed_observations, rewrites.active_folds)
+    inner = (cover for cover in covers if cover.seq not in in_window)
+    wide = {
+        cover.seq: around
+        for cover in inner
+        if (around := next((c.seq for c in active if c.after < cover.upto and cover.after < c.upto), 0))
+    }
+    small = {seq: _cover_of_targets(rewrite, active) for seq, rewrite in rewrites.by_seq.items()}
+    return wide | {seq: around for seq, around in small.items() if around and rewrites.is_active(seq)}
+
+
+def _cover_of_targets(rewrite: object, covers: Sequence[Cover]) -> int:
+    """Return the first cover of the messages that a rewrite changed, 0 unless all of them are covered."""
+    match rewrite:
+        case SweepMade(masked=targets) | Excluded(targets=targets, part=0):
+            changed = targets
+        case FormChosen(target=target):
+            changed = (target,)
+        case _:
+            return 0
+    around = [_cover_of(seq, covers) for seq in changed]
+    return around[0] if around and all(around) else 0
+
+
+def _cover_of(seq: int, covers: Sequence[Cover]) -> int:
+    """Return which of the covers, in log order, stands for a message; 0 for none."""
+    at = bisect_left(covers, seq, key=lambda cover: cover.upto)
+    return covers[at].seq if at < len(covers) and covers[at].after < seq else 0
+
+
+MessageState: TypeAlias = Literal[
+    "in_window", "cached", "excluded", "folded", "left_out", "observed", "handed_over", "pinned"
+]
+
+
+class MessageStates:
+    """The message states for one state of a transcript."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._rewrites = transcript.rewrites
+        self._covers = transcript.window.covers  # none overlaps another
+        self._ends = [cover.upto for cover in self._covers]
+
+    def state_of(self, seq: int) -> MessageState:
+        """Return the state of the message recorded as `seq`."""
+        if seq in self._rewrites.pinned:
+            return "pinned"
+        cover = self.cover_of(seq)
+        if cover is not None:
+            return _state_of_cover(cover)
+        if seq in self._rewrites.excluded:
+            return "excluded"
+        return "cached" if seq in self._rewrites.masked else "in_window"
+
+    def cover_of(self, seq: int) -> Cover | None:
+        """Return the active rewrite that covers a message, if any."""
+        index = bisect_left(self._ends, seq)
+        cover = self._covers[index] if index < len(self._covers) else None
+        if cover is None or seq <= cover.after or getattr(cover.event, "kept", 0) == seq:
+            return None
+        return cover
+
+
+def is_in_full(seq: int, output: ToolAnswered, transcript: Transcript) -> bool:
+    """Return True if an output in the window is shown in full, not as a preview, an extract or some lines."""
+    chosen_form = transcript.rewrites.chosen_forms.get(seq)
+    if chosen_form is not None:
+        return chosen_form.form == "full"
+    return output.whole or (output.form == "full" and _is_recalled_in_full(output))
+
+
+def _is_recalled_in_full(output: ToolAnswered) -> bool:
+    """Return True if a recall shows a whole content, below its heading, or as an image."""
+    if not output.recalled or output.images:
+        return bool(output.recalled)
+    content = output.text.partition("\n")[2]  # lines of a part have numbers: they may be longer than all
+    return digest_of(content.encode("utf-8", "surrogatepass")) == output.recalled
+
+
+def _state_of_cover(cover: Cover) -> MessageState:
+    match cover.event:
+        case FoldMade(how="truncate"):
+            return "left_out"
+        case FoldMade():
+            return "folded"
+        case ObservationsMade():
+            return "observed"
+        case _:
+            return "handed_over"
+
 
 text = TextContext("Inspector")
 
@@ -86,8 +182,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     `changed_since` is the event that changed the file which an output shows (0: none). `text` is what it says
     where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
-    be); `excluded` is the event by which the user excluded it. A note or handover replaces the events after
-    `after` up to and with `upto` (0: it replaces none). `tool` is what an output is of.
+    be); `excluded` is the event by which the user excluded it. `tool` is what an output is of.
     """
 
     seq: int
@@ -103,8 +198,6 @@ class WindowItem(msgspec.Struct, frozen=True):
     cachable: int = 0
     can_exclude: bool = False
     excluded: int = 0
-    after: int = 0
-    upto: int = 0
     tool: str = ""
 
 
@@ -223,8 +316,6 @@ def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) 
     tool = entry.event.name if isinstance(entry.event, ToolAnswered) else ""
     is_excludable, digest = can_exclude(entry, transcript), _digest_of(entry)
     item = msgspec.structs.replace(item, can_exclude=is_excludable, digest=digest, tool=tool)
-    if isinstance(entry, SummaryBlock):
-        item = msgspec.structs.replace(item, after=entry.after, upto=entry.upto)
     if exclusions := transcript.window.exclusions_of(entry):
         tokens = transcript.window.entry_tokens(entry)
         # Its message holds the line that stands for it, no longer its text.

@@ -30,12 +30,17 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import (
     BudgetNeared,
     BudgetSet,
+    ChangesAccepted,
+    ChangesRecorded,
     EffortChosen,
     EffortRefused,
+    FilesChanged,
     HoldSet,
+    InstructionsAdded,
     McpServerFailed,
     ModeChanged,
     ModelChosen,
+    OpeningGiven,
     PolicyChosen,
     SessionArchived,
     SessionBranched,
@@ -51,13 +56,6 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
-)
-from helix_desktop.domain.events.workspace import (
-    ChangesAccepted,
-    ChangesRecorded,
-    FilesChanged,
-    InstructionsAdded,
-    OpeningGiven,
 )
 
 Event = (

@@ -1,11 +1,145 @@
-"""States of paths, changes between them, captures of calls, and a session's changes as shown."""
+"""States of paths, changes between them, what is covered, and plans of reverts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+
+from helix_desktop.domain.choices import RevertChoice
+
+UncoveredReason = Literal[
+    "pending",
+    "ignored",
+    "secret",
+    "too_large",
+    "mount",
+    "special",
+    "unreadable",
+    "hard_links",
+    "name",
+    "quota",
+    "own_data",
+    "git",
+]
+"""Why changes of a path cannot be undone: not copied yet, ignored by git's rules or a build folder, a secret
+(hash only), over the size limit, another file system, a pipe or the like, no permission, other names of the
+file (hard links), a name that is no text, no room left in the quota, the app's own data, or git's own.
+"""
+
+
+MAX_FILE = 20 * 1024 * 1024  # bytes
+QUOTA = 2 * 1024 * 1024 * 1024  # bytes
+
+
+class FileCoverageSettings(msgspec.Struct, frozen=True):
+    """What the user chose of a workspace's coverage: places that are covered though the rules leave them out.
+
+    `max_file` (bytes) is the largest file that is, `quota` (bytes on disk) what all contents may take;
+    0: any number. While `is_paused` the first copy waits until the user resumes it.
+    """
+
+    included: tuple[str, ...] = ()
+    max_file: int = MAX_FILE
+    quota: int = QUOTA
+    is_paused: bool = False
+
+
+class UncoveredPlace(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A path that is not covered, and why; a folder stands for all that is in it (`files` 0: not counted)."""
+
+    path: str
+    reason: UncoveredReason
+    is_folder: bool = False
+    files: int = 0
+    size: int = 0
+
+
+class FileCoverage(msgspec.Struct, frozen=True):
+    """What is covered now: files and bytes that are, what is not (the first of them), and how many that are.
+
+    `pending` files of the first copy are not in yet; `is_complete` is False until all are. If the user paused
+    it, it `is_paused`; `error` says why it stopped, if it did.
+    """
+
+    files: int = 0
+    size: int = 0
+    stored_size: int = 0
+    places: tuple[UncoveredPlace, ...] = ()
+    uncovered: int = 0
+    pending: int = 0
+    is_complete: bool = False
+    is_paused: bool = False
+    error: str = ""
+
+
+class FileHistoryTotals(msgspec.Struct, frozen=True):
+    """What a file history holds: `contents` of files, all bytes, those stored, and those of it on disk.
+
+    The bytes are those of the lists of changes, too. `tree_size` is what of the stored bytes the workspace's
+    files need as they are now. `saved_copies_size` are the bytes of copies beside it, of files that commands
+    changed and other programs run by themselves.
+    """
+
+    contents: int = 0
+    size: int = 0
+    stored_size: int = 0
+    tree_size: int = 0
+    disk_size: int = 0
+    saved_copies_size: int = 0
+
+
+class FileHistoryCleanup(msgspec.Struct, frozen=True):
+    """What a clean-up removes, or would: `contents` of files, and captures of deleted sessions.
+
+    `stored_size` is in bytes, with the lists of changes that go with their captures.
+    `over_quota` counts the contents that captures still name: the changes stay listed, and can't be undone.
+    `short` is by how many bytes the quota is missed all the same, because the workspace's own files need it.
+    """
+
+    captures: int = 0
+    contents: int = 0
+    stored_size: int = 0
+    over_quota: int = 0
+    short: int = 0
+
+    def plus(self, other: FileHistoryCleanup) -> FileHistoryCleanup:
+        """Return both together; `short` is that of the other, which comes later."""
+        return FileHistoryCleanup(
+            self.captures + other.captures,
+            self.contents + other.contents,
+            self.stored_size + other.stored_size,
+            self.over_quota + other.over_quota,
+            other.short,
+        )
+
+
+class DamagedVersion(msgspec.Struct, frozen=True):
+    """A former version of a file, or of several, that is not as it was stored."""
+
+    digest: str
+    size: int = 0
+    paths: tuple[str, ...] = ()
+
+
+class FileHistoryCheck(msgspec.Struct, frozen=True):
+    """What a full check of a file history found.
+
+    `damaged` are versions that can't be restored any more, `lost_lists` captures whose list of changes can't
+    be read. With `problems` the file itself is damaged: at the next opening a new one begins.
+    """
+
+    contents: int = 0
+    damaged: tuple[DamagedVersion, ...] = ()
+    lost_lists: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def is_sound(self) -> bool:
+        """Return True if everything is as it was written."""
+        return not (self.damaged or self.lost_lists or self.problems)
+
 
 FileKind = Literal["file", "link", "folder"]
 """What stands at a path. Pipes, sockets and devices are none of these: they are not covered."""
@@ -253,3 +387,90 @@ class RevertSelection(msgspec.Struct, frozen=True):
     paths: tuple[str, ...] = ()
     hunks: tuple[int, ...] | None = None
     scope: RevertScope = ""
+
+
+RevertStatus = Literal["ready", "same", "merge", "conflict", "blocked"]
+"""ready: the path is as the change left it. same: nothing is to do. merge: it was changed later in other
+lines, and both can hold. conflict: it was changed later in the same lines, or is no text. blocked: see
+`RevertProblem`."""
+
+RevertProblem = Literal[
+    "",
+    "not_covered",
+    "content_removed",
+    "folder_gone",
+    "not_a_folder",
+    "not_empty",
+    "no_permission",
+    "disk_full",
+    "hard_links",
+    "outside",
+    "busy",
+]
+"""Why a path cannot be reverted: its former content is known by hash only, was removed from the history, the
+folder it was in is gone or is something else now, a folder holds other files, permissions, no room, it has
+other names (hard links), a link leads outside, or a command that may write it is running."""
+
+
+class PlannedFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One path of a plan: what stands there now, and what would.
+
+    `base` is what the change left, `former` what was there before it: with `present` the three sides of a
+    three-way view. `merged` is the digest of the text with both changes, of a path with status `merge`.
+    """
+
+    path: str
+    present: FileState | None = None
+    base: FileState | None = None
+    former: FileState | None = None
+    status: RevertStatus = "ready"
+    problem: RevertProblem = ""
+    merged: FileState | None = None
+
+    @property
+    def can_apply(self) -> bool:
+        """True if it is reverted without a choice of the user."""
+        return self.status in ("ready", "same")
+
+
+class RevertPlan(msgspec.Struct, frozen=True):
+    """What a revert would do, by path. `captures` are the ids of what it takes back.
+
+    `is_redo`: it brings back what was taken back.
+    """
+
+    files: tuple[PlannedFile, ...]
+    capture_ids: tuple[str, ...] = msgspec.field(default=(), name="captures")
+    scope: RevertScope = ""
+    is_redo: bool = False
+
+    def target(self, file: PlannedFile, choices: Mapping[str, RevertChoice]) -> FileState | None:
+        """Return what shall stand at a path, by the user's choices by path."""
+        match choices.get(file.path, "former" if file.status == "ready" else "present"):
+            case "present":
+                return file.present
+            case "merged":
+                return file.merged
+        return file.former
+
+
+class RevertDirections:
+    """Knows of captures, added in order, which of them redo what was taken back."""
+
+    def __init__(self) -> None:
+        self._is_redo: dict[str, bool | None] = {}  # None: of no revert
+
+    def add(self, capture_id: str, source: ChangeSource, scope: RevertScope, reverts: Iterable[str]) -> bool:
+        """Add the next capture; return True if it is a redo."""
+        is_redo = source == "revert" and self.is_redo(scope, reverts)
+        self._is_redo[capture_id] = is_redo if source == "revert" else None
+        return is_redo
+
+    def is_redo(self, scope: RevertScope, reverts: Iterable[str]) -> bool:
+        """Return True if a revert of these captures is a redo: it takes back what is none itself."""
+        directions = [self._is_redo[capture_id] for capture_id in reverts if capture_id in self._is_redo]
+        if scope == "rewind":
+            return False
+        if not directions or None in directions:
+            return scope == "redo"
+        return not directions[0]

@@ -8,6 +8,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from helix_desktop.domain.permissions.reading_commands import (
+    changes_folder_inside,
+    reads_only_its_input,
+    split_command,
+)
+from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES, find_programs
 from helix_desktop.domain.permissions.shell_tokens import OTHER_RUNNERS, SHELLS, WRAPPERS
 from helix_desktop.domain.tools import ANY
 
@@ -281,9 +287,7 @@ _BLANKS = re.compile(r"[ \t]+")
 _PLAIN = re.compile(
     r"(?:[\w%+,\-./:=@^]|(?<=[^\W_])~)+"
 )  # ~ is a home folder at a word's start, and behind = or :
-_LONGEST = 4_000  # characters of a command for which a pattern is offered
 _QUOTED_DANGER = frozenset('$`\\!"')
-_RUNNERS = SHELLS | WRAPPERS | OTHER_RUNNERS
 
 
 def parse_simple_command(command: str) -> tuple[str, ...] | None:
@@ -320,13 +324,39 @@ def _is_quotable(inside: str, quote: str) -> bool:
     return quote == "'" or not _QUOTED_DANGER & set(inside)
 
 
-def certainly_matches(pattern: str, command: str) -> bool:
-    """Return True if a command surely matches a pattern: its first words, and any more for a last `*`."""
-    words = parse_simple_command(command)
+def certainly_matches(pattern: str, command: str, root: str = "") -> bool:
+    """Return True if a command surely matches a pattern: its first words, and any more for a last `*`.
+
+    What stands around it is as in `main_words`; `root` is the workspace's path.
+    """
+    words = main_words(command, root)
     prefix, is_open = _split_pattern(pattern)
     if words is None or not prefix:
         return False
     return words[: len(prefix)] == prefix and (is_open or len(words) == len(prefix))
+
+
+def main_words(command: str, root: str = "") -> tuple[str, ...] | None:
+    """Return the words of the one program with its arguments that a command is about; None if it may be more.
+
+    Before and behind it may stand what only passes its output on, and `cd FOLDER &&`: agents write
+    `cd web && npm test 2>&1 | tail -20`.
+    """
+    if (words := parse_simple_command(command)) is not None:
+        return words
+    commands = split_command(command)
+    if commands is None or (len(commands) == 1 and not commands[0].joins_errors):
+        return None
+    programs = find_programs(DEFAULT_LINES)
+    others = [simple for simple in commands if not reads_only_its_input(simple, programs)]
+    while others and others[0].words[0].text == "cd":
+        if not changes_folder_inside(others[0], commands, root):
+            return None
+        del others[0]
+    if len(others) != 1 or others[0].operator == "|" or any(word.has_wildcards for word in others[0].words):
+        return None
+    words = tuple(word.text for word in others[0].words)
+    return None if "=" in words[0] else words
 
 
 def possibly_matches(pattern: str, command: str) -> Match:
@@ -338,16 +368,3 @@ def _split_pattern(pattern: str) -> tuple[tuple[str, ...], bool]:
     words = tuple(pattern.split())
     more = words[-1:] == (ANY,)
     return (words[:-1] if more else words), more
-
-
-def suggest_pattern(command: str) -> str:
-    """Return the pattern to offer for a command: program and subcommand; empty if any would be too broad."""
-    words = parse_simple_command(command) if len(command) <= _LONGEST else None
-    if words is None or words[0] in _RUNNERS or any(set(word) & {ANY, " ", "\t"} for word in words[:3]):
-        return ""
-    if "=" in words[0] or not all(words[:3]):
-        return ""
-    if len(words) > 2 and words[1] == "-m":  # noqa: PLR2004 - python -m NAME
-        return " ".join((*words[:3], ANY))
-    has_subcommand = len(words) > 1 and re.fullmatch(r"[a-z][a-z0-9:_-]*", words[1])
-    return " ".join((*words[: 2 if has_subcommand else 1], ANY))

@@ -17,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
 from helix_desktop.domain.permissions.program import (

@@ -40,6 +40,11 @@ _HISTORY_LOSS = {
 }
 
 
+_FILE_LOSS = frozenset({
+    "clean", "checkout", "switch", "checkout-index", "read-tree", "restore", "rm", "prune", "rebase",
+})  # fmt: skip
+
+
 def git_words(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the folder that git changes into, and its subcommand with what follows."""
     folder, index = "", 0
@@ -62,6 +67,11 @@ def git_history_is_lost(words: Sequence[str]) -> bool:
         or any(word.startswith(form.beginnings) for word in rest if form.beginnings)
         or bool(set(form.actions) & set(rest[:1]))
     )
+
+
+def is_destroying_action(action: str) -> bool:
+    """Return True for a subcommand that, with some arguments, destroys commits, refs or files."""
+    return action in _HISTORY_LOSS or action in _FILE_LOSS
 
 
 def git_paths(words: Sequence[str]) -> Iterator[tuple[str, Literal["tracked", "untracked", "ignored"]]]:

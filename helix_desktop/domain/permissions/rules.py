@@ -13,13 +13,12 @@ import msgspec
 
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.file_coverage import UncoveredPlace
+from helix_desktop.domain.file_history.changes import UncoveredPlace
 from helix_desktop.domain.permissions.auto_run import ASKED_FILES, ASKED_FOLDERS
 from helix_desktop.domain.permissions.command_match import (
     Match,
     certainly_matches,
     possibly_matches,
-    suggest_pattern,
 )
 from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.tools import (
@@ -93,6 +92,8 @@ def _evaluate_one(
         return PermissionDecision("ask", doubtful)
     if first is not None:
         return PermissionDecision(first.effect, first)
+    if request.is_reading:
+        return PermissionDecision("allow")
     if mode == "auto" and (request.kind == "edit" or (request.kind == "command" and request.confined)):
         return _decide_in_auto(request)
     return PermissionDecision("ask", mcp_change=_change_since_allowed(rules, request))
@@ -233,7 +234,7 @@ def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: boo
         case "pattern", "command":
             # Outside a sandbox without network an allowed first word can carry anything away.
             return (
-                request.confined and certainly_matches(rule.subject, request.subject)
+                request.confined and certainly_matches(rule.subject, request.subject, request.root)
                 if allows
                 else possibly_matches(rule.subject, request.subject) in _found_by(rule)
             )
@@ -343,15 +344,6 @@ def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
                 )
             return PermissionRule(ANY, host, kind=kind, effect=effect)
     raise InvalidInput(_text("A rule of this kind can't be typed."))
-
-
-def suggest_command_rules(
-    command: str, confined: bool, tool: str = "run_command", exact: str = ""
-) -> tuple[PermissionRule, ...]:
-    """Return the rules for a command: itself (`exact`: with its folder), in a sandbox also a pattern."""
-    rule = PermissionRule(tool, exact or command, confined=confined)
-    pattern = suggest_pattern(command) if confined else ""
-    return (rule, PermissionRule(tool, pattern, kind="pattern", confined=True)) if pattern else (rule,)
 
 
 def suggest_edit_rules(path: str, *other_paths: str) -> tuple[PermissionRule, ...]:

@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from helix_desktop.domain.file_history.changes import FileState, is_folder
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertProblem
+from helix_desktop.domain.file_history.changes import FileState, PlannedFile, RevertProblem, is_folder
 from helix_desktop.domain.files.names import normalized_name
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
 from helix_desktop.file_history.rows import SeenPath

@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from helix_desktop.domain.errors import RevertRefused
-from helix_desktop.domain.file_history.changes import FileChange, FileState
-from helix_desktop.domain.file_history.revert import RevertProblem
+from helix_desktop.domain.file_history.changes import FileChange, FileState, RevertProblem
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, system_reason
 from helix_desktop.file_history.tree.folder import (
     Handle,

@@ -19,10 +19,12 @@ from helix_desktop.domain.file_history.changes import (
     ChangeList,
     FileChange,
     FileState,
+    PlannedFile,
+    RevertPlan,
+    RevertProblem,
     is_folder,
 )
-from helix_desktop.domain.file_history.merge import merge
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertProblem
+from helix_desktop.domain.file_history.diff import merge
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.revert.current_paths import (

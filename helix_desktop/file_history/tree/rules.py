@@ -10,9 +10,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings, UncoveredReason
-from helix_desktop.domain.files.ignore_rules import IgnoreRules
-from helix_desktop.domain.files.names import is_secret_file, is_secret_folder
+from helix_desktop.domain.file_history.changes import FileCoverageSettings, UncoveredReason
+from helix_desktop.domain.files.names import IgnoreRules, is_secret_file, is_secret_folder
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.tree.folder import (
     Handle,

@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from helix_desktop.domain.file_history.changes import FileState
-from helix_desktop.domain.file_history.file_coverage import UncoveredPlace, UncoveredReason
+from helix_desktop.domain.file_history.changes import FileState, UncoveredPlace, UncoveredReason
 from helix_desktop.domain.unicode_safety import escape_undecodable
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.rows import SeenPath

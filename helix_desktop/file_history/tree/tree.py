@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from helix_desktop.domain.file_history.changes import FileChange, FileState
-from helix_desktop.domain.file_history.file_coverage import (
+from helix_desktop.domain.file_history.changes import (
+    FileChange,
     FileCoverage,
     FileCoverageSettings,
+    FileState,
     UncoveredPlace,
     UncoveredReason,
 )

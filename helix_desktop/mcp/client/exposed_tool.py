@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from helix_desktop.context.summaries.transcript_lines import escape_markers
+from helix_desktop.context.summaries.summary_task import escape_markers
 from helix_desktop.domain.messages import MCP_PREFIX, ToolSpec
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.redaction.report_text import MIN_SECRET_LENGTH
+from helix_desktop.domain.text_variants import MIN_SECRET_LENGTH
 from helix_desktop.domain.translatable_text import (
     OptionalText,
     TextContext,

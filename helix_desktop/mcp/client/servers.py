@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from helix_desktop.domain.errors import HelixError, ToolError
+from helix_desktop.domain.files.file_use import mcp_call_target
 from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState
 from helix_desktop.domain.messages import AllowedCall, ToolCall, ToolSpec
 from helix_desktop.domain.permissions.rules import suggest_server_rules
-from helix_desktop.domain.tool_call_target import mcp_call_target
 from helix_desktop.domain.tools import (
     ApprovalRequest,
     OutputCallback,

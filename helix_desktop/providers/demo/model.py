@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.context.intake.output_form_choice import EXTRACT_OPENING, FORMS_OPENING
+from helix_desktop.context.intake.output_forms import EXTRACT_OPENING, FORMS_OPENING
 from helix_desktop.context.window.window import SIDE_QUESTION_OPENING, question_in
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.messages import (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from helix_desktop.context.summaries.conclusions import main_statement, only_announces
+from helix_desktop.context.summaries.message_facts import main_statement, only_announces
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.text_format import ellipsize

@@ -33,16 +33,18 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.events.workspace import InstructionsAdded, OpeningGiven
-from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
-from helix_desktop.replay.policy.session import (
+from helix_desktop.replay.policy.policy_replay import (
+    PolicyReplay,
+    PolicyRewrite,
     ReplayableEvents,
     SessionFacts,
+    WindowPoint,
     may_be_shortened,
     omitted_tokens,
 )
-from helix_desktop.replay.request_totals import CACHED, FRESH
+from helix_desktop.replay.token_counters import CACHED, FRESH
 
 _MS = 1_000
 _NEVER = 1 << 62  # steps

@@ -17,8 +17,13 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import plain_text
-from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay
-from helix_desktop.replay.policy.session import SessionFacts, facts_of, replayed_part
+from helix_desktop.replay.policy.policy_replay import (
+    FieldEffect,
+    PolicyReplay,
+    SessionFacts,
+    facts_of,
+    replayed_part,
+)
 from helix_desktop.system.files import replace_file
 
 FOLDER = "replays"

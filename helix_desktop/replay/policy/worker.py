@@ -25,12 +25,12 @@ from helix_desktop.replay.policy.policy_replay import (
     ReplayEnded,
     Reply,
     Request,
+    SessionFacts,
     StartReplay,
     StopReplay,
     decode_reply,
     encode,
 )
-from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.system.task_scope import TaskScope
 
 _text = TextContext("Replay")

@@ -9,8 +9,7 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.commit import BranchPoint, Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import BranchPoint, Commit, Content
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 

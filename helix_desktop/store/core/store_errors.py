@@ -13,7 +13,7 @@ from helix_desktop.domain.errors import (
     HelixError,
     StoreClosed,
 )
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Content
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import (
     ByteSize,

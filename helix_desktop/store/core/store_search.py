@@ -23,7 +23,7 @@ from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
-from helix_desktop.domain.store.entries import (
+from helix_desktop.domain.store import (
     DEFAULT_FILTER,
     NEWEST,
     OLDEST,

@@ -13,7 +13,7 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.errors import DigestUnknown
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Content
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, row_codec, store_errors
 from helix_desktop.store.core.commit import RowGetter, WriteBatch, check_digest

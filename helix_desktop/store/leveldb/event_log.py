@@ -8,15 +8,15 @@ from collections.abc import Container, Sequence
 import msgspec
 
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
-from helix_desktop.domain.store.commit import (
+from helix_desktop.domain.retention import ContentReference
+from helix_desktop.domain.store import (
     BranchPoint,
     Commit,
+    SessionSummary,
     listed_session,
     point_in,
     without_partial_answer,
 )
-from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import RowSource, WriteBatch, check_branch, check_sequence, check_stored
 from helix_desktop.store.core.row_codec import RowDamaged

@@ -16,8 +16,15 @@ import msgspec
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
-from helix_desktop.domain.store.commit import BranchPoint, Draft
-from helix_desktop.domain.store.entries import CacheEntry, Content, ContentKind, SessionSummary, StoreTotals
+from helix_desktop.domain.store import (
+    BranchPoint,
+    CacheEntry,
+    Content,
+    ContentKind,
+    Draft,
+    SessionSummary,
+    StoreTotals,
+)
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.commit import PendingDeletion, RowSink, RowSource, Tombstone, WriteBatch

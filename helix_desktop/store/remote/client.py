@@ -25,11 +25,8 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
-from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
-from helix_desktop.domain.store.reports import ExportResult, ImportResult, IntegrityReport
-from helix_desktop.domain.store.retention import (
+from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
+from helix_desktop.domain.retention import (
     GRACE_MS,
     CleanupPlan,
     CleanupResult,
@@ -38,6 +35,16 @@ from helix_desktop.domain.store.retention import (
     RetentionRule,
     TrashContents,
 )
+from helix_desktop.domain.store import (
+    CacheEntry,
+    Commit,
+    Draft,
+    EntryPage,
+    PartialOutput,
+    SessionSummary,
+    StoreTotals,
+)
+from helix_desktop.domain.store_reports import ExportResult, ImportResult, IntegrityReport
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import check_commit

@@ -31,7 +31,7 @@ import msgspec
 
 from helix_desktop.domain import errors
 from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, HelixError, StoreError, StoreLocked
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import plain_text, verbatim
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES

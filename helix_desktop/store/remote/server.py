@@ -19,8 +19,8 @@ from typing import Any, Protocol, Self
 
 from helix_desktop.domain.errors import HelixError, StoreError, StoreLocked
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.reports import ExportResult, ImportResult
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.store_reports import ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import digests_in
-from helix_desktop.domain.store.entries import StoreTotals
-from helix_desktop.domain.store.reports import IntegrityReport, LostContent
+from helix_desktop.domain.store import StoreTotals
+from helix_desktop.domain.store_reports import IntegrityReport, LostContent
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged

@@ -30,9 +30,8 @@ from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.store.commit import BranchPoint, point_in
-from helix_desktop.domain.store.entries import SessionSummary, StoreTotals, is_no_use
-from helix_desktop.domain.store.reports import LostContent, TruncatedSession
+from helix_desktop.domain.store import BranchPoint, SessionSummary, StoreTotals, is_no_use, point_in
+from helix_desktop.domain.store_reports import LostContent, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import WriteBatch

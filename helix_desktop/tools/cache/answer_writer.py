@@ -10,18 +10,12 @@ from dataclasses import dataclass, field
 from helix_desktop.context.summaries.index_entry import IndexLine
 from helix_desktop.domain.digest import CACHE_TOOLS, SHORT_DIGITS
 from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.files.file_use import call_target, tool_kind
 from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
-from helix_desktop.domain.tool_call_target import call_target, tool_kind
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.entry_search import CoveredEntry, EntryHit, HitLine
-from helix_desktop.tools.cache.line_matches import (
-    SMALL_BYTES,
-    ContextLines,
-    clean_line,
-    is_tiny,
-    split_content,
-)
+from helix_desktop.tools.cache.lines import SMALL_BYTES, ContextLines, clean_line, is_tiny, split_content
 from helix_desktop.tools.cache.origins import Origin, Origins
 
 _COMMAND_CAP = 80  # characters

@@ -16,9 +16,9 @@ from helix_desktop.context.summaries.index_entry import HEAD, IndexLine, index_t
 from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.tool_call_target import call_target, tool_kind
-from helix_desktop.tools.cache.line_matches import (
+from helix_desktop.domain.files.file_use import call_target, tool_kind
+from helix_desktop.domain.store import ContentReader
+from helix_desktop.tools.cache.lines import (
     MAX_LINE,
     WIDEST,
     ContextLines,
@@ -33,7 +33,7 @@ from helix_desktop.tools.cache.line_matches import (
 )
 from helix_desktop.tools.cache.origins import CallingSession, Origins
 from helix_desktop.tools.cache.search_hits import newest_searchable_seq, weigh_best_lines
-from helix_desktop.tools.process.ripgrep import Ripgrep
+from helix_desktop.tools.process import Ripgrep
 
 _RECALLED_ENTRIES = re.compile(rf"{RECALL_TOOL} e(\d+)\b")
 

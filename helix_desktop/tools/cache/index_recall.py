@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from helix_desktop.domain.choices import MAX_RECALL_CONTEXT, MAX_RECALL_TOKENS, MIN_RECALL_TOKENS
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.errors import StoreError, ToolError
-from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.store import CacheEntry, ContentReader
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tools import CountTokens, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -32,10 +31,9 @@ from helix_desktop.tools.cache.entry_search import (
     session_entries,
     without_questions,
 )
-from helix_desktop.tools.cache.line_matches import NEAR, is_any_case, widths
+from helix_desktop.tools.cache.lines import NEAR, Paginator, is_any_case, split_lines, widths
 from helix_desktop.tools.cache.origins import CallingSession, EntryRange, Origin, Origins
-from helix_desktop.tools.cache.paging import Paginator, split_lines
-from helix_desktop.tools.process.ripgrep import Ripgrep
+from helix_desktop.tools.process import Ripgrep
 from helix_desktop.tools.tool import Arguments, Line
 
 _MAX_QUOTE = 80  # characters of a pattern that are quoted

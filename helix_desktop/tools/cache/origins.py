@@ -15,10 +15,9 @@ from helix_desktop.domain.errors import ContentRedacted, StoreError, ToolError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
-from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
+from helix_desktop.domain.files.file_use import tool_kind
+from helix_desktop.domain.store import CacheEntry, ContentReader, SessionSummary
 from helix_desktop.domain.text_format import ellipsize, format_bytes, utc_minute
-from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 _TITLE_CAP, _COMMAND_CAP = 40, 80  # characters

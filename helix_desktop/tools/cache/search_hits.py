@@ -15,13 +15,12 @@ from helix_desktop.context.summaries.index_entry import IndexLine
 from helix_desktop.domain.digest import CACHE_TOOLS, SHORT_DIGITS
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
-from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.store.entries import CacheEntry, ContentHit
+from helix_desktop.domain.store import CacheEntry, ContentHit, ContentReader
 from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
 from helix_desktop.domain.text_search import MatchingLine, find_matches, normalize
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.cache.line_matches import (
+from helix_desktop.tools.cache.lines import (
     TINY_BYTES,
     WIDER,
     ContextLines,

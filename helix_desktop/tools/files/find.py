@@ -17,10 +17,8 @@ from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable
-from helix_desktop.tools.files.ignore import LEFT_OUT, IgnoreFile, MarkedIgnoreFiles
-from helix_desktop.tools.files.jail import Jail, SearchRoot
-from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
-from helix_desktop.tools.process.runner import ProcessResult
+from helix_desktop.tools.files.jail import LEFT_OUT, IgnoreFile, Jail, MarkedIgnoreFiles, SearchRoot
+from helix_desktop.tools.process import ProcessResult, Ripgrep, normalize_path
 from helix_desktop.tools.tool import Arguments, UnguardedTool
 
 _MAX_LINES, _MAX_BINARIES = 2_000, 20

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.unicode_safety import escape_undecodable, unescape_name
-from helix_desktop.tools.errors import os_errors_as_tool_errors, path_refused
 from helix_desktop.tools.files.jail import (
     DirEntry,
     EntryKind,
@@ -30,6 +29,7 @@ from helix_desktop.tools.files.jail import (
     parts_of,
     special_file_refused,
 )
+from helix_desktop.tools.tool import os_errors_as_tool_errors, path_refused
 
 _MAX_LINKS = 40  # as the Linux kernel
 # Windows has none of these flags, and imports this module all the same.

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.system.files import replace_file
-from helix_desktop.tools.errors import os_errors_as_tool_errors, path_refused
 from helix_desktop.tools.files.jail import (
     DirEntry,
     EntryKind,
@@ -31,6 +30,7 @@ from helix_desktop.tools.files.jail import (
     parts_of,
     special_file_refused,
 )
+from helix_desktop.tools.tool import os_errors_as_tool_errors, path_refused
 
 _JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT; `stat` has the name on Windows only
 _LOOKS = 3  # at a path after it was opened

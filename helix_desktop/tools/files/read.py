@@ -30,9 +30,8 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable
 from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.find import same_name_hint
-from helix_desktop.tools.files.ignore import LEFT_OUT
-from helix_desktop.tools.files.jail import Jail, OpenFile, near_name_hint
-from helix_desktop.tools.process.ripgrep import Ripgrep
+from helix_desktop.tools.files.jail import LEFT_OUT, Jail, OpenFile, near_name_hint
+from helix_desktop.tools.process import Ripgrep
 from helix_desktop.tools.tool import Arguments, Line, Tool, UnguardedTool
 
 _text = TextContext("Tools")

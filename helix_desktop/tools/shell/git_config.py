@@ -18,6 +18,24 @@ _WORDS = re.compile(r"""[^\s"'!|&;()<>=$`]+|[!|&;(`]""")
 _OPERATOR = re.compile(r"[!|&;(`]")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
 
+PROGRAMS_OFF = (
+    "core.fsmonitor=",
+    f"core.hooksPath={os.devnull}",
+    "core.pager=cat",
+    "core.alternateRefsCommand=",
+    "core.askPass=",
+    "credential.helper=",
+    "protocol.allow=never",
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+"""Settings with which git runs no program that a repository names, but those for differences and filters."""
+
+USERS_CONFIG_VARIABLES = (
+    "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES",
+)  # fmt: skip
+"""The user's variables that hold for git that reads, too: where their configuration is, where git looks."""
+
 
 class InvalidConfig(ValueError):
     """A configuration that git would refuse."""

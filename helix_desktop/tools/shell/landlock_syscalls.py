@@ -112,9 +112,13 @@ def allow(ruleset: int, path: str, rights: int) -> None:
         os.close(path_fd)
 
 
-def create_restriction(ruleset: int, network: bool) -> Callable[[], None]:
-    """Return the function that a new process calls to restrict itself; prepare all it needs."""
-    libc, program = _libc(), None if network else _no_sockets()
+def create_restriction(ruleset: int, network: bool, is_read_only: bool = False) -> Callable[[], None]:
+    """Return the function that a new process calls to restrict itself; prepare all it needs.
+
+    With `is_read_only` it can't change modes, times or the like of files that it can read.
+    """
+    libc = _libc()
+    program = None if network and not is_read_only else _filter(network, not is_read_only)
 
     def restrict() -> None:
         for capability in range(
@@ -133,30 +137,49 @@ def create_restriction(ruleset: int, network: bool) -> Callable[[], None]:
 
 _X86, _ARM = (0xC000003E, 41, 42), (0xC00000B7, 198, 203)  # audit name; numbers of socket and connect
 _MACHINES = {"x86_64": _X86, "aarch64": _ARM, "arm64": _ARM}
-_IO_URING, _X32, _UNIX = 425, 0x40000000, 1
+_IO_URING, _X32, _UNIX, _NONE = 425, 0x40000000, 1, 0xFFFFFFFF
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER_AT, _ARCH_AT, _FIRST_AT = 0, 4, 16
 
 
-def _no_sockets() -> _Program:
-    """No sockets but local ones, and those lead to no other program; no way around it."""
-    arch, socket, connect = _MACHINES[platform.machine()]
-    refuse = _REFUSE | errno.EACCES
-    lines = (
+# chmod, fchmod, fchmodat, fchmodat2; chown, fchown, lchown, fchownat; utime, utimes, futimesat, utimensat;
+# setxattr, lsetxattr, fsetxattr, setxattrat; removexattr, lremovexattr, fremovexattr, removexattrat;
+# truncate, file_setattr
+_SETS_ATTRIBUTES = {
+    _X86: (
+        90, 91, 268, 452, 92, 93, 94, 260, 132, 235, 261, 280, 188, 189, 190, 463, 197, 198, 199, 466, 76,
+        469,
+    ),
+    _ARM: (52, 53, 452, 54, 55, 88, 5, 6, 7, 463, 14, 15, 16, 466, 45, 469),
+}  # fmt: skip
+"""By machine, the calls that change a file that can be read only, which Landlock does not refuse."""
+
+
+def _filter(sockets: bool, attributes: bool) -> _Program:
+    """No `sockets` but local ones, and those lead to no other program; no change of files' `attributes`.
+
+    No way around it: by io_uring, or by calls of another kind of program.
+    """
+    machine = _MACHINES[platform.machine()]
+    arch, socket, connect = machine
+    refused = [_IO_URING]
+    refused += [] if sockets else [connect]
+    refused += _SETS_ATTRIBUTES[machine] if not attributes else ()
+    checks = len(refused) + 4  # lines between the first check of a number and the refusal
+    lines = [
         (_LOAD, 0, 0, _ARCH_AT),
         (_EQUAL, 1, 0, arch),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER_AT),
-        (_AT_LEAST, 5, 0, _X32),
-        (_EQUAL, 4, 0, connect),
-        (_EQUAL, 3, 0, _IO_URING),
-        (_EQUAL, 0, 3, socket),
+        (_AT_LEAST, checks - 1, 0, _X32),
+        *((_EQUAL, checks - 2 - at, 0, number) for at, number in enumerate(refused)),
+        (_EQUAL, 0, 3, _NONE if sockets else socket),
         (_LOAD, 0, 0, _FIRST_AT),
         (_EQUAL, 1, 0, _UNIX),
-        (_RETURN, 0, 0, refuse),
+        (_RETURN, 0, 0, _REFUSE | errno.EACCES),
         (_RETURN, 0, 0, _ALLOW),
-    )
+    ]
     array = (_Instruction * len(lines))(*(_Instruction(*line) for line in lines))
     return _Program(len(lines), ctypes.cast(array, ctypes.POINTER(_Instruction)))
 

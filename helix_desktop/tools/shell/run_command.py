@@ -7,17 +7,18 @@ import os
 import re
 import shlex
 import signal
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.data_loss import find_effects
-from helix_desktop.domain.permissions.rules import suggest_command_rules
+from helix_desktop.domain.permissions.rule_offers import lasting_refusal, suggest_command_rules
 from helix_desktop.domain.tools import (
     ApprovalRequest,
     AutoRunChange,
@@ -27,15 +28,14 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
-from helix_desktop.tools.files.ignore import IGNORE_FILE
-from helix_desktop.tools.files.jail import Jail
-from helix_desktop.tools.grants import CurrentGrants
-from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
+from helix_desktop.tools.files.jail import IGNORE_FILE, Jail
+from helix_desktop.tools.process import ProcessResult, ProcessSpec, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
+from helix_desktop.tools.shell.reading_access import ReadingAccess
 from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
-from helix_desktop.tools.tool import Arguments, Tool
+from helix_desktop.tools.tool import Arguments, CurrentGrants, Tool
 
 _SHELL_SIGNAL = 128  # a shell, and bubblewrap, end with this and the signal's number
 _MAX_NAMED = 8
@@ -122,6 +122,9 @@ _DEFAULT_S = 120
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
 _MAX_LINKS = 100  # paths of one command that are looked at
 
+CurrentReadingLines = Callable[[], Sequence[str]]
+"""Returns the list of reading programs that holds now: the user may change it at any time."""
+
 
 class RunCommandArguments(Arguments, frozen=True):
     """The arguments of run_command; `folder` is where it runs, `network` asks for network access."""
@@ -133,7 +136,10 @@ class RunCommandArguments(Arguments, frozen=True):
 
 
 class CommandContext(msgspec.Struct, frozen=True):
-    """The context of commands: the folder, environment, sandbox, grants, scratch folder and guard."""
+    """The context of commands: the folder, environment, sandbox, grants, scratch folder and guard.
+
+    `reading_lines` returns the list of reading programs that holds now; empty: all commands are asked about.
+    """
 
     root: Path
     jail: Jail
@@ -142,6 +148,8 @@ class CommandContext(msgspec.Struct, frozen=True):
     current_grants: CurrentGrants
     scratch: ScratchDir
     guard: AutoRunGuard
+    reading: ReadingAccess
+    reading_lines: CurrentReadingLines
 
 
 class RunCommand(Tool[RunCommandArguments]):
@@ -162,24 +170,34 @@ class RunCommand(Tool[RunCommandArguments]):
         scope = await asyncio.to_thread(
             self._context.sandbox_provider.scope_for, self._context.root, self._context.root
         )
+        is_reading = await self._hidden_from_reading(args, sandbox, scope) is not None
+        network = network and not is_reading
         confined = confines(sandbox.kind, scope, network)
-        subject = args.command
+        subject, root = args.command, str(self._context.root)
         if args.folder.strip("./") and not confined:
             subject = f"{cd_command(args.folder)} && {subject}"
         if network and sandbox.kind != "none":
             subject = f"{subject}  # with network"
-        summary = join_sentences(
+        has_folder = bool(args.folder.strip("./"))
+        summary = (
             text("Run a command in {folder}.", folder=args.folder)
-            if args.folder.strip("./")
-            else text("Run a command in the workspace."),
-            describe_sandbox(sandbox.kind, network, scope.contains_home, sandbox.network_reach),
-            *self._ignore_sentence(),
+            if has_folder
+            else text("Run a command in the workspace.")
+        )
+        effect = join_sentences(
+            *((text("In {folder}.", folder=args.folder),) if has_folder else ()),
+            text("Sandboxed: it can only read the workspace; no network.")
+            if is_reading
+            else describe_sandbox(sandbox.kind, network, scope.contains_home, sandbox.network_reach),
+            *(() if is_reading else self._ignore_sentence()),
         )
         in_folder = (
             f"{cd_command(args.folder)} && {subject}" if args.folder.strip("./") and confined else subject
         )
-        offers = suggest_command_rules(subject, confined, exact=in_folder)
-        links = await asyncio.to_thread(_links, str(self._context.root), args.folder, args.command)
+        offers = suggest_command_rules(subject, confined, exact=in_folder, root=root)
+        links = () if is_reading else await asyncio.to_thread(_links, root, args.folder, args.command)
+        asks_for_network = network and sandbox.kind != "none" and not self._context.current_grants().network
+        refusal = await asyncio.to_thread(lasting_refusal, args.command, asks_for_network)
         return ApprovalRequest(
             call_id,
             self.name,
@@ -191,11 +209,26 @@ class RunCommand(Tool[RunCommandArguments]):
             confined=confined,
             suggested_rules=offers,
             folder=args.folder,
-            root=str(self._context.root),
+            root=root,
             is_sandboxed=sandbox.kind != "none",
             has_network=network,
             links=links,
+            is_reading=is_reading,
+            effect=effect,
+            lasting_refusal=refusal,
         )
+
+    async def _hidden_from_reading(
+        self, args: RunCommandArguments, sandbox: Sandbox, scope: SandboxScope
+    ) -> tuple[Path, ...] | None:
+        """Return what is hidden from a command that only reads; None if it is to be asked about.
+
+        That needs a sandbox, and a workspace without the keys of a home.
+        """
+        if sandbox.kind == "none" or scope.contains_home or args.network:
+            return None
+        context = self._context
+        return await context.reading.hidden_paths(args.command, args.folder, context.reading_lines())
 
     def _ignore_sentence(self) -> tuple[TranslatableText, ...]:
         """Return what the user has to know of a command where an ignore file says what tools may not read."""
@@ -207,6 +240,29 @@ class RunCommand(Tool[RunCommandArguments]):
         self, call_id: str, args: RunCommandArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
         """Run it to its end. Raises ToolError when it cannot be started."""
+        await self._check(args)
+        sandbox, network = await self._active_sandbox(args)
+        return await self._run(args, sandbox, network, None, on_output)
+
+    async def run_reading(
+        self, call_id: str, args: RunCommandArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """Run it with the workspace to read only, and without network. Raises ToolError."""
+        await self._check(args)
+        context = self._context
+        sandbox, _ = await self._active_sandbox(args)
+        scope = await asyncio.to_thread(context.sandbox_provider.scope_for, context.root, context.root)
+        hidden = await self._hidden_from_reading(args, sandbox, scope)
+        if hidden is None:
+            raise ToolError(
+                "The command was not run: it may do more than read by now.",
+                "A file, or the user's list of reading commands, has changed meanwhile.",
+                "Call it again: the user is asked then.",
+            )
+        await asyncio.to_thread(context.guard.wait)
+        return await self._run(args, sandbox, False, hidden, on_output)
+
+    async def _check(self, args: RunCommandArguments) -> None:
         _check_visible(args.command)
         refuse_multiline(args.command)
         if await asyncio.to_thread(os.path.realpath, self._context.root) != str(self._context.root):
@@ -215,12 +271,24 @@ class RunCommand(Tool[RunCommandArguments]):
                 "The workspace's folder was replaced by a link to another place.",
                 "Tell the user; nothing can be run here until the folder is back.",
             )
-        sandbox, network = await self._active_sandbox(args)
-        prepared = self._prepared(args, sandbox, network)
+
+    async def _run(
+        self,
+        args: RunCommandArguments,
+        sandbox: Sandbox,
+        network: bool,
+        hidden: tuple[Path, ...] | None,
+        on_output: OutputCallback,
+    ) -> ToolResult:
+        """Run a command; one that only reads sees nothing of `hidden`, and changes nothing."""
+        prepared = self._prepared(args, sandbox, network, hidden)
         try:
             spec, scope, spill_path = await asyncio.to_thread(prepared.__enter__)
             try:
-                async with self._guarded(sandbox, scope) as changes:
+                guarded: AbstractAsyncContextManager[Sequence[AutoRunChange]] = (
+                    self._guarded(sandbox, scope) if hidden is None else nullcontext(())
+                )
+                async with guarded as changes:
                     result = await run_process(
                         spec, args.timeout_s, on_output=on_output, spill_path=spill_path
                     )
@@ -228,11 +296,24 @@ class RunCommand(Tool[RunCommandArguments]):
                 await asyncio.to_thread(prepared.__exit__, None, None, None)
         except OSError as error:
             raise ToolError("The command could not be started.", f"{error.strerror}.") from error
-        hidden: tuple[str, ...] = ()
+        unseen: tuple[str, ...] = ()
         if result.exit_code and sandbox.kind != "none":
             folder = os.path.join(self._context.root, args.folder)
-            hidden = await asyncio.to_thread(_hidden_paths, result.output, folder, scope)
-        return self._result(args, result, sandbox, network, spill_path, hidden, tuple(changes))
+            unseen = await asyncio.to_thread(_hidden_paths, result.output, folder, scope)
+        access = (
+            "not sandboxed" if sandbox.kind == "none" else "sandboxed" if network else "sandboxed, no network"
+        )
+        if hidden is not None:
+            access = "sandboxed to read only, no network"
+        shown_path = Path("/tmp", spill_path.name) if sandbox.kind == "bubblewrap" else spill_path
+        head = describe_result(result, args.timeout_s, access, str(shown_path), unseen)
+        return ToolResult(
+            head.encode(errors="surrogateescape") + result.output,
+            result.exit_code == 0,
+            result.exit_code,
+            args.command,
+            auto_run=tuple(changes),
+        )
 
     @asynccontextmanager
     async def _guarded(self, sandbox: Sandbox, scope: SandboxScope) -> AsyncIterator[list[AutoRunChange]]:
@@ -270,7 +351,11 @@ class RunCommand(Tool[RunCommandArguments]):
 
     @contextmanager
     def _prepared(
-        self, args: RunCommandArguments, sandbox: Sandbox, network: bool
+        self,
+        args: RunCommandArguments,
+        sandbox: Sandbox,
+        network: bool,
+        hidden: tuple[Path, ...] | None,
     ) -> Iterator[tuple[ProcessSpec, SandboxScope, Path]]:
         """Yield the process to start, valid inside the block, and a file for too large output; blocks."""
         context = self._context
@@ -278,36 +363,16 @@ class RunCommand(Tool[RunCommandArguments]):
             if folder.file_name:
                 raise ToolError(f"{args.folder} is a file.", fix="folder names a folder to run in.")
             command = args.command if os.name == "nt" else [shell_path(), "-c", args.command]
-            spec = ProcessSpec(command, folder.cwd, context.environment, is_guarded=True)
+            environment = context.environment if hidden is None else context.reading.environment
+            spec = ProcessSpec(command, folder.cwd, environment, is_guarded=True)
             scratch = context.scratch
             scope = context.sandbox_provider.scope_for(
                 context.root, scratch.folder(), scratch.private_folder()
             )
+            if hidden is not None:
+                scope = replace(scope, is_read_only=True, hidden=(*scope.hidden, *hidden))
             with sandbox.wrap(spec, scope, network) as confined:
                 yield confined, scope, context.scratch.new_file()
-
-    def _result(
-        self,
-        args: RunCommandArguments,
-        process_result: ProcessResult,
-        sandbox: Sandbox,
-        network: bool,
-        spill_path: Path,
-        hidden: Sequence[str],
-        auto_run: tuple[AutoRunChange, ...],
-    ) -> ToolResult:
-        shown_path = Path("/tmp", spill_path.name) if sandbox.kind == "bubblewrap" else spill_path
-        sandbox_text = (
-            "not sandboxed" if sandbox.kind == "none" else "sandboxed" if network else "sandboxed, no network"
-        )
-        head = describe_result(process_result, args.timeout_s, sandbox_text, str(shown_path), hidden)
-        return ToolResult(
-            head.encode(errors="surrogateescape") + process_result.output,
-            process_result.exit_code == 0,
-            process_result.exit_code,
-            args.command,
-            auto_run=auto_run,
-        )
 
 
 def _check_visible(command: str) -> None:

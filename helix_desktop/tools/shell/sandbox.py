@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
-from helix_desktop.tools.process.runner import ProcessSpec
+from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.home_view import HomeView
 
 text = TextContext("Tools")

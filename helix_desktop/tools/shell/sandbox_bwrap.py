@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.tools.process.runner import ProcessSpec
+from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.git_paths import GitPaths, find_git_paths
 from helix_desktop.tools.shell.home_view import filtered

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from helix_desktop.tools.process.runner import ProcessSpec
+from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.home_view import filtered, redirect_git_files
 from helix_desktop.tools.shell.landlock_syscalls import (
@@ -76,7 +76,8 @@ class Landlock:
                 for path in files:
                     allow(ruleset, str(path), READ)
                 environment.setdefault("GIT_CONFIG_GLOBAL", str(files[0]))
-            yield replace(spec, environment=environment, confine=create_restriction(ruleset, network))
+            confine = create_restriction(ruleset, network, scope.is_read_only)
+            yield replace(spec, environment=environment, confine=confine)
         finally:
             os.close(ruleset)
 

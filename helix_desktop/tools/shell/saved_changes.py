@@ -23,8 +23,8 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.redaction.redaction import Redaction
-from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS
+from helix_desktop.domain.redaction import Redaction
+from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS
 from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome
 from helix_desktop.domain.translatable_text import TextContext, plain_text
 from helix_desktop.system.files import read_regular

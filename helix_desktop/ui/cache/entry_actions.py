@@ -36,8 +36,7 @@ class EntryActions(QObject):
     context_requested = Signal(str)  # to be sent in full again, from where it stands in the session
     verify_requested = Signal(object)
     export_requested = Signal(str)
-    export_all_requested = Signal(object)  # into a folder
-    zip_requested = Signal(object)
+    export_all_requested = Signal(object)  # into a folder or a zip
     pin_requested = Signal(object, bool)  # whether no clean-up is to take them
     trash_requested = Signal(object)
     undo_trash_requested = Signal()
@@ -117,10 +116,6 @@ class EntryActions(QObject):
             self.export_all_requested.emit(self.digests_of(is_readable))
         elif self.preview.export_button.isEnabled():
             self.preview.export_button.click()
-
-    def export_zip(self) -> None:
-        """Save the selected contents as a zip."""
-        self.zip_requested.emit(self.digests_of(is_readable))
 
     def copy_links(self) -> None:
         """Have links to the selected contents copied."""

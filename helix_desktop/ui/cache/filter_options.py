@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter, SavedCondition
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, SavedCondition
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.ui.cache.rows import SAME_STATES, CacheState

@@ -82,8 +82,7 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
     _add(menu, "find", tr("Find in content"), preview.content.open_find, _is_sound(single), key="Ctrl+F")
     _add(menu, "verify", tr("Verify"), actions.verify, True, key=key_of("cache_verify"))
     if actions.table.selected_count() > 1:
-        _add(menu, "export", tr("Save to folder…"), actions.export, bool(sound), key=key_of("cache_save"))
-        _add(menu, "export-zip", tr("Save as zip…"), actions.export_zip, bool(sound))
+        _add(menu, "export", tr("Export…"), actions.export, bool(sound), key=key_of("cache_save"))
     elif single is not None:
         export = partial(actions.export_requested.emit, single.digest)
         _add(menu, "export", tr("Save as…"), export, bool(sound), key=key_of("cache_save"))

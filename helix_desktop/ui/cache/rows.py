@@ -7,10 +7,10 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from helix_desktop.context.window.message_states import MessageState
+from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
-from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter
 
 CacheState: TypeAlias = MessageState | Literal["in_part", "elsewhere", "index", "damaged", "in_trash"]
 """Where a content is in the session's window; `in_part` is a part of it, `elsewhere` is in none of it."""

@@ -13,8 +13,8 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.window.message_states import MessageStates, is_in_full
 from helix_desktop.context.window.usage_gauge import content_tokens
+from helix_desktop.context.window.window_breakdown import MessageStates, is_in_full
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
@@ -22,7 +22,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store.entries import (
+from helix_desktop.domain.store import (
     CacheEntry,
     ContentHit,
     ContentKind,

@@ -10,8 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from helix_desktop.domain.file_history.changes import FileState, RecordedChanges
-from helix_desktop.domain.file_history.diff import FileDiff
-from helix_desktop.domain.file_history.merge import HunkState
+from helix_desktop.domain.file_history.diff import FileDiff, HunkState
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,

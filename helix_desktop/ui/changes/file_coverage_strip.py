@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QProgressBar, QWidget
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.ui.changes.rows import Obstacle
 from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, uncovered_texts
 from helix_desktop.ui.design.buttons import PushButton

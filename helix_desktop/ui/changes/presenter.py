@@ -13,7 +13,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.tools import AutoRunChange
-from helix_desktop.services.git.checkouts import GitCheckouts
+from helix_desktop.services.git import GitCheckouts
 from helix_desktop.ui.changes.rows import (
     ChangesState,
     Contents,

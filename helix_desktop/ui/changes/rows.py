@@ -15,6 +15,7 @@ from helix_desktop.domain.file_history.changes import (
     ChangeKind,
     ChangeSource,
     FileChange,
+    FileCoverage,
     FileState,
     FileSummary,
     RecordedChanges,
@@ -26,7 +27,6 @@ from helix_desktop.domain.file_history.changes import (
     without_implied,
 )
 from helix_desktop.domain.file_history.diff import BINARY_KINDS, FileDiff
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.tools import AutoRunChange
 
 RowKind: TypeAlias = Literal["created", "changed", "deleted", "moved", "mode", "link", "folder", "same"]

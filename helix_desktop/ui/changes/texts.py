@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from helix_desktop.domain.file_history.changes import (
     ChangedFileStatus,
     ChangeSource,
+    FileCoverage,
     RecordedChanges,
     RevertScope,
+    UncoveredReason,
 )
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredReason
-from helix_desktop.domain.file_history.merge import HunkState
+from helix_desktop.domain.file_history.diff import HunkState
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace, UncoveredReason
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace, UncoveredReason
 from helix_desktop.ui.changes.texts import file_coverage_text, path_text, place_note
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label

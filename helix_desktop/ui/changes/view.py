@@ -10,9 +10,8 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.diff import FileDiff
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
-from helix_desktop.domain.file_history.merge import HunkState
+from helix_desktop.domain.file_history.changes import FileCoverage
+from helix_desktop.domain.file_history.diff import FileDiff, HunkState
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.change_list_view import ChangeListView

@@ -16,7 +16,7 @@ from helix_desktop.words.action_labels import ActionName
 RowSection: TypeAlias = Literal[
     "about", "card", "changed_lines", "changes", "detail", "details", "more", "places", "thoughts"
 ]
-ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never", "demo"]
+ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "never", "demo"]
 
 
 class ToggleSection(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
@@ -33,6 +34,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
+_PLACE_PX = 22  # from the icon of a suggestion to its words
 _MAX_WIDTH = 760  # pixels, as the conversation above
 _LOADING_AFTER_MS = 250  # most sessions are there before one could read it
 
@@ -199,7 +201,10 @@ class NextMessages(Themed, QWidget):
         parts.setStretch(1, 1)
         line = QWidget()
         place = _place_text(self._place)
-        line.setLayout(column(parts, *([label(place, "faint", wrap=True)] if place else []), gap=2))
+        body = column(parts, gap=2)
+        if place:
+            body.addLayout(row(label(place, "faint", wrap=True), margins=(_PLACE_PX, 0, 0, 0)))
+        line.setLayout(body)
         return line
 
 
@@ -312,7 +317,9 @@ class ChatPage(QWidget):
             self.empty_state.set_content(sentence, tr("Connect a model"))
         elif is_writable:
             # Every session starts in mode ask, and is no longer empty once that was changed.
-            sentence = tr("Start a conversation. The agent asks before it edits files or runs commands.")
+            sentence = tr(
+                "Start a conversation. The agent asks before edits, and commands that do more than read."
+            )
             if demo_runs:
                 sentence = tr("Start a conversation. Demo calls run without asking.")
             self.empty_state.set_content(sentence, tr("Write a message"))
@@ -382,6 +389,8 @@ class ChatPage(QWidget):
         self._has_left_end = False
 
     def _update_page(self) -> None:
+        asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end
+        self.composer.set_asked(any(isinstance(row, QuestionRow) and not row.is_late for row in asks))
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()
         else:

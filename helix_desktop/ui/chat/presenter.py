@@ -12,8 +12,7 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QImage
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.session import (
     ApprovalRequested,
     AutoRunPut,
     CallOutput,
@@ -24,6 +23,7 @@ from helix_desktop.agent.session_updates import (
     QuestionAsked,
     ResponseDelta,
     ResponseReset,
+    Session,
     SideQuestionProgress,
     SubagentProgress,
     TurnChanged,
@@ -39,9 +39,9 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.question import Question
-from helix_desktop.domain.redaction.redaction import has_redaction_mark
+from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn
 from helix_desktop.ui.chat.questions.ask_rows import AskRows

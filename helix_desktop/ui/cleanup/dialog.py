@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.file_history.file_coverage import FileHistoryCleanup, FileHistoryTotals
+from helix_desktop.domain.file_history.changes import FileHistoryCleanup, FileHistoryTotals
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionRule
+from helix_desktop.domain.retention import DAY_MS, CleanupPlan, RetentionRule
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cleanup.entry_list import EntryList
 from helix_desktop.ui.design.buttons import PushButton, Switch

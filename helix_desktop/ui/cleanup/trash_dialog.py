@@ -8,8 +8,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidgetItem, QWidget
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store.entries import SessionSummary, SessionVersions
-from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
+from helix_desktop.domain.retention import TRASH_DAYS, TrashContents
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.ui.cleanup.entry_list import KEY_ROLE, EntryList
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState

@@ -86,6 +86,40 @@ class QuestionDialog(TabsInReadingOrder, QDialog):
         self.accept()
 
 
+class ChoiceDialog(TabsInReadingOrder, QDialog):
+    """A title, and below it one choice a line, each with what it means; Esc chooses nothing."""
+
+    def __init__(self, parent: QWidget, title: str, choices: Sequence[tuple[str, str, str]]) -> None:
+        """`choices` are an id, a name and a sentence each."""
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH_PX)
+        self.answer = ""
+        body = column(label(title, "title", wrap=True), margins=DIALOG_MARGINS, gap=4)
+        for choice_id, name, note in choices:
+            button = PushButton(name, name=choice_id)
+            button.setAccessibleDescription(note)
+            button.clicked.connect(lambda _=False, choice_id=choice_id: self._choose(choice_id))
+            body.addSpacing(6)
+            body.addWidget(button)
+            body.addWidget(label(note, "faint", wrap=True))
+        cancel = PushButton(tr("Cancel"), name="cancel")
+        cancel.clicked.connect(self.reject)
+        body.addSpacing(10)
+        body.addWidget(FlowBox([cancel], right_from=0))
+        self.setLayout(body)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Set the height that the wrapped words need."""
+        super().showEvent(event)
+        self.setFixedHeight(self.heightForWidth(self.width()))
+
+    def _choose(self, answer: str) -> None:
+        self.answer = answer
+        self.accept()
+
+
 class ErrorDialog(QuestionDialog):
     """What went wrong, why, and what to do: nothing to choose, only to be read."""
 
@@ -210,6 +244,14 @@ def _close(dialog: QDialog) -> None:
 async def ask(parent: QWidget, theme: Theme, what: str, why: str, choices: Sequence[DialogChoice]) -> str:
     """Ask one question; returns the id of the answer, or an empty string when it was left with Esc."""
     dialog = QuestionDialog(parent, what, why, choices)
+    retint(dialog, theme)
+    await exec_async(dialog)
+    return dialog.answer
+
+
+async def choose(parent: QWidget, theme: Theme, title: str, choices: Sequence[tuple[str, str, str]]) -> str:
+    """Let the user choose one; returns its id, or an empty string when it was left with Esc."""
+    dialog = ChoiceDialog(parent, title, choices)
     retint(dialog, theme)
     await exec_async(dialog)
     return dialog.answer

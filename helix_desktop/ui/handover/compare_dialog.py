@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session_updates import EventRecorded, Update
-from helix_desktop.context.summaries.continued_handover import preview_handover
+from helix_desktop.agent.session import EventRecorded, Update
+from helix_desktop.context.summaries.handover_revision import preview_handover
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section

@@ -6,14 +6,18 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from helix_desktop.agent.window.handover_draft import CountedPart, HandoverDraft
+from helix_desktop.agent.window.compactor import CountedPart, HandoverDraft
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.handover import HandoverPartKind, covered_counts, handover_counts
+from helix_desktop.context.summaries.handover import (
+    CutPoint,
+    HandoverPartKind,
+    covered_counts,
+    handover_counts,
+)
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store.entries import MessageCounts
+from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent

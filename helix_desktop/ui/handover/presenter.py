@@ -9,8 +9,8 @@ from typing import Any
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session_updates import CompactionProgress, Update
-from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.session import CompactionProgress, Update
+from helix_desktop.agent.window.compactor import HandoverDraft
 from helix_desktop.agent.window.handovers import HandoverScope
 from helix_desktop.context.summaries.handover_revision import (
     compare_handovers,

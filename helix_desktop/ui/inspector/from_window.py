@@ -17,7 +17,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEven
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import Usage
-from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
@@ -29,7 +29,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     SegmentKind,
     WindowRow,
 )
-from helix_desktop.ui.inspector.request.document import message_body
+from helix_desktop.ui.inspector.request_text import message_body
 from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.numbers import (
     format_token_change,

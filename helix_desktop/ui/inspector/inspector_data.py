@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
+from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import target_title
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_explanations import (
@@ -201,6 +202,19 @@ class ProviderCacheState(msgspec.Struct, frozen=True):
     rows: tuple[ProviderCacheRow, ...] = ()
     note: str = ""
     has_hits: bool = False
+
+
+class RequestTexts(msgspec.Struct, frozen=True):
+    """A whole request: `title` says which, `note` what of it differs from what is sent.
+
+    `curl` is empty if the model has no server. Made in a thread.
+    """
+
+    title: str
+    note: str
+    messages: PagedContent
+    json: PagedContent
+    curl: str
 
 
 class StatusPart(msgspec.Struct, frozen=True):

@@ -89,7 +89,7 @@ _TONES: dict[WindowItemState, Tone] = {
     "not_read": "warn",
     "excluded": "warn",
 }
-_PAD, _ICON_PX, _MARK_PX = 14, 15, 12
+_PAD, _ICON_PX = 14, 15
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QModelIndex, QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAccessibleWidget,
     QFrame,
@@ -16,12 +16,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.design.accessibility import LabelInterface
+from helix_desktop.ui.design.accessibility import LabelInterface, announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine, show_text
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine, label, show_text
 from helix_desktop.ui.design.layout import boxes
 from helix_desktop.ui.design.layout.boxes import column, line
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
@@ -34,6 +34,7 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.commands import CONTEXT_COMMANDS
 from helix_desktop.ui.inspector.inspector_data import (
@@ -41,6 +42,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     InspectorState,
     ProviderCacheRow,
     ProviderCacheState,
+    RequestTexts,
     Segment,
     SegmentKind,
     StatusPart,
@@ -256,13 +258,15 @@ class Inspector(Themed, QWidget):
 
     action_triggered = Signal(str, object)  # RowAction, WindowRow
     row_text_requested = Signal(object)  # WindowRow whose text show_page is to show
-    request_requested = Signal()  # the whole request, in a window
+    request_requested = Signal()  # the whole request, which show_request is to show
     compose_requested = Signal()  # the empty state's button
     now_requested = Signal()  # from a request of the past to the next one
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state: InspectorState | None = None
+        self._request_texts: RequestTexts | None = None  # that the page shows
+        self._request_view = "messages"
         self._legend: dict[SegmentKind, KeyValue] = {}
         self.empty = EmptyState(
             "layers", tr("Nothing to send yet. The next request appears here."), tr("Write a message")
@@ -307,10 +311,42 @@ class Inspector(Themed, QWidget):
 
     def show_page(self, title: str, text: str) -> None:
         """Show a text over the overview, until the user goes back."""
-        self._page_title.set_text(title)
+        self._open_page(title, "", None)
         self.page.show_data(text.encode())
+
+    def show_request(self, texts: RequestTexts) -> None:
+        """Show a whole request over the overview, in the view that was chosen last."""
+        self._open_page(texts.title, texts.note, texts)
+        self._show_request_view(self._request_view)
+
+    def _open_page(self, title: str, note: str, request: RequestTexts | None) -> None:
+        self._request_texts = request
+        self._page_title.set_text(title)
+        show_text(self._page_note, note)
+        self._request_head.setVisible(request is not None)
+        self._curl_button.setVisible(request is not None and bool(request.curl))
         self._stack.setCurrentIndex(1)
         self.page.text.setFocus()
+
+    def _show_request_view(self, view: str) -> None:
+        self._request_view = view
+        self.request_switch.show_views(("messages", "json"), view, {})
+        if self._request_texts is not None:
+            is_json = view == "json"
+            content = self._request_texts.json if is_json else self._request_texts.messages
+            self.page.show_content(content, "request.json" if is_json else "")
+
+    def _copy_curl(self) -> None:
+        if self._request_texts is not None:
+            QGuiApplication.clipboard().setText(self._request_texts.curl)
+            done = tr("Copied as curl. Set the variables it names.")
+            show_text(self._page_note, done)
+            announce(self, done)
+
+    def close_page(self) -> None:
+        """Leave a text without the keyboard: its session goes off the screen."""
+        if self._stack.currentIndex() == 1:
+            self._stack.setCurrentIndex(0)
 
     def go_back(self) -> None:
         """Leave the text for the overview."""
@@ -465,6 +501,15 @@ class Inspector(Themed, QWidget):
         head.addWidget(back)
         head.addWidget(self._page_title, 1)
         column.addLayout(head)
+        self._page_note = label("", "note", wrap=True)
+        self._page_note.setObjectName("request-note")
+        self.request_switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
+        self.request_switch.view_selected.connect(self._show_request_view)
+        self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
+        self._curl_button.clicked.connect(self._copy_curl)
+        self._request_head = ResponsiveRow(self.request_switch, [self._curl_button])
+        column.addWidget(self._page_note)
+        column.addWidget(self._request_head)
         column.addWidget(self.page, 1)
         return page
 

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QProgressBar, QWidget
 
-from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES
+from helix_desktop.domain.text_variants import MIN_BASE64_BYTES
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label

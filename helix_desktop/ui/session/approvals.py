@@ -7,14 +7,13 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS, ApprovalReply, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, ApprovalAnswer, Decide, SessionAction
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
-from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
@@ -142,29 +141,11 @@ class ApprovalController(QObject):
         ask = next((pending for pending in conversation.asks if pending.call_id == action.call_id), None)
         if not isinstance(ask, ApprovalRequest):
             return
-        if action.answer == "words":
-            self._async_actions.start(self._deny_with_reason(conversation, ask), "deny with a reason")
-            return
         rule = (ask.suggested_rules or (ask.rule,))[action.offer]
         reply = _reply(action.answer, rule)
         conversation.decide(ask.call_id, reply)
         if reply.rule is not None:
             self._notice.show(conversation, reply.rule)
-
-    async def _deny_with_reason(self, conversation: Conversation, request: ApprovalRequest) -> None:
-        words = await dialogs.get_text(
-            self._window,
-            tr("Deny with reason"),
-            accept_label=tr("Deny"),
-            why="\n".join(
-                (
-                    translate(request.summary),
-                    tr("This call won't run. The agent reads your reason and continues."),
-                )
-            ),
-        )
-        if words:
-            conversation.decide(request.call_id, ApprovalReply("deny", reason=words))
 
 
 async def _answer_question(conversation: Conversation, action: AnswerQuestion) -> None:

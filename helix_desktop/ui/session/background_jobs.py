@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.session import (
     CompactionProgress,
     IntakeProgress,
     ObservationProgress,

@@ -6,7 +6,7 @@ from typing import get_args
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.session import (
     EventRecorded,
     SpendRequestsChanged,
     SummaryAwaited,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer
 
-from helix_desktop.agent.session_updates import CallStarted, Update
+from helix_desktop.agent.session import CallStarted, Update
 from helix_desktop.agent.subagents import DELEGATE
-from helix_desktop.agent.tool_calls.running_calls import RunningCall
+from helix_desktop.agent.tool_calls.runner import RunningCall
+from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.session.background_jobs import CALL_JOB, call_job_id

@@ -21,12 +21,14 @@ from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.files.fuzzy_search import FuzzyPaths, PathMatch, name_start
 from helix_desktop.domain.files.mention import (
+    FuzzyPaths,
     Mention,
+    PathMatch,
     find_mentions,
     format_lines,
     format_mention,
+    name_start,
     parse_typed,
 )
 from helix_desktop.domain.messages import display_name
@@ -37,6 +39,7 @@ from helix_desktop.domain.slash_command import (
     is_command_name,
     parse_slash_input,
 )
+from helix_desktop.domain.store import AGENT_KINDS, EntryFilter
 from helix_desktop.domain.text_search import MAX_QUERY_LENGTH
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.file_index import FileIndex, MentionedFiles
@@ -210,13 +213,25 @@ class ContentCompletions:
             page = await workspace.store.page(limit=_MAX_CONTENTS)
             digests = [entry.digest for entry in page.entries]
         else:
-            digests = await _search(source, words)
-        rows = [row for row in await source.rows(digests[:_MAX_CONTENTS]) if is_readable(row)]
-        return [_content_completion(row, words.lower().split()) for row in rows]
+            named = await workspace.store.page(
+                limit=_MAX_CONTENTS, entry_filter=EntryFilter(kinds=AGENT_KINDS, target=words)
+            )
+            digests = [entry.digest for entry in named.entries] + await _search(source, words)
+        rows = await source.rows(list(dict.fromkeys(digests))[: 2 * _MAX_CONTENTS])
+        searched = words.lower().split()
+        readable = sorted(filter(is_readable, rows), key=lambda row: _name_rank(row, searched))
+        return [_content_completion(row, searched) for row in readable[:_MAX_CONTENTS]]
 
     def accept(self, completion: CompletionItem) -> None:
         """Attach the content."""
         self._attach(completion.key)
+
+
+def _name_rank(row: CacheRow, words: Sequence[str]) -> int:
+    """Return 0 for a content whose file name has all words, 1 for one whose target has, 2 for others."""
+    target = row.target.lower()
+    names = (target[name_start(target) :], target)
+    return next((rank for rank, name in enumerate(names) if all(word in name for word in words)), len(names))
 
 
 async def _search(source: WorkspaceCacheSource, query: str) -> list[str]:

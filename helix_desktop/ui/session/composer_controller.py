@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from helix_desktop.agent.attachments import attach_mentioned_files, with_mentioned
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.attachments import attach_mentioned_files, with_mentioned
 from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
@@ -16,9 +16,11 @@ from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.slash_command import SLASH, PromptFile, SlashInput, parse_slash_input
+from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.services.prompt_files import ExpandedPrompt
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.demo_calls import runs_demo_calls
@@ -140,12 +142,26 @@ class ComposerController(QObject):
         self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
         self.estimate = MessageEstimate(context, self.attachments)
         self.slash_commands = SlashCommands(context.window.commands)
+        self._has_approval = False
+        for changed in (
+            self._page.model.rows_reset,
+            self._page.model.row_added,
+            self._page.model.row_removed,
+        ):
+            changed.connect(self._note_approvals)
         widget.submitted.connect(self.send)
         widget.steered.connect(lambda text: self.send(text, steer=True))
         widget.stop_requested.connect(lambda: start(self._stop(), "stop"))
         widget.text_changed.connect(lambda _: self.estimate.schedule())
         self.attachments.changed.connect(self.estimate.schedule)
         self.drafts.draft_shown.connect(self.estimate.schedule)
+
+    def _note_approvals(self) -> None:
+        """Say what a message means while a call waits for approval."""
+        has_approval = any(isinstance(row, ApprovalRow) for row in self._page.model.raw_rows())
+        if has_approval != self._has_approval:
+            self._has_approval = has_approval
+            self.show_availability()
 
     async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Put the draft of a conversation into the composer; the former one's is kept.
@@ -209,6 +225,10 @@ class ComposerController(QObject):
             )
         elif not workspace.is_trusted():
             self.widget.editor.setPlaceholderText(tr("Trust this folder to send messages"))
+        elif self._has_approval:
+            self.widget.editor.set_placeholders(
+                tr("Deny with a reason: write what to do instead"), tr("Deny with a reason")
+            )
 
     def _has_model(self) -> bool:
         """Return False where only the demo model would answer in a folder that its script isn't about."""
@@ -251,6 +271,9 @@ class ComposerController(QObject):
         card = self._page.question_card
         if card is not None and not card.is_late and typed is None:
             message.question, message.options = card.question, card.selection
+        elif typed is None:
+            asks = self._conversation.asks
+            message.denied = tuple(ask.call_id for ask in asks if isinstance(ask, ApprovalRequest))
         self.outgoing.add(message)
         if self.attachments.is_attaching:
             message.task = self._async_actions.start(self._send_when_attached(message), "send")
@@ -286,7 +309,7 @@ class ComposerController(QObject):
         conversation = message.conversation
         expanded: ExpandedPrompt | None = None
         try:
-            if self._answers_question(message):
+            if self._answers_question(message) or self._denies_calls(message):
                 await self._settle(message)
                 return
             if message.typed is not None:
@@ -317,6 +340,14 @@ class ComposerController(QObject):
             and not message.attachments
             and message.conversation.answer(question.call_id, QuestionReply(message.options, message.text))
         )
+
+    def _denies_calls(self, message: OutgoingMessage) -> bool:
+        """Deny the calls that waited for approval when a message was written, with its text as the reason."""
+        reply = ApprovalReply("deny", reason=message.text)
+        if message.attachments or not message.text.strip():
+            return False
+        answered = [message.conversation.decide(call_id, reply) for call_id in message.denied]
+        return any(answered)
 
     async def _settle(self, message: OutgoingMessage) -> None:
         conversation = message.conversation

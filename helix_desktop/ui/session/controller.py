@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.session import (
     ApprovalRequested,
     CallStarted,
     EventRecorded,

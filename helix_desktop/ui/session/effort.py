@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.choices import Effort, EffortLevel, SentEffort
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.recorded_event import RecordedEvent

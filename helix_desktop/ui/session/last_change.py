@@ -9,10 +9,10 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session_updates import EventRecorded, Update
-from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
+from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.message_states import covers_around
+from helix_desktop.context.log.window_layout import RewriteEvent, Undoable
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Pinned, SweepMade, Undone, Unpinned
 from helix_desktop.ui.design.shell_data import Banner, BannerAction

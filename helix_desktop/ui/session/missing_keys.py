@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.config.settings import key_variable
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent

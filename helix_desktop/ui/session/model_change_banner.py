@@ -8,8 +8,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.model_choice import ModelChange
-from helix_desktop.agent.session_updates import TurnChanged
+from helix_desktop.agent.session import TurnChanged
+from helix_desktop.agent.session_runtime import ModelChange
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.design.shell_data import Banner, BannerAction

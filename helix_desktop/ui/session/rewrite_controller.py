@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.context.window.message_states import covers_around
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.errors import CompactionRefused, HelixError
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import (

@@ -6,11 +6,11 @@ import asyncio
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.file_history.diff import FileDiff

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session_updates import CallStarted, EventRecorded, TurnChanged, Update
+from helix_desktop.agent.session import CallStarted, EventRecorded, TurnChanged, Update
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.shell.actions import enable_action

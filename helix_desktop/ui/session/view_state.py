@@ -10,7 +10,7 @@ from PySide6.QtGui import QTextCursor
 
 from helix_desktop.config.view_states import ViewState, ViewStates
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.store.entries import SavedFilter
+from helix_desktop.domain.store import SavedFilter
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.session.controller import SessionController
@@ -110,14 +110,12 @@ class ViewStateController(QObject):
         return next((saved for saved in filters if not saved.name), SavedFilter(""))
 
     def _save_filter(self) -> None:
-        with suppress(
-            HelixError
-        ):  # the record is gone or can't be written: the filter is no reason to say so
+        """Keep the cache's filter; a record that is gone or can't be written loses it."""
+        with suppress(HelixError):
             current = self._session_controller.views.cache.filter_bar.saved_filter
             if current != self._last_filter():
-                named = (
-                    saved for saved in self._registry.get(self._workspace_id).cache_filters if saved.name
-                )
+                filters = self._registry.get(self._workspace_id).cache_filters
+                named = (saved for saved in filters if saved.name)
                 self._registry.change(self._workspace_id, cache_filters=(*named, current))
 
     def _current_state(self) -> ViewState:

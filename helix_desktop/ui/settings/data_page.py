@@ -6,9 +6,9 @@ import msgspec
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings, FileHistoryTotals
-from helix_desktop.domain.store.entries import StoreTotals
-from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
+from helix_desktop.domain.file_history.changes import FileCoverageSettings, FileHistoryTotals
+from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
@@ -163,7 +163,7 @@ class DataPage(QWidget):
         self._workspace_parts = (
             self._totals_card, self._rule_card, self.history_card, self._action_row
         )  # fmt: skip
-        self.backup = PushButton(tr("Back up all workspaces…"), "", "save", name="back_up")
+        self.backup = PushButton(tr("Export…"), "", "save", name="export")
         for part in self._workspace_parts:
             body.addWidget(part)
         body.addWidget(self._backup_card())

@@ -158,7 +158,10 @@ class SettingsDialog(SizedDialog):
     def _roles_page() -> QWidget:
         page, _ = scrolling_page(
             tr("Model roles"),
-            tr("One model can do everything. Faster, cheaper or larger models can take over some work."),
+            tr(
+                "One model can do everything. Faster, cheaper or larger models can take over some work. A "
+                "workspace can have its own: Roles in this workspace, in the menu of models."
+            ),
             column(RolesCard()),
         )
         return page

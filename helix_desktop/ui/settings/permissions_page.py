@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
+from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.domain.tools import RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
@@ -162,6 +163,89 @@ class SandboxGroup(QWidget):
         self._shield.show_icon(*(("shield-check", "ok") if is_confined else ("shield-alert", "warn")))
 
 
+class ReadingGroup(QWidget):
+    """Whether commands that only read run without asking, and the list of their programs."""
+
+    switched = Signal(bool)
+    lines_changed = Signal(list)
+    """The lines of the list as the user wants them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.switch = Switch(tr("Run commands that only read without asking"))
+        self.switch.toggled.connect(self.switched)
+        note = label(
+            tr(
+                "In the sandbox, where they can't write or use the network. The agent still asks about other "
+                "options, redirections, paths outside the workspace, and files that may hold keys."
+            ),
+            "faint",
+            wrap=True,
+        )
+        set_margins(note, SWITCH_TEXT_X, 0, 0, 0)
+        self.list_link = PushButton(tr("Programs and options…"), "link", name="reading_lines")
+        self.lines = TextArea()
+        self.lines.setAccessibleName(tr("Programs that only read, with their options"))
+        self.lines.setTabChangesFocus(True)
+        self.lines.setFixedHeight(_LIST_PX)
+        self.save = PushButton(tr("Save"), name="save_reading_lines")
+        self.reset = PushButton(tr("Restore defaults"), "link", name="reset_reading_lines")
+        self.save.clicked.connect(self._save)
+        self.reset.clicked.connect(lambda: self._fill(DEFAULT_LINES))
+        self.lines.textChanged.connect(lambda: self.show_error(""))
+        self._error = label("", "error", wrap=True)
+        self._error.hide()
+        form = tr(
+            "One program per line, for all workspaces: its name, a subcommand if any, then what may follow. "
+            "FILES: paths in the workspace. TEXT: one other word. --depth=N, --format=TEXT, --from=PATH: "
+            "options with a value. -NUM: such as -20."
+        )
+        editor = QWidget()
+        buttons = row(self.reset, self.save, gap=8)
+        editor.setLayout(
+            column(self.lines, self._error, label(form, "faint", wrap=True), row(None, buttons), gap=6)
+        )
+        editor.hide()
+        self.list_link.clicked.connect(lambda: editor.setVisible(editor.isHidden()))
+        self._list = QWidget()
+        self._list.setLayout(column(row(self.list_link, None), editor, gap=4))
+        set_margins(self._list, SWITCH_TEXT_X, 0, 0, 0)
+        body = column(self.switch, note, self._list, gap=1, margins=(14, 10, 14, 10))
+        self.setLayout(column(label(tr("Reading commands"), "strong"), card(body), gap=8))
+
+    def show_lines(self, is_on: bool, lines: Sequence[str]) -> None:
+        """Show whether they run without asking, and the list, unless the user is changing that."""
+        self.switch.blockSignals(True)
+        self.switch.setChecked(is_on)
+        self.switch.blockSignals(False)
+        self.switch.update()
+        self._list.setVisible(is_on)
+        if not self.lines.document().isModified():
+            self._fill(lines)
+            self.lines.document().setModified(False)
+
+    def show_saved(self, lines: Sequence[str]) -> None:
+        """Show the list as it was understood."""
+        self.lines.document().setModified(False)
+        self.show_lines(self.switch.isChecked(), lines)
+
+    @property
+    def error_text(self) -> str:
+        """Return what it says is wrong; empty: nothing."""
+        return "" if self._error.isHidden() else self._error.text()
+
+    def show_error(self, message: str) -> None:
+        """Say which line cannot be, and why; empty: nothing is wrong."""
+        show_text(self._error, message)
+
+    def _fill(self, lines: Sequence[str]) -> None:
+        self.lines.setPlainText("\n".join(sorted(lines)))
+        self.lines.document().setModified(True)
+
+    def _save(self) -> None:
+        self.lines_changed.emit(self.lines.toPlainText().splitlines())
+
+
 class RuleForm(QWidget):
     """A rule that the user writes."""
 
@@ -220,6 +304,7 @@ class PermissionsPage(QWidget):
         self._undo = self._undo_line()
         self._trust = QVBoxLayout()
         self.sandbox = SandboxGroup()
+        self.reading = ReadingGroup()
         self._demo_text = label("", "faint", wrap=True)
         self.demo_calls = Switch(tr("Run demo calls without asking"))
         self._demo = self._demo_group()
@@ -228,7 +313,8 @@ class PermissionsPage(QWidget):
             "pattern applies only in a sandbox without network access."
         )
         body = column(
-            self._trust, 6, self.sandbox, 14, self._heading, self._undo, self._rules, self._demo, 10,
+            self._trust, 6, self.sandbox, 14, self.reading, 14,
+            self._heading, self._undo, self._rules, self._demo, 10,
             label(tr("New rule"), "strong"), self.form, label(precedence, "note", wrap=True), gap=8,
         )  # fmt: skip
         page, self._lead = scrolling_page(tr("Permissions"), " ", body)
@@ -304,7 +390,8 @@ class PermissionsPage(QWidget):
                 "No rules in {workspace} yet. See below what runs without asking.", workspace=workspace_name
             )
         return tr(
-            "No rules in {workspace}. In Ask mode, the agent asks every time.", workspace=workspace_name
+            "No rules in {workspace}. In Ask mode, the agent asks before what may change something.",
+            workspace=workspace_name,
         )
 
     def show_revoked(self, rule: str) -> None:

@@ -41,9 +41,8 @@ SPECS: dict[str, ActionSpec] = {
     "clean_up": ActionSpec(text("Clean up…")),
     "trash": ActionSpec(text("Trash…")),
     "forget": ActionSpec(text("Remove a secret…")),
-    "back_up": ActionSpec(text("Back up all workspaces…")),
-    "export_workspace": ActionSpec(text("Export workspace…")),
-    "import_file": ActionSpec(text("Import from file…")),
+    "export": ActionSpec(text("Export…")),
+    "import_file": ActionSpec(text("Import…")),
     "settings": ActionSpec(text("Settings…"), ("Ctrl+,",)),
     "quit": ActionSpec(text("Quit"), ("Ctrl+Q",)),
     "undo": ActionSpec(text("Undo"), display_shortcut="Ctrl+Z"),
@@ -94,7 +93,6 @@ SPECS: dict[str, ActionSpec] = {
     "rename_session": ActionSpec(text("Rename session"), ("F2",)),
     "pin_session": ActionSpec(text("Pin session")),
     "archive_session": ActionSpec(text("Archive session")),
-    "export_session": ActionSpec(text("Export session…")),
     "set_budget": ActionSpec(text("Set session budget…")),
     "all_commands": ActionSpec(text("Command palette…"), ("Ctrl+Shift+P",)),
     "about": ActionSpec(text("About Helix Desktop")),
@@ -116,8 +114,7 @@ class WindowActions(NamedTuple):
     clean_up: QAction
     trash: QAction
     forget: QAction
-    back_up: QAction
-    export_workspace: QAction
+    export: QAction
     import_file: QAction
     settings: QAction
     quit: QAction
@@ -169,7 +166,6 @@ class WindowActions(NamedTuple):
     rename_session: QAction
     pin_session: QAction
     archive_session: QAction
-    export_session: QAction
     set_budget: QAction
     all_commands: QAction
     about: QAction
@@ -179,7 +175,7 @@ class WindowActions(NamedTuple):
 
     def for_workspace(self) -> tuple[QAction, ...]:
         """Return those that need an open workspace."""
-        return self.clean_up, self.trash, self.forget, self.export_workspace
+        return self.clean_up, self.trash, self.forget
 
     def for_session(self) -> tuple[QAction, ...]:
         """Return those that need an open session, and no more."""
@@ -192,7 +188,6 @@ class WindowActions(NamedTuple):
             self.hold_compaction, self.side_question,
             self.choose_model, self.choose_effort, self.set_budget, self.change_policy,
             self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,
-            self.export_session,
             self.toggle_inspector,
         )  # fmt: skip
 

@@ -38,7 +38,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
             (
                 (a.open_folder, a.new_session, a.new_window, a.switch_workspace),
                 (a.clean_up, a.trash, a.forget),
-                (a.export_workspace, a.import_file, a.back_up),
+                (a.export, a.import_file),
                 (a.settings,),
                 (a.quit,),
             ),
@@ -70,7 +70,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.choose_model, a.choose_effort, a.set_budget, a.change_policy),
                 (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction, a.hold_compaction),
                 (a.branch_session, a.rewind),
-                (a.rename_session, a.pin_session, a.archive_session, a.export_session),
+                (a.rename_session, a.pin_session, a.archive_session),
             ),
         ),
         (tr("&Help"), ((a.guide, a.keys, a.commands_help, a.all_commands), (a.about,))),
@@ -84,7 +84,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
     """Return the menu at the end of the top bar: what is done with the session on screen as a whole."""
     menu = _MenuWithReasons(parent)
     a = actions
-    _fill_menu(menu, ((a.find, a.rename_session), (a.branch_session, a.rewind), (a.export_session,)))
+    _fill_menu(menu, ((a.find, a.rename_session), (a.branch_session, a.rewind), (a.export,)))
     return menu
 
 

@@ -161,7 +161,7 @@ _NAMES = {"ask": text("Ask", "mode"), "plan": text("Plan", "mode"), "auto": text
 _DEMO = text("Demo", "mode")
 _EXCEPT_DEMO = text("Ask, except demo calls", "mode")
 _TIPS = {
-    "ask": text("Ask: the agent asks before it edits files or runs commands"),
+    "ask": text("Ask: the agent asks before edits, and commands that do more than read"),
     "plan": text("Plan: the agent only reads and plans"),
     "auto": text(
         "Auto: the agent edits files and runs sandboxed commands without asking, "

@@ -10,13 +10,13 @@ from typing import Literal
 from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.rewrite_state import ended_observations
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import ended_observations
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.message_states import covers_around
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import first_handover_tokens
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (

@@ -11,8 +11,11 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.continued_handover import HandoverPreview, HandoverPreviewWriter
-from helix_desktop.context.summaries.handover_revision import to_markdown
+from helix_desktop.context.summaries.handover_revision import (
+    HandoverPreview,
+    HandoverPreviewWriter,
+    to_markdown,
+)
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import StoreError

@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.store.reports import ExportResult
+from helix_desktop.domain.store_reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
@@ -38,14 +38,12 @@ class _BackupSummary(NamedTuple):
 
 
 class BackupController(QObject):
-    """Binds the backup command to the app's backup service."""
+    """Asks the app's backup service, and shows what became of it."""
 
     def __init__(self, context: ControllerContext, jobs: JobRunner) -> None:
         super().__init__(context.window)
         self._window, self._services, self._jobs = context.window, context.services, jobs
         self._folder = Path()
-        start = context.async_actions.start
-        context.window.commands.back_up.triggered.connect(lambda: start(self.back_up(), "back up"))
         context.window.banners.action_clicked.connect(self._on_banner_action)
 
     async def back_up(self) -> None:

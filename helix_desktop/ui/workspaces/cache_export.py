@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
-from helix_desktop.ui.design.dialogs import pick_folder, pick_save_file
+from helix_desktop.ui.design.dialogs import choose, pick_folder, pick_save_file
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.job_runner import JobRunner
@@ -33,9 +33,19 @@ class CacheExportController(QObject):
         self._active_workspace = context.active_workspace
         self._folder = Path()
         start, actions = context.async_actions.start, context.views.cache.entry_actions
-        actions.export_all_requested.connect(lambda digests: start(self._to_folder(digests), "export"))
-        actions.zip_requested.connect(lambda digests: start(self._to_zip(digests), "export"))
+        actions.export_all_requested.connect(lambda digests: start(self.export(digests), "export"))
         context.window.banners.action_clicked.connect(self._on_banner_action)
+
+    async def export(self, digests: Sequence[str]) -> None:
+        """Ask for the kind of file and its place, and write entries to it. Raises HelixError."""
+        choices = (
+            ("folder", tr("Folder"), tr("One file for each output, and a list of what they are.")),
+            ("zip", tr("Zip"), tr("The same in one file.")),
+        )
+        title = tr.plural(len(digests), "Export %n cached output", "Export %n cached outputs")
+        kind = await choose(self._window, self._window.theme, title, choices)
+        if kind:
+            await (self._to_folder(digests) if kind == "folder" else self._to_zip(digests))
 
     async def _to_folder(self, digests: Sequence[str]) -> None:
         folder = await pick_folder(self._window, tr("Save cached outputs to a folder"))

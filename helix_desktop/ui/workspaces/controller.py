@@ -13,9 +13,9 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from helix_desktop.agent.open_workspace import OpenWorkspace, run_housekeeping
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.store.retention import RetentionRule
+from helix_desktop.domain.retention import RetentionRule
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.history_storage import WorkspaceHistoryStorage
+from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner, BannerAction
 from helix_desktop.ui.design.window_placement import bring_to_front

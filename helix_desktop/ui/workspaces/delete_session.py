@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import delete_session
-from helix_desktop.domain.store.entries import SessionVersions
-from helix_desktop.domain.store.retention import TRASH_DAYS
+from helix_desktop.domain.retention import TRASH_DAYS
+from helix_desktop.domain.store import SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice

@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import EventRecorded, TurnChanged, Update
+from helix_desktop.agent.session import EventRecorded, TurnChanged, Update
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.workspace import ChangesRecorded
-from helix_desktop.domain.tool_call_target import tool_kind
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 

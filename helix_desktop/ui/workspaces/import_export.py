@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QUrl, Signal
@@ -9,8 +10,9 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX, TRANSCRIPT_SUFFIX
-from helix_desktop.domain.store.reports import ExportResult, ImportResult
+from helix_desktop.domain.store_reports import ExportResult, ImportResult
 from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
@@ -36,7 +38,12 @@ class ImportExportController(QObject):
     """The Path of a file that is to be imported; no workspace is open that it could be meant for."""
 
     def __init__(
-        self, context: ControllerContext, workspace_controller: WorkspaceController, jobs: JobRunner
+        self,
+        context: ControllerContext,
+        workspace_controller: WorkspaceController,
+        jobs: JobRunner,
+        back_up: Callable[[], Awaitable[None]],
+        export_entries: Callable[[Sequence[str]], Awaitable[None]],
     ) -> None:
         super().__init__(context.window)
         self._window, self._windows, self._services = context.window, context.windows, context.services
@@ -52,18 +59,43 @@ class ImportExportController(QObject):
             lambda session_id: start(self._export_session(session_id), "export")
         )
         commands = context.window.commands
-        commands.export_session.triggered.connect(lambda: start(self._export_open_session(), "export"))
-        commands.export_workspace.triggered.connect(lambda: start(self._export_active(), "export"))
+        self._back_up, self._export_entries = back_up, export_entries
+        self._entry_actions = context.views.cache.entry_actions
+        commands.export.triggered.connect(lambda: start(self._export_any(), "export"))
         commands.import_file.triggered.connect(lambda: start(self._import_active(), "import"))
         context.window.banners.action_clicked.connect(self._on_banner_action)
 
-    async def _export_active(self) -> None:
-        await self.export(self._active_workspace.require().id)
+    async def _export_any(self) -> None:
+        """Ask what to export of what is on screen, and do that. Raises HelixError."""
+        workspace = self._active_workspace.opened
+        conversation = self._workspace_controller.session_controller.conversation
+        digests = self._entry_actions.digests_of(is_readable) if self._window.page() == "cache" else []
+        choices = [("all", tr("All workspaces"), tr("A backup in a folder: one verified file each."))]
+        if workspace is not None:
+            name = self._services.registry.get(workspace.id).name
+            note = tr("Its sessions with every output, in one file. It can be imported again.")
+            choices.insert(0, ("workspace", tr("Workspace {workspace}", workspace=name), note))
+        if digests and workspace is not None:
+            note = tr("As files in a folder, or in a zip.")
+            outputs = tr.plural(len(digests), "%n selected output", "%n selected outputs")
+            choices.insert(0, ("entries", outputs, note))
+        if conversation is not None:
+            note = tr("As a transcript to read, or as an archive that can be imported again.")
+            choices.insert(0, ("session", tr("This session"), note))
+        match await dialogs.choose(self._window, self._window.theme, tr("Export"), choices):
+            case "session" if conversation is not None:
+                await self._export_session(conversation.session.id)
+            case "entries":
+                await self._export_entries(digests)
+            case "workspace" if workspace is not None:
+                await self.export(workspace.id)
+            case "all":
+                await self._back_up()
 
     async def _import_active(self) -> None:
         if self._active_workspace.opened is not None:
             await self.import_file(self._active_workspace.id)
-        elif path := await dialogs.pick_file(self._window, tr("Import from file"), _name_filter()):
+        elif path := await dialogs.pick_file(self._window, tr("Import"), _name_filter()):
             self.file_chosen.emit(path)
 
     async def export(self, workspace_id: str) -> None:
@@ -84,11 +116,6 @@ class ImportExportController(QObject):
         )
         if done is not None:
             self._show_exported(workspace_id, done)
-
-    async def _export_open_session(self) -> None:
-        conversation = self._workspace_controller.session_controller.conversation
-        if conversation is not None:
-            await self._export_session(conversation.session.id)
 
     async def _export_session(self, session_id: str) -> None:
         """Ask for the kind of file and its place, and write a session to it. Raises HelixError."""

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.session import (
     ApprovalRequested,
     CompactionProgress,
     EventRecorded,

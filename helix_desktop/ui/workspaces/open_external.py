@@ -12,7 +12,7 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing
-from helix_desktop.domain.store.reports import ArchiveInfo
+from helix_desktop.domain.store_reports import ArchiveInfo
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name

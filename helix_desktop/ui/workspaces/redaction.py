@@ -11,8 +11,8 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
-from helix_desktop.domain.store.commit import Draft
+from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.store import Draft
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from contextlib import suppress
 
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import TextContext
@@ -88,6 +89,8 @@ class SessionOpener(QObject):
             self._window.show_center_page("work")
             await self._session_controller.show(workspace, conversation)
             conversation.catch_up()
+            with suppress(StoreError):  # nothing can be saved: it is marked again at the next start
+                await conversation.session.note_seen()
             try:
                 self._services.registry.change(workspace.id, session=session_id)
             except HelixError as error:  # it is on screen nevertheless

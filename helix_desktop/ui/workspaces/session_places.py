@@ -7,8 +7,8 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import EventRecorded, Update
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.agent.session import EventRecorded, Update
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.controller_context import ControllerContext

@@ -8,8 +8,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.services.message_excerpts import ExcerptSize
-from helix_desktop.services.message_search import MessageHit, MessageSearch
+from helix_desktop.services.message_search import ExcerptSize, MessageHit, MessageSearch
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage

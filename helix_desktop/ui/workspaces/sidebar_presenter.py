@@ -11,12 +11,11 @@ from time import perf_counter
 
 from PySide6.QtCore import QObject, QTimer
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import ResponseDelta, Update
-from helix_desktop.agent.session_usage import subagent_sessions, total_spending
+from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
+from helix_desktop.agent.session import ResponseDelta, Update
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.store.entries import SessionSummary, SessionVersions
+from helix_desktop.domain.errors import HelixError, StoreClosed, StoreError
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
@@ -27,6 +26,7 @@ from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     WorkspaceBadge,
     WorkspaceRow,
+    badge_label,
     disambiguate,
     distinct_colors,
 )
@@ -62,6 +62,7 @@ class SidebarPresenter(QObject):
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
         self._last_shown: dict[str, str] = {}  # by session: which of its versions was on screen last
+        self._interrupted: dict[str, bool] = {}  # open workspaces: whether a turn in them was interrupted
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(
             lambda: self._async_actions.start(self._refresh(), "refresh sidebar")
@@ -102,9 +103,26 @@ class SidebarPresenter(QObject):
     async def _refresh(self) -> None:
         workspace = self._active_workspace.opened
         complete = await self._show_sessions(workspace)
+        await self._note_interrupted()
         self.show_workspaces()
         if workspace is not None and not complete and workspace.id not in self._recounting:
             self._async_actions.start(self._recount(workspace), "recount sessions")
+
+    async def _note_interrupted(self) -> None:
+        """Find out in which open workspaces a turn was interrupted, and note it for when they are closed.
+
+        A turn that runs is noted too: after a crash nobody could.
+        """
+        for workspace in list(self._services.open_workspaces.values()):
+            is_running = any(conversation.is_running for conversation in workspace.conversations)
+            if workspace.id not in self._interrupted or workspace.id == self._active_workspace.id:
+                with suppress(StoreError):  # it says so itself
+                    sessions = await workspace.store.sessions()
+                    self._interrupted[workspace.id] = any(map(workspace.is_interrupted, sessions))
+            is_noted = is_running or self._interrupted.get(workspace.id, False)
+            with suppress(HelixError):  # then only the list of sessions says so
+                if self._services.registry.get(workspace.id).interrupted != is_noted:
+                    self._services.registry.change(workspace.id, interrupted=is_noted)
 
     def show_workspaces(self) -> None:
         """Show the workspaces of the list, in different colors; two of one name say where they are."""
@@ -172,7 +190,7 @@ class SidebarPresenter(QObject):
             name=record.name,
             path=record.path,
             active=record.id == self._active_workspace.id,
-            badge=_badge(self._services.open_workspaces.get(record.id), record),
+            badge=_badge(self._services.open_workspaces.get(record.id), record, self._interrupted),
             cache=self._cache_sizes.get(record.id, ""),
             git=git_text(self._services.git.status(record.id)),
         )
@@ -260,14 +278,18 @@ def _branch_words(first: SessionSummary) -> list[str]:
     return [tr("Rewound") if first.branch_how == "rewind" else tr("Branch")]
 
 
-def _badge(workspace: OpenWorkspace | None, record: WorkspaceRecord) -> WorkspaceBadge:
+def _badge(
+    workspace: OpenWorkspace | None, record: WorkspaceRecord, interrupted: Mapping[str, bool]
+) -> WorkspaceBadge:
     if not Path(record.path).is_dir():
         return "missing"
     if workspace is None:
-        return ""
+        return "interrupted" if record.interrupted else ""
     if any(conversation.asks for conversation in workspace.conversations):
         return "waiting"
-    return "running" if any(conversation.is_running for conversation in workspace.conversations) else ""
+    if any(conversation.is_running for conversation in workspace.conversations):
+        return "running"
+    return "interrupted" if interrupted.get(workspace.id, record.interrupted) else ""
 
 
 def _item(
@@ -292,13 +314,15 @@ def _item(
     has_budget_again = session.budget_spent and here is not None and here.session.failed_end is None
     failure = "" if is_running or has_budget_again else turn_failure_reason(session.failure)
     parts = [failure_text(session.budget_spent)] if failure else []
+    is_interrupted = not is_running and any(map(workspace.is_interrupted, group))
+    parts += [badge_label("interrupted")] if is_interrupted else []
     # The sum first, which is always shown; a model's name last, of which a part says enough.
     spent = sum((total_spending(version, subagents) for version in group), Spending())
     parts.append(CostState(spent, is_demo=is_demo).short_cost_text)
-    if session.counts is not None:
-        parts.append(tr.plural(session.messages, "%n message", "%n messages"))
     if len(group) > 1:
         parts.append(tr.plural(len(group), "%n version", "%n versions"))
+    elif session.counts is not None:
+        parts.append(tr.plural(session.messages, "%n message", "%n messages"))
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
     parts += _branch_words(group[0])
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
@@ -320,5 +344,6 @@ def _item(
         failure=failure,
         budget_spent=session.budget_spent,
         stopped=session.stopped and not is_running,
+        interrupted=is_interrupted,
         versions=tuple((version.id, version.title) for version in group) if len(group) > 1 else (),
     )

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.store.entries import SessionVersions
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_search import normalize, original_index
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -136,7 +136,7 @@ class SwitcherPresenter(QObject):
                     session_title(summary.title),
                     dotted(parts),
                     format_short_time(max(version.updated for version in versions.of(summary)), now),
-                    _badge(self._services.open_workspaces.get(session.workspace_id), ids),
+                    _badge(self._services.open_workspaces.get(session.workspace_id), versions.of(summary)),
                     active=summary.id == on_screen,
                     archived=is_archived,
                     icon="bot" if summary.parent else icon,
@@ -191,12 +191,17 @@ class SwitcherPresenter(QObject):
         self._async_actions.start(self._services.closed_sessions.release(), "close searched stores")
 
 
-def _badge(workspace: OpenWorkspace | None, versions: Iterable[str]) -> WorkspaceBadge:
-    found = [workspace.find_open(version) for version in versions] if workspace is not None else []
+def _badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) -> WorkspaceBadge:
+    """Return the badge of a session with these versions; `workspace` is None if it is not open."""
+    if workspace is None:
+        return "interrupted" if any(version.interrupted for version in versions) else ""
+    found = [workspace.find_open(version.id) for version in versions]
     conversations = [conversation for conversation in found if conversation is not None]
     if any(conversation.asks for conversation in conversations):
         return "waiting"
-    return "running" if any(conversation.is_running for conversation in conversations) else ""
+    if any(conversation.is_running for conversation in conversations):
+        return "running"
+    return "interrupted" if any(map(workspace.is_interrupted, versions)) else ""
 
 
 def _marks(text: str, terms: Sequence[str]) -> tuple[tuple[int, int], ...]:

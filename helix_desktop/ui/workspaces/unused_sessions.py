@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.events.session import NEW_TITLE
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import SessionSummary
 from helix_desktop.ui.session.window_group import WindowGroup
 
 

@@ -86,7 +86,7 @@ class WindowControllers:
         self.inspector_actions = InspectorActions(
             context, session, self.navigation.show_event, self.navigation.show_cache_entry
         )
-        self.request_window = RequestPresenter(context, session)
+        RequestPresenter(context, session)
         self.reverts = RevertFlow(context)
         ChangesController(context, session, self.reverts)
         ToolCardController(context, session)
@@ -126,8 +126,10 @@ class WindowControllers:
         BranchController(context, workspaces, self.reverts)
         GitController(context, workspaces)
         RewindController(context, workspaces, self.reverts)
-        BackupController(context, self.jobs)
+        backup = BackupController(context, self.jobs)
         self.cache_export = CacheExportController(context, self.jobs)
         self.cleanup = CleanupController(context, self.sidebar)
         self.redaction = RedactionController(context, workspaces)
-        self.import_export = ImportExportController(context, workspaces, self.jobs)
+        self.import_export = ImportExportController(
+            context, workspaces, self.jobs, backup.back_up, self.cache_export.export
+        )

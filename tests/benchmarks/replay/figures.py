@@ -10,10 +10,9 @@ from typing import TypeVar
 import msgspec
 
 from helix_desktop.replay.identifier_coverage import Absence, IdentifierCoverage
-from helix_desktop.replay.measure import share_of, sum_structs
-from helix_desktop.replay.reachability import Reachability
+from helix_desktop.replay.measure import Reachability, share_of, sum_structs
 from helix_desktop.replay.replayer import MechanismCounts
-from helix_desktop.replay.request_totals import SUMMARIZED
+from helix_desktop.replay.token_counters import SUMMARIZED
 from tests.benchmarks.replay.recalls import Lookups, Recalls, median_tokens
 from tests.benchmarks.replay.requests import BilledTotals
 

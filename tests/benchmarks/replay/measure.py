@@ -21,7 +21,7 @@ from helix_desktop.domain.errors import HelixError, InvalidRecording, RequestInv
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.translatable_text import system_reason, verbatim
 from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, find_uses, message_texts
-from helix_desktop.replay.reachability import OriginalOutputs, Reachability, measure_reachability
+from helix_desktop.replay.measure import OriginalOutputs, Reachability, measure_reachability
 from helix_desktop.replay.recording import (
     RawMessage,
     as_message,

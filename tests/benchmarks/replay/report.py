@@ -20,10 +20,9 @@ from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory import MemoryStore
-from helix_desktop.tools.environment.description import WorkspaceEnvironment, describe_environment
-from helix_desktop.tools.grants import ToolGrants, clean_environment
+from helix_desktop.tools.environment import WorkspaceEnvironment, describe_environment
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
-from helix_desktop.tools.tool import description_of, parse_description
+from helix_desktop.tools.tool import ToolGrants, clean_environment, description_of, parse_description
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools, open_jail
 from tests.benchmarks.replay.figures import (
     HeavyTotals,

@@ -21,8 +21,13 @@ import msgspec
 
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay.recording import RawMessage, parse_arguments
-from helix_desktop.replay.request_totals import SUMMARIZED, RequestTotals, SentTotals, price
-from helix_desktop.replay.token_counters import MessageTokenCounter
+from helix_desktop.replay.token_counters import (
+    SUMMARIZED,
+    MessageTokenCounter,
+    RequestTotals,
+    SentTotals,
+    price,
+)
 
 CACHE_LIFE_S = 300.0
 """Seconds that a provider's prompt cache remembers what is not used: the shortest life on offer."""

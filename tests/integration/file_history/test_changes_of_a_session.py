@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.agent.changes.recorder import record_captures, record_unrecorded
-from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
+from helix_desktop.agent.change_recorder import record_captures, record_unrecorded
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.workspace import ChangesRecorded
-from helix_desktop.domain.file_history.changes import RecordedChanges, RevertSelection
-from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.file_history.changes import RecordedChanges, RevertPlan, RevertSelection
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope

@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import RevertRefused
-from helix_desktop.domain.file_history.changes import CapturedChanges
-from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.changes import CapturedChanges, RevertPlan
 from tests.support.file_changes.random_edits import START, RandomEdits
 from tests.support.file_changes.rig import HistoryRig, open_rig
 from tests.support.file_changes.states import describe_recorded, describe_state, false_reasons

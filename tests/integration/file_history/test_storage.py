@@ -13,7 +13,7 @@ import zstandard
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.file_history.changes import CapturedChanges
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
+from helix_desktop.domain.redaction import Redaction, RedactionRequest
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_changes.rig import HistoryRig, database_file, open_rig

@@ -12,9 +12,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
 from helix_desktop.config.paths import DataDir
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.cache_server.config_snippets import SharingState
+from helix_desktop.services.cache_server import SharingState
 from helix_desktop.workspaces.registry import WorkspaceRecord
 from tests.support.store.builders import make_content
 

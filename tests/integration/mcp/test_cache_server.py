@@ -13,11 +13,10 @@ from mcp import Client, MCPError
 from mcp_types import ImageContent, TextContent
 
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.mcp.cache_server import SERVER_NAME, cache_server
-from helix_desktop.services.cache_server.tools import CACHE_SERVER_SESSION, CacheServerTools
-from helix_desktop.services.lazy_store import LazyStore
+from helix_desktop.services.cache_server import CACHE_SERVER_SESSION, CacheServerTools
+from helix_desktop.services.closed_workspaces import LazyStore
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.tools.workspace_tools import create_cache_tools
 from tests.support.image_bytes import png

@@ -20,8 +20,7 @@ from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.mcp.config_import import ServerDraft
-from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from tests.support.mcp.mcp_rig import SCRIPTS_DIR
 from tests.support.model_servers.chat_server import Call, ChatServer, StreamedReply, text_reply
 

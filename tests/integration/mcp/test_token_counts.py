@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
-from helix_desktop.services.mcp.servers import StatusBuilder
+from helix_desktop.services.mcp_servers import StatusBuilder
 from tests.support.agent_rig import AgentRig
 from tests.support.mcp.hub_tools import HubTools
 from tests.support.mcp.mcp_rig import McpRig, raw_server

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.conversation import Conversation, create_conversation
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.config.paths import load_prompts

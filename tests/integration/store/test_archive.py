@@ -32,9 +32,8 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ModeChanged, SessionBranched
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.store.reports import ArchiveTotals
+from helix_desktop.domain.store import CacheEntry, Commit
+from helix_desktop.domain.store_reports import ArchiveTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.archive_file import (
     ArchiveManifest,

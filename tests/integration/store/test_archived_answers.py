@@ -7,7 +7,7 @@ from pathlib import Path
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.store.commit import Commit, PartialOutput
+from helix_desktop.domain.store import Commit, PartialOutput
 from helix_desktop.store.archive_transfer import export_store, import_store
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import (

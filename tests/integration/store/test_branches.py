@@ -10,7 +10,7 @@ import pytest
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.core import keys
 from helix_desktop.store.leveldb_store import LevelDbStore

@@ -8,8 +8,8 @@ import plyvel
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.core import keys
 from helix_desktop.store.leveldb_store import LevelDbStore

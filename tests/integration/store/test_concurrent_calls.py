@@ -11,8 +11,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, StoreClosed
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event, user_message_event
 from tests.support.store.store_threads import store_threads

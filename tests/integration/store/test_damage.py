@@ -14,8 +14,8 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, StoreDamaged, StoreUnreadable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.reports import RepairReport, TruncatedSession
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.store_reports import RepairReport, TruncatedSession
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.leveldb.database import Database

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import (
     OTHER_WORKSPACE,

@@ -16,7 +16,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.small_disk import mount_small_disk
 from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event, user_message_event
@@ -100,7 +100,7 @@ LIMITED = """
 import asyncio, resource, signal, sys
 from pathlib import Path
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import user_message_event
 
@@ -165,7 +165,7 @@ UNSYNCED = """
 import asyncio, os, sys
 from pathlib import Path
 from helix_desktop.domain.errors import DigestUnknown, StoreUnreadable, StoreWriteFailed
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import make_content, tool_answer_event, user_message_event
 

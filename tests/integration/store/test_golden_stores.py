@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, user_message_event
 from tests.support.store.stored_kinds import holds

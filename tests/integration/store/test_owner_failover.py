@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.remote.client import RemoteStore, connect, open_store
 from helix_desktop.store.remote.rpc import ENDPOINT_FILE, read_endpoint
 from helix_desktop.store.remote.server import SharedStore

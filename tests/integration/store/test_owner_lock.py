@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import DataDirUnavailable, StoreLocked
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.server import SharedStore, StoreServer
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, user_message_event

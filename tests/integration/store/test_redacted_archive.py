@@ -8,8 +8,8 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.archive_transfer import export_store, import_store
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.words.store_reports import export_summary

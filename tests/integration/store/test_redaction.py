@@ -16,9 +16,8 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted, StoreDamaged, StoreWriteFailed
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.store import redaction
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.files import StoreFiles

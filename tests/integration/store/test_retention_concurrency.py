@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
+from helix_desktop.domain.retention import DAY_MS, RetentionRule
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import (
     WORKSPACE,

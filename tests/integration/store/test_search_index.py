@@ -14,9 +14,8 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import EntryFilter, EntrySort, matches_filter
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, EntryFilter, EntrySort, matches_filter
 from helix_desktop.store import search_index, search_indexer
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.leveldb.contents import ContentStore

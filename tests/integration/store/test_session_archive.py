@@ -9,9 +9,11 @@ import msgspec
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import Attachment, SubagentStarted
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.events.session import BranchKind, SessionBranched
+from helix_desktop.domain.store import Commit, session_tree
 from helix_desktop.store.archive_transfer import export_session, import_store
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.words.session_markdown import session_markdown
 from helix_desktop.words.store_reports import export_summary, import_summary
 from helix_desktop.words.translation import translate
 from tests.support.store.builders import (
@@ -22,7 +24,42 @@ from tests.support.store.builders import (
     make_content,
     make_summary,
     tool_answer_event,
+    user_message_event,
 )
+
+
+async def test_a_session_is_exported_with_its_versions_and_imported_as_one(tmp_path: Path) -> None:
+    store, other = (
+        await LevelDbStore.open(tmp_path / "a", WORKSPACE),
+        await LevelDbStore.open(tmp_path / "b", OTHER_WORKSPACE),
+    )
+    log = [user_message_event(1, "message 1"), user_message_event(2, "message 2")]
+    await store.commit(Commit("first", log, summary=make_summary("first")))
+    kinds: tuple[tuple[str, BranchKind], ...] = (("edited", "edit"), ("branch", ""))
+    for name, how in kinds:
+        branched = RecordedEvent(2, START_MS, SessionBranched("first", 1, name, how))
+        summary = msgspec.structs.replace(
+            make_summary(name, START_MS + 1),
+            created=START_MS + 1,
+            branch_of="first",
+            branch_seq=1,
+            branch_how=how,
+        )
+        own = [branched, user_message_event(3, "message 3")]
+        await store.commit(Commit(name, own, summary=summary))
+    paths = [str(tmp_path / f"{session_id}.helix") for session_id in ("first", "edited")]
+    for session_id, path in zip(("first", "edited"), paths, strict=True):
+        done = await export_session(store, path, "Name", START_MS, session_id)
+        assert done.totals.sessions == 2
+    await import_store(other, paths[-1])
+    assert [row.versions for row in session_tree(await other.sessions())] == [("first", "edited")]
+    assert await other.events("edited") == await store.events("edited")
+    markdown = session_markdown("T", await store.events("edited"), {1: await store.events("first")})
+    assert markdown.index("message 3") < markdown.index("# Version 1 of 2") < markdown.index("message 2")
+    assert markdown.count("message 1") == 1, "what they share is there once"
+    for each in (store, other):
+        assert (await each.health.check()).is_sound
+        await each.close()
 
 
 async def test_a_session_is_exported_with_all_that_it_leads_to(tmp_path: Path) -> None:

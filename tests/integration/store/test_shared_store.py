@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.ports.store import Store, StoreHealth, StoreRedaction, StoreRetention
+from helix_desktop.agent.ports import Store, StoreHealth, StoreRedaction, StoreRetention
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ArchiveWriteFailed,
@@ -30,9 +30,8 @@ from helix_desktop.domain.errors import (
     StoreUnreadable,
 )
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.store.remote import client
 from helix_desktop.store.remote.client import (
     ConnectionClosed,
@@ -91,8 +90,8 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 COMER = """
 import asyncio, sys
 from pathlib import Path
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.store import Content
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.store.remote.client import open_store

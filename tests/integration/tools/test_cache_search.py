@@ -14,13 +14,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed, ToolError
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.store.entries import Content, ContentKind
+from helix_desktop.domain.store import Commit, Content, ContentKind, ContentReader
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore

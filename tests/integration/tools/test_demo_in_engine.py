@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.ports.tools import Tools
+from helix_desktop.agent.ports import Tools
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import load_prompts
@@ -29,7 +29,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import OutputCallback, PermissionRule, ToolResult, ignore_output
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
-from helix_desktop.services.sample_session import (
+from helix_desktop.services.samples import (
     FOLDER_MARK,
     RecordedCommand,
     RecordedCommands,

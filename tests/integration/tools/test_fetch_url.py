@@ -12,9 +12,8 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule, ToolResult
 from helix_desktop.services.tool_service import WebFetcher, resolve
-from helix_desktop.tools.grants import ToolGrants
-from helix_desktop.tools.tool import ToolRegistry
-from helix_desktop.tools.web.fetch_url import is_public, parse_url
+from helix_desktop.tools.fetch_url import is_public, parse_url
+from helix_desktop.tools.tool import ToolGrants, ToolRegistry
 from tests.support.local_site import (
     FakeResolver,
     LocalSite,

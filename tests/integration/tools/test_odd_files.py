@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.files.content import declared_encoding, text_encoding
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (

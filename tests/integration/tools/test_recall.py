@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.store.memory import MemoryStore
 from tests.support.image_bytes import png

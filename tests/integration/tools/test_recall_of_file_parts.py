@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.intake import Intake
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ToolCall

@@ -14,15 +14,14 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.tools import STOPPED, ApprovalRequest
-from helix_desktop.tools.git.program import GitProgram
-from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.git import GitProgram
 from helix_desktop.tools.shell.landlock_syscalls import abi_version
 from helix_desktop.tools.shell.sandbox import SandboxScope, confines
 from helix_desktop.tools.shell.sandbox_bwrap import NAMESPACE_OPTIONS, Bubblewrap, find_network_program
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
 from helix_desktop.tools.shell.sandbox_landlock import readable_paths
 from helix_desktop.tools.shell.scratch import temporary_base
-from helix_desktop.tools.tool import ToolRegistry
+from helix_desktop.tools.tool import ToolGrants, ToolRegistry
 from tests.support.output_recorder import OutputRecorder
 from tests.support.processes import UNIQUE_SLEEP_S, wait_for_exit
 from tests.support.sandbox_rig import SANDBOXES, SandboxRig, write_file
@@ -311,12 +310,12 @@ async def test_the_approval_names_the_limits_of_the_command(bubblewrap_rig: Sand
         ask = await box.approval(make_call("run_command", command="make", **more))
         assert isinstance(ask, ApprovalRequest)
         assert ask.detail == "make"
-        return ask.confined, ask.subject, ask.summary
+        return ask.confined, ask.subject, ask.effect
 
     assert await approval_of(bubblewrap_rig.box) == (
         True,
         "make",
-        "Run a command in the workspace. Sandboxed (bubblewrap): writes only in the workspace; no network.",
+        "Sandboxed (bubblewrap): writes only in the workspace; no network.",
     )
     assert (await approval_of(bubblewrap_rig.box, network=True))[:2] == (False, "make  # with network")
     bubblewrap_rig.grants = ToolGrants(sandbox=False)
@@ -400,7 +399,7 @@ async def test_the_card_says_where_programs_can_be_reached_with_network(bubblewr
         for network in (False, True):
             ask = await box.approval(make_call("run_command", command="make", network=network))
             assert isinstance(ask, ApprovalRequest)
-            assert (sentence in ask.summary) == (says_so and network)
+            assert (sentence in ask.effect) == (says_so and network)
 
 
 @pytest.mark.skipif(abi_version() < _SOCKET_SCOPE_ABI, reason="this kernel has no scope for sockets")
@@ -495,5 +494,5 @@ async def test_the_card_says_what_a_network_of_its_own_does_not_reach(own_networ
     for network in (False, True):
         ask = await own_network_rig.box.approval(make_call("run_command", command="make", network=network))
         assert isinstance(ask, ApprovalRequest)
-        assert (sentence in ask.summary) == network
-        assert "other programs" not in ask.summary
+        assert (sentence in ask.effect) == network
+        assert "other programs" not in ask.effect

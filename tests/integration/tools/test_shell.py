@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.permissions.rules import evaluate, rule_applies
 from helix_desktop.domain.tools import STOPPED, TURN_ENDED, ApprovalRequest, PermissionRule
-from helix_desktop.tools.process.runner import CappedOutput, ProcessSpec, run_process
+from helix_desktop.tools.process import CappedOutput, ProcessSpec, run_process
 from helix_desktop.tools.shell.run_command import describe_result
 from tests.support.output_recorder import OutputRecorder
 from tests.support.tool_rig import make_call, make_tools
@@ -105,7 +105,7 @@ async def test_canceling_kills_the_complete_process_group(tmp_path: Path) -> Non
 
 LAUNCHING = """
 import asyncio, os, sys
-from helix_desktop.tools.process.runner import ProcessSpec, run_process
+from helix_desktop.tools.process import ProcessSpec, run_process
 from helix_desktop.tools.shell.run_command import describe_result
 command = ["/bin/sh", "-c", "sleep 300 & echo $! $$ > told; wait"]
 asyncio.run(run_process(ProcessSpec(command, sys.argv[1], os.environ, is_guarded=True), 300))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.tools import STOPPED
-from helix_desktop.tools.grants import clean_environment
-from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
+from helix_desktop.tools.process import ProcessResult, ProcessSpec, run_process
+from helix_desktop.tools.tool import clean_environment
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="of Windows")
 

@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from tests.support.image_bytes import png

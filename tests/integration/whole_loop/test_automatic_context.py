@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.agent.session_updates import ErrorRaised, SpendRequestsChanged
+from helix_desktop.agent.session import ErrorRaised, SpendRequestsChanged
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.cost import Budget

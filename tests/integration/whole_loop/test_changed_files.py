@@ -8,7 +8,7 @@ from typing import Any
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from tests.support.loop_rig import LoopRig, loop_rig

@@ -7,11 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.agent.session_updates import CallOutput
+from helix_desktop.agent.session import CallOutput
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.workspace import ChangesRecorded
-from helix_desktop.domain.file_history.changes import RevertSelection, SessionChanges
-from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.file_history.changes import RevertPlan, RevertSelection, SessionChanges
 from tests.support.file_changes.tree import Tree, walk_tree
 from tests.support.loop_rig import LoopRig, loop_rig
 from tests.support.prompted_calls import CallingModel

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.agent.session_updates import ErrorRaised, SpendRequestsChanged
+from helix_desktop.agent.session import ErrorRaised, SpendRequestsChanged
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke

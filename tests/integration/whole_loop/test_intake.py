@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.models.roles import ModelRoles, SlowModel
+from helix_desktop.agent.models import ModelRoles, SlowModel
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.agent.session_updates import ResponseDelta
+from helix_desktop.agent.session import ResponseDelta
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
 from helix_desktop.providers.http import HttpClient

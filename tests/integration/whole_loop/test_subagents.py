@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.agent.session_updates import SubagentProgress, SummaryAwaited
+from helix_desktop.agent.session import SubagentProgress, SummaryAwaited
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.agent.ports.model import Model
-from helix_desktop.agent.session_updates import ResponseDelta, Update
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.session import ResponseDelta, Update
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade

@@ -20,11 +20,11 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.mcp.cache_server import cache_server
 from helix_desktop.mcp.http_server import guarded_app
-from helix_desktop.services.cache_server.tools import CacheServerTools
-from helix_desktop.services.lazy_store import LazyStore
+from helix_desktop.services.cache_server import CacheServerTools
+from helix_desktop.services.closed_workspaces import LazyStore
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry

@@ -27,7 +27,7 @@ from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.providers.demo.script import read_scripts
-from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
+from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.viewport.accessibility import RowButton
 from helix_desktop.workspaces.saved_rules import SavedRules

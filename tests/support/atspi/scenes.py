@@ -300,11 +300,9 @@ async def _offered_models(rig: WindowRig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _request(rig: WindowRig) -> AsyncIterator[QWidget]:
     rig.window.commands.show_request.trigger()
-    presenter = rig.wiring.request_window
-    await until(lambda: presenter.dialog is not None, "the window of the request")
-    assert presenter.dialog is not None
-    yield presenter.dialog
-    presenter.dialog.close()
+    await until(rig.views.inspector.page.text.isVisible, "the request")
+    yield rig.window
+    rig.views.inspector.go_back()
 
 
 @asynccontextmanager

@@ -10,12 +10,15 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from helix_desktop.agent.ports.file_history import FileHistory
+from helix_desktop.agent.ports import FileHistory
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.file_history.changes import CallMark, CapturedChanges
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.changes import (
+    CallMark,
+    CapturedChanges,
+    FileCoverageSettings,
+    RevertPlan,
+)
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.file_history.history import WorkspaceFileHistory

@@ -8,8 +8,7 @@ import os
 from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
-from helix_desktop.domain.file_history.changes import FileChange, FileState
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
+from helix_desktop.domain.file_history.changes import FileChange, FileState, PlannedFile, RevertPlan
 from tests.support.file_changes.tree import (
     Entry,
     File,

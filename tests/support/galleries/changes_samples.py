@@ -12,15 +12,19 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.changes import (
     ChangedFileStatus,
     FileChange,
+    FileCoverage,
     FileState,
     FileSummary,
+    PlannedFile,
     RecordedChanges,
+    RevertPlan,
+    RevertProblem,
     RevertScope,
+    RevertStatus,
     SessionChanges,
+    UncoveredPlace,
 )
 from helix_desktop.domain.file_history.diff import FileDiff, diff_states
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertProblem, RevertStatus
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.ui.changes.rows import (
     ChangesState,

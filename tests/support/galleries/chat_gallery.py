@@ -435,7 +435,7 @@ def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[Q
     composer.set_attachments(
         (
             ChipText("r1", "bash output 9f3a1c", "1.2k"),
-            ChipText("p1", "Pasted: Traceback (most recent call)", "92 lines · 1.4k tokens", "copy", True),
+            ChipText("p1", "Pasted text", "92 lines · 1.4k tokens", "copy", True),
         )
     )
     layout = QVBoxLayout(window)

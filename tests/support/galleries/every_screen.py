@@ -8,22 +8,22 @@ from typing import NamedTuple
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.agent.models.roles import SlowModel
+from helix_desktop.agent.models import SlowModel
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.file_coverage import (
+from helix_desktop.domain.file_history.changes import (
     FileCoverageSettings,
     FileHistoryCleanup,
     FileHistoryTotals,
 )
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
-from helix_desktop.domain.store.entries import CacheEntry, SessionSummary, StoreTotals
-from helix_desktop.domain.store.retention import CleanupPlan, EntryTotals, RetentionRule, TrashContents
+from helix_desktop.domain.retention import CleanupPlan, EntryTotals, RetentionRule, TrashContents
+from helix_desktop.domain.store import CacheEntry, SessionSummary, StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.services.cache_server.config_snippets import SharingState
-from helix_desktop.services.diagnostics.bundle import FILE_NAMES
-from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
+from helix_desktop.services.cache_server import SharingState
+from helix_desktop.services.diagnostics import FILE_NAMES
+from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.composer.completer import CompletionPopup
 from helix_desktop.ui.chat.composer.completion import CompletionItem
@@ -35,12 +35,9 @@ from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionD
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
-from helix_desktop.ui.inspector.request.document import RequestDocument, RequestPart
-from helix_desktop.ui.inspector.request.window import RequestTexts, RequestWindow
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
 from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
@@ -335,7 +332,6 @@ def dialog_screens() -> Iterator[Screen]:
     yield from _store_screens(window)
     for stage in ("choose", "writing", "draft", "draft for a new session", "draft again"):
         yield Screen(f"compaction {stage}", _handover_dialog(window, stage), _LEAST)
-    yield Screen("request", _request_window(window), _LEAST)
     yield Screen("compared handovers", compare_dialog(window), _LEAST)
     reason = half_longer("Items can be put back into the active handover only. Choose it under After.")
     yield Screen("compared handovers, nothing active", compare_dialog(window, reason), _LEAST)
@@ -343,23 +339,6 @@ def dialog_screens() -> Iterator[Screen]:
     yield Screen("edited handover, compared", edit_dialog(window, comparing=True), _LEAST)
     reason = half_longer("This handover is undone: it isn't in the context. Redo it to edit it.")
     yield Screen("edited handover, undone", edit_dialog(window, reason), _LEAST)
-
-
-def _request_window(window: QWidget) -> RequestWindow:
-    """Return the window of a request whose model has no server."""
-    request_window = RequestWindow(window)
-    parts = (
-        RequestPart("user", "user", "Fix the login", 12, 1),
-        RequestPart("tool read_file", "output", "read_file src/login.py", 340, 4, "read_file"),
-        RequestPart("tool list_directory", "output", "list_directory .", 40, 4, "list_directory"),
-    )
-    note = half_longer("This model has no server, so the JSON is Helix's own.")
-    text, json = "== user · 12 tokens\nFix the login", PagedContent(b"{}")
-    document, messages = RequestDocument(text, parts), PagedContent(text.encode())
-    title = half_longer("Next request")
-    request_window.show_texts(RequestTexts(title, note, document, messages, json, "{}", ""))
-    request_window.show_text()
-    return request_window
 
 
 def _question_screens(window: QWidget) -> Iterator[Screen]:

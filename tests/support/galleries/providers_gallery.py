@@ -17,7 +17,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
-from helix_desktop.services.provider_check_result import UNTESTED_STEPS, CheckStep
+from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.themed import retint

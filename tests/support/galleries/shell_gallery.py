@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.git import GitStatus
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.dialogs import DialogChoice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column

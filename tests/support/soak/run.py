@@ -16,8 +16,14 @@ from typing import Any
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_updates import CallStarted, ErrorRaised, EventRecorded, ResponseDelta, Update
+from helix_desktop.agent.session import (
+    CallStarted,
+    ErrorRaised,
+    EventRecorded,
+    ResponseDelta,
+    Session,
+    Update,
+)
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.turn_engine import TurnEngine
 from helix_desktop.config.paths import DataDir

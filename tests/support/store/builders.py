@@ -13,7 +13,7 @@ from helix_desktop.domain.events.summary import (
     HandoverPrepared,
     Section,
 )
-from helix_desktop.domain.store.entries import Content, ContentKind, SessionSummary
+from helix_desktop.domain.store import Content, ContentKind, SessionSummary
 
 WORKSPACE = "3f1e2b7c-1111-4222-8333-944444444444"
 OTHER_WORKSPACE = "00000000-0000-4000-8000-000000000001"

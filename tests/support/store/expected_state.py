@@ -10,8 +10,8 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDamaged
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.reports import RepairReport
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.store_reports import RepairReport
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import (
     WORKSPACE,

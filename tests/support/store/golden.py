@@ -18,8 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.store import Commit, Content, SessionSummary
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock
 

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, tool_answer_event
 from tests.support.store.expected_state import ExpectedState, compare_store

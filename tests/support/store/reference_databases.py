@@ -12,7 +12,7 @@ import plyvel
 import zstandard
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Content
 
 _MAP_SIZE = 16 * 1024**3  # the most an LMDB may grow to, in bytes
 

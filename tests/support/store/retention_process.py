@@ -13,9 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.retention import RetentionRule
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.retention import RetentionRule
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import TickingClock, make_content, make_summary, tool_answer_event
 from tests.support.store.writer_process import append_commits, content_bytes

@@ -8,15 +8,15 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import (
+from helix_desktop.domain.store import (
     CacheEntry,
+    Commit,
     Content,
     ContentKind,
     EntryFilter,

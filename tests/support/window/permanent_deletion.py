@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.design.shell_data import Banner

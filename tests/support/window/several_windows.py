@@ -6,9 +6,8 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.app.run import Launch, StartTargets, reopen_windows
+from helix_desktop.app.run import Launch, StartTargets, load_windows, reopen_windows
 from helix_desktop.app.single_instance import SingleInstance
-from helix_desktop.app.stored_windows import load_windows
 from helix_desktop.config.paths import DataDir
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from tests.support.window.window_rig import WindowRig, act, until

@@ -157,7 +157,7 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
     cost = sum(known.tokens for known in map(pane.model.entry, range(2)) if known is not None)
     assert preview.recall_button.text() == f"Recall 2 entries into message · ≈ {format_token_count(cost)}"
     assert actions["recall"].text().startswith(preview.recall_button.text())
-    assert preview.export_button.text() == "Save to folder…"
+    assert preview.export_button.text() == "Export…"
     recalled: list[str] = []
     pane.entry_actions.recall_requested.connect(lambda digest, *_: recalled.append(digest))
     preview.recall_button.click()

@@ -7,8 +7,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.retention import TrashContents
+from helix_desktop.domain.retention import TrashContents
+from helix_desktop.domain.store import SessionSummary
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 
 

@@ -21,10 +21,8 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.window.handover_draft import CountedPart
-from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.handover import HandoverPart
+from helix_desktop.agent.window.compactor import CountedPart
+from helix_desktop.context.summaries.handover import CutPoint, HandoverPart, available_cuts
 from helix_desktop.context.summaries.handover_revision import compare_handovers
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.design.pill import Pill
@@ -282,7 +280,7 @@ def test_ranges_state_their_end_and_size() -> None:
 def test_a_range_counts_the_handover_that_it_would_replace() -> None:
     """Its messages are counted, so what stands for them is, too."""
     simulator = build_history(9)
-    made = simulator.handover_at(cuts.available_cuts(simulator.transcript, 0)[0])
+    made = simulator.handover_at(available_cuts(simulator.transcript, 0)[0])
     simulator.record(msgspec.structs.replace(made, tokens=1_900))
     cut = CutPoint(simulator.transcript.messages.items[-1].seq, 0, 5, 1_800)
     (compacted,) = handover_ranges([cut], simulator.transcript)
@@ -295,7 +293,7 @@ def test_a_range_counts_the_handover_that_it_would_replace() -> None:
 @given(histories())
 def test_ranges_count_the_same_messages_as_the_card_afterwards(simulator: SessionSimulator) -> None:
     """Also behind an earlier handover, and inside a turn whose message stays."""
-    legal = cuts.available_cuts(simulator.transcript, 0)
+    legal = available_cuts(simulator.transcript, 0)
     for cut, handover_range in zip(legal, handover_ranges(legal, simulator.transcript), strict=True):
         handover = simulator.handover_at(cut)
         assert f" · {handover.messages:,} message" in handover_range.text

@@ -19,7 +19,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec, SourcedSpec
-from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.services.provider_check import CheckStep
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.style.stylesheet import apply

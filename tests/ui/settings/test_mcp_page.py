@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.services.mcp_config import McpServerStatus
 from helix_desktop.ui.settings.mcp.page import McpPage
 from tests.support.window.buttons import find_button
 

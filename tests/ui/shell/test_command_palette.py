@@ -93,7 +93,7 @@ def test_other_words_are_those_of_commands_that_exist(window: MainWindow) -> Non
 def test_a_menus_name_finds_its_commands(window: MainWindow) -> None:
     panel = opened(window)
     QTest.keyClicks(panel.search, "file")
-    assert "Import from file…" in words(panel)
+    assert "Import…" in words(panel)
     assert "Larger text" not in words(panel)
 
 

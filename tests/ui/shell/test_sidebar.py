@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWid
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.git import GitStatus
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.style import stylesheet
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.actions import WindowActions, make_actions

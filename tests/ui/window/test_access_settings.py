@@ -81,6 +81,37 @@ async def test_the_user_changes_what_commands_see_of_the_home_folder(
         )
 
 
+async def test_the_user_changes_the_list_of_reading_commands(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("permissions")
+        group, services = rig.wiring.settings.dialog.permissions.reading, rig.wiring.services
+        group.list_link.click()
+        lines = group.lines.toPlainText().splitlines()
+        assert any(line.startswith("git status ") for line in lines)
+        group.lines.setPlainText("\n".join([*lines, "bash FILES"]))
+        group.save.click()
+        await until(lambda: "runs other programs" in group.error_text, "why it cannot be")
+        assert services.settings.reading_added == ()
+        assert group.lines.toPlainText().endswith("bash FILES"), "what was typed stays"
+        kept = [line for line in lines if not line.startswith("cat ")]
+        group.lines.setPlainText("\n".join([*kept, "mytool list FILES --json"]))
+        assert group.error_text == ""
+        group.save.click()
+        await until(lambda: services.settings.reading_added == ("mytool list FILES --json",), "it is saved")
+        assert services.settings.reading_removed == ("cat",)
+        assert "mytool list FILES --json" in services.settings.reading_lines
+        group.reset.click()
+        group.save.click()
+        await until(
+            lambda: services.settings.reading_added == services.settings.reading_removed == (), "the defaults"
+        )
+        QTest.mouseClick(group.switch, Qt.MouseButton.LeftButton, pos=QPoint(15, 13))
+        await until(lambda: not services.settings.reading_commands, "it is off")
+        assert services.settings.reading_lines == ()
+        await until(lambda: group.list_link.isHidden() or not group.list_link.isVisible(), "no list")
+
+
 @pytest.mark.skipif(find_sandbox().kind == "none", reason="there is no sandbox to switch off")
 async def test_sandbox_and_network_can_be_switched(qapp: QApplication, tmp_path: Path) -> None:
     call = StreamedReply(Call("run_command", '{"command": "true"}'))
@@ -102,6 +133,6 @@ async def test_sandbox_and_network_can_be_switched(qapp: QApplication, tmp_path:
         rig.wiring.settings.dialog.close()
         rig.type_message("Run it")
         approval = await rig.answer_approval("once")
-        assert "Not sandboxed" in approval.summary
+        assert "Not sandboxed" in approval.effect
         await rig.wait_for_turn_end()
         assert rig.last_output("run_command").text.startswith("exit code 0 (not sandboxed)")

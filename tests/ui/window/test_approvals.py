@@ -6,13 +6,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
-from helix_desktop.ui.chat.actions import AllowAllOnce, Decide
+from helix_desktop.domain.events.conversation import ApprovalGiven, MessageQueued, ToolAnswered
+from helix_desktop.ui.chat.actions import AllowAllOnce
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
-from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
@@ -92,12 +92,19 @@ async def _check_a_denial(rig: WindowRig) -> None:
         rig.type_message("Again")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         approval = rig.rows(ApprovalRow)[0]
-        rig.chat.view.action_triggered.emit(Decide(approval.key.call_id, "words"))
-        await until(lambda: rig.window.findChildren(TextInputDialog), "the field")
-        (field,) = rig.window.findChildren(TextInputDialog)
-        QTest.keyClicks(field.field, "Write it to out.txt")
-        press(field, "accept")
+        editor = rig.composer.editor
+        assert "eny with a reason" in editor.placeholderText()
+        editor.setFocus()
+        QTest.keyClick(editor, Qt.Key.Key_Return)
+        for key in "123":
+            QTest.keyClicks(editor, key)
+        assert (rig.rows(ApprovalRow), rig.composer.text()) == ([approval], "123"), "keys answer nothing"
+        editor.clear()
+        QTest.keyClicks(editor, "Write it to out.txt")
+        QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
+        assert (rig.composer.text(), rig.events(MessageQueued)) == ("", [])
+        assert "eny with" not in editor.placeholderText()
         assert server.bodies[-1]["messages"][-1]["content"].endswith("The user says: Write it to out.txt")
         assert rig.events(ApprovalGiven)[-1].words == "Write it to out.txt"
         assert not (rig.folder / "denial" / "made.txt").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.agent.session_updates import ErrorRaised, SpendRequestsChanged, Update
+from helix_desktop.agent.session import ErrorRaised, SpendRequestsChanged, Update
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.events.rewrite import HandoverTrigger

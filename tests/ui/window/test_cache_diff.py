@@ -8,9 +8,8 @@ import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import Commit, Content
 from tests.support.window.window_rig import open_window, until
 
 pytestmark = pytest.mark.qt_loop

@@ -12,11 +12,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.app.recovery import find_unfinished
-from helix_desktop.app.run_marker import LastRun
+from helix_desktop.app.crash_recovery import LastRun, find_unfinished
 from helix_desktop.domain.events.conversation import MessageQueued, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog

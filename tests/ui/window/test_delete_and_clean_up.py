@@ -12,13 +12,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
-from helix_desktop.agent.ports.store import StoreRetention
+from helix_desktop.agent.ports import StoreRetention
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.file_history.changes import Capture
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
+from helix_desktop.domain.retention import DAY_MS, RetentionRule
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.agent.session_updates import CompactionProgress
+from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -52,7 +52,7 @@ def asking_model(request: dict[str, object]) -> Reply:
     messages = request["messages"]
     assert isinstance(messages, list)
     if messages[-1]["role"] == "user":
-        return StreamedReply(Call("run_command", '{"command": "true"}', id=f"call{len(messages)}"))
+        return StreamedReply(Call("run_command", '{"command": "sleep 0"}', id=f"call{len(messages)}"))
     return text_reply("Ended.")
 
 

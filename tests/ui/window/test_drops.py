@@ -10,7 +10,7 @@ from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.services.attached_folders import MAX_LISTED, list_folder
+from helix_desktop.services.attached_paths import MAX_LISTED, list_folder
 from helix_desktop.ui.design.drops import DropHint
 from tests.support.window.window_rig import WindowRig, open_window, until
 

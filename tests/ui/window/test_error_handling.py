@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow

@@ -15,7 +15,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.services.sample_session import PREPARED_TASKS
+from helix_desktop.services.samples import PREPARED_TASKS
 from helix_desktop.ui.settings.forms import ProviderForm
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server

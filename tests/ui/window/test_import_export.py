@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,
     Hang,
@@ -50,14 +50,20 @@ async def pick(rig: WindowRig, path: Path) -> None:
     await until(lambda: not dialog.isVisible(), "the dialog gone")
 
 
+async def export(rig: WindowRig, what: str) -> None:
+    """Export something by the menu."""
+    rig.window.commands.export.trigger()
+    press(await wait_for_widget(rig, ChoiceDialog), what)
+
+
 async def test_a_workspace_is_exported_and_imported_into_another_one(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        first = await rig.open_folder("first", {"a.txt": "words"})
+        await rig.open_folder("first", {"a.txt": "words"})
         await rig.run_turn("What is in this folder?")
         log = await rig.stored_events()
-        choose(rig, "export", first)
+        await export(rig, "workspace")
         await pick(rig, tmp_path / "all")
         await until(lambda: "all.helix exported" in rig.banner_text(), "the notice")
         assert "1 session." in rig.banner_text()
@@ -66,6 +72,7 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
         (tmp_path / "outputs").mkdir()
         outputs = [rig.last_output("list_directory").digest, "0" * 64]
         rig.views.cache.entry_actions.export_all_requested.emit(outputs)
+        press(await wait_for_widget(rig, ChoiceDialog), "folder")
         await pick(rig, tmp_path / "outputs")
         await until(lambda: "Saving stopped." in rig.banner_text(), "the notice")
         assert "1 entry was saved to outputs." in rig.banner_text()
@@ -197,18 +204,18 @@ async def test_all_workspaces_are_backed_up_a_broken_one_is_named_and_a_backup_c
     qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        rig.window.commands.back_up.trigger()
+        await export(rig, "all")
         await until(lambda: "Nothing to back up." in rig.banner_text(), "the refusal")
         await rig.open_folder("first")
         await rig.run_turn("Hello")
         await rig.open_folder("second")
         await rig.run_turn("Hello again")
-        rig.window.commands.back_up.trigger()
+        await export(rig, "all")
         await pick(rig, rig.wiring.services.data_folder)
         await until(lambda: "would be lost with it" in rig.banner_text(), "the refusal of the data folder")
         place = tmp_path / "backups"
         place.mkdir()
-        rig.window.commands.back_up.trigger()
+        await export(rig, "all")
         await pick(rig, place)
         await until(lambda: "2 workspaces backed up" in rig.banner_text(), "the notice")
         assert "verified" in rig.banner_text()
@@ -222,7 +229,7 @@ async def test_all_workspaces_are_backed_up_a_broken_one_is_named_and_a_backup_c
         (rig.wiring.services.registry.store_folder(broken) / "db" / "CURRENT").write_text("nothing")
         again = tmp_path / "again"
         again.mkdir()
-        rig.window.commands.back_up.trigger()
+        await export(rig, "all")
         await pick(rig, again)
         await until(lambda: "2 of 3 workspaces backed up" in rig.banner_text(), "the notice")
         assert "third: The workspace" in rig.banner_text()
@@ -232,7 +239,7 @@ async def test_all_workspaces_are_backed_up_a_broken_one_is_named_and_a_backup_c
             await asyncio.Event().wait()
 
         monkeypatch.setattr(rig.wiring.services.backup, "back_up", never)
-        rig.window.commands.back_up.trigger()
+        await export(rig, "all")
         await pick(rig, tmp_path)
         await until(lambda: bool(rig.window.jobs.job_ids()), "the job")
         press(rig.window.jobs, "cancel_job")
@@ -255,6 +262,7 @@ async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplicat
         assert (tmp_path / "read.md").read_text(encoding="utf-8").startswith("# What is in this folder?\n")
 
         rig.type_message("/export")
+        press(await wait_for_widget(rig, ChoiceDialog), "session")
         press(await wait_for_widget(rig, QuestionDialog), "archive")
         await pick(rig, tmp_path / "again.helix")
         await until(lambda: "again.helix exported" in rig.banner_text(), "the notice")

@@ -91,6 +91,13 @@ async def test_files_and_cached_contents_are_completed_and_sent_along(
         rig.composer.set_text("")
 
         await rig.workspace.contents.attach_data(rig.conversation.session.id, b"login failed", "auth.log")
+        session_id = rig.conversation.session.id
+        for name, data in (("ports.md", b"a list"), ("newer.log", b"the ports are in use")):
+            await rig.workspace.contents.attach_data(session_id, data, name)
+        rig.type_message("#ports", send=False)
+        await until(lambda: len(titles(rig)) == 2, "both")
+        assert titles(rig)[0].endswith("ports.md"), "what is named so comes before what only has the word"
+        rig.composer.set_text("")
         rig.type_message("# Heading, issue #42 and #", send=False)
         await until(lambda: len(titles(rig)) > 1, "the newest contents")
         rig.type_message('"failed login', send=False)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel
 
-from helix_desktop.context.intake.output_form_choice import FORMS_OPENING as QUESTION
+from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.ui.cache.source import WorkspaceCacheSource

@@ -28,7 +28,7 @@ SCRIPT: dict[str, list[Call]] = {
     "one": [Call("ask_user", json.dumps({"question": "Which database?", "options": OPTIONS}), id="q1")],
     "then one": [Call("run_command", '{"command": "echo x > x.txt"}', id="r0")],
     "several": [
-        Call("run_command", '{"command": "echo x"}', id="r1"),
+        Call("run_command", '{"command": "echo x > y.txt"}', id="r1"),
         Call(
             "ask_user",
             json.dumps({"question": "Which colors?", "options": COLORS, "multiple": True}),
@@ -146,7 +146,7 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
 async def test_numbers_mark_an_option_after_a_click_and_a_message_is_the_answer(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """After Allow once was clicked the conversation has the keyboard, not the composer.
+    """After Allow was clicked the conversation has the keyboard, not the composer.
 
     A number and a further character are the text of a message, and that is the answer.
     """

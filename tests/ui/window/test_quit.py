@@ -11,8 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
-from helix_desktop.app.run import StartTargets
-from helix_desktop.app.stored_windows import StoredWindows
+from helix_desktop.app.run import StartTargets, StoredWindows
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.shell.tray import Tray
 from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text, Wait

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.tools.cache.index_recall import RecallArguments
 from helix_desktop.tools.cache.recall import RecallCachedContent
-from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
+from helix_desktop.tools.process import Ripgrep, find_ripgrep
+from helix_desktop.ui.design.dialogs import QuestionDialog
+from tests.support.window.buttons import press
 from tests.support.window.window_rig import open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -49,3 +51,22 @@ async def test_the_lines_that_find_has_are_recalled_as_the_agent_does(
         arguments = RecallArguments(hash=digest, pattern=r"(?i)failed \(x\)", context=0)
         answer = await tool.run("c1", arguments)
         assert answer.model_text.partition("\n")[2] == matches.text
+
+
+async def test_very_many_are_recalled_after_a_question_that_names_their_cost(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        session_id = rig.conversation.session.id
+        digests = [
+            (await rig.workspace.contents.attach_paste(session_id, f"{n}\n{LOG}")).digest for n in "ab"
+        ]
+        for answer, attached in (("cancel", 0), ("recall", 2)):
+            rig.views.cache.entry_actions.recall_many_requested.emit(digests)
+            await until(lambda: rig.window.findChildren(QuestionDialog), "the question")
+            (dialog,) = rig.window.findChildren(QuestionDialog)
+            assert any("≈ " in words.text() for words in dialog.findChildren(QLabel))
+            press(dialog, answer)
+            await until(lambda: not rig.window.findChildren(QuestionDialog), "the answer")
+            assert len(rig.attachment_labels()) == attached

@@ -245,7 +245,7 @@ async def _check_recall(rig: WindowRig) -> None:
 
 
 async def _check_the_request(rig: WindowRig) -> None:
-    """Word for word, with a list of its parts; its JSON is what the server gets; it goes with its session."""
+    """Word for word, in the panel; its JSON is what the server gets; it goes with its session."""
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once"}
     async with reads_all() as server:
         await rig.begin("request", FILES, server, **sweeps)
@@ -253,25 +253,20 @@ async def _check_the_request(rig: WindowRig) -> None:
         await rig.change_policy(**BY_HAND, fold_after_steps=0)  # no rewrite comes before the next request
         assert "all counted as new" in rig.views.inspector.cost.text()  # the server had nothing cached so far
         rig.window.commands.show_request.trigger()
-        request_window = rig.wiring.request_window
-        await until(lambda: request_window.dialog is not None, "the window")
-        dialog = request_window.dialog
-        assert dialog is not None
-        text = dialog.viewer.text
-        await until(text.toPlainText, "its text")
+        inspector = rig.views.inspector
+        text = inspector.page.text
+        await until(lambda: text.isVisible() and text.toPlainText(), "its text")
         masked = rig.conversation.session.transcript.messages.item(rig.events(SweepMade)[0].masked[0])
         assert masked is not None
         assert isinstance(masked.event, ToolAnswered)
         assert output_marker(masked.event) in text.toPlainText()
-        dialog.parts.setCurrentIndex(dialog.parts.entries.index(dialog.parts.entries.rowCount() - 1))
-        assert text.textCursor().block().text().startswith("== assistant")
-
-        dialog.json_button.click()
+        inspector.request_switch.view_selected.emit("json")
+        inspector.page.copy_content()
         copied = json.loads(QGuiApplication.clipboard().text())
         await rig.run_turn("And now?")
         sent = server.bodies[-1]
         assert copied == sent | {"messages": sent["messages"][: len(copied["messages"])]}
-        dialog.refresh_button.click()
+        rig.window.commands.show_request.trigger()
         await until(lambda: "And now?" in text.toPlainText(), "the next request")
         await rig.open_folder("other")
-        assert request_window.dialog is None
+        assert not text.isVisible()

@@ -12,7 +12,7 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.events.session import EffortChosen
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow
-from helix_desktop.ui.inspector.request.document import request_document
+from helix_desktop.ui.inspector.request_text import request_text
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -81,7 +81,7 @@ async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
         "Reasoning effort for this session: workspace default",
     ]
     window, _ = rig.conversation.window.measure()
-    assert "== fields\neffort: low" in request_document(window, rig.conversation.window.items()).text
+    assert "== fields\neffort: low" in request_text(window, rig.conversation.window.items())
 
     rig.type_message("/effort minimal")
     await until(lambda: rig.events(EffortChosen)[-1] == EffortChosen("minimal"), "the typed level")

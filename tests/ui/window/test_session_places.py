@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.events.session import SessionArchived
-from helix_desktop.domain.store.entries import ListPlace, SessionSummary
+from helix_desktop.domain.store import ListPlace, SessionSummary
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
@@ -81,7 +81,7 @@ async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_r
 async def _check_a_session_that_waits(rig: WindowRig) -> None:
     """An archived session comes back when it waits for the user."""
     go = asyncio.Event()
-    begins = StreamedReply(Text("One"), Wait(go), Call("run_command", '{"command": "true"}', id="c"))
+    begins = StreamedReply(Text("One"), Wait(go), Call("run_command", '{"command": "sleep 0"}', id="c"))
     async with ChatServer(replies_in_order(begins, text_reply("Two"))) as server:
         await rig.open_folder("waiting")
         await rig.use_server(server)

@@ -10,10 +10,9 @@ from PySide6.QtCore import Qt, SignalInstance
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.agent.session_updates import CompactionProgress
+from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
-from helix_desktop.app.run import StartTargets
-from helix_desktop.app.stored_windows import StoredWindows
+from helix_desktop.app.run import StartTargets, StoredWindows
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.links import Link
@@ -204,7 +203,9 @@ def _workspace_names(app_window: ControlledWindow) -> list[str]:
 
 async def _check_a_session_that_waits_elsewhere(rig: WindowRig, second: ControlledWindow) -> None:
     """A window that never showed a workspace says when a session of it waits, and when none does any more."""
-    asking = replies_in_order(StreamedReply(Call("run_command", '{"command": "true"}')), text_reply("Ended."))
+    asking = replies_in_order(
+        StreamedReply(Call("run_command", '{"command": "sleep 0"}')), text_reply("Ended.")
+    )
     async with ChatServer(asking) as server:
         await rig.use_server(server)
         rig.type_message("Run it.")
@@ -366,7 +367,7 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
 
 
 async def test_quit_asks_once_for_all_windows(qapp: QApplication, tmp_path: Path) -> None:
-    asking = StreamedReply(Call("run_command", '{"command": "true"}'))
+    asking = StreamedReply(Call("run_command", '{"command": "sleep 0"}'))
     async with ChatServer(lambda _: asking) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)

@@ -10,12 +10,11 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import CompactionProgress
+from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.domain.errors import DigestUnknown, StoreWriteFailed
 from helix_desktop.domain.events.conversation import TurnEnded
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import Commit, SessionSummary
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.remote.client import connect
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow

@@ -35,7 +35,7 @@ def listed(done: int) -> StreamedReply:
 
 def waits() -> StreamedReply:
     """Return a call that needs the user's approval."""
-    return StreamedReply(Call("run_command", '{"command": "true"}', id="w"))
+    return StreamedReply(Call("run_command", '{"command": "sleep 0"}', id="w"))
 
 
 async def test_the_newest_list_is_in_sight_and_lists_open_with_a_click(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.shell.switcher.panel import ROW_ROLE
 from helix_desktop.ui.shell.switcher.rows import SessionRow
 from tests.support.window.several_windows import new_window, row_of

@@ -19,8 +19,7 @@ from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import Commit, SessionSummary
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.app.stored_windows import open_places
+from helix_desktop.app.run import open_places
 from tests.support.window.several_windows import new_window, restart
 from tests.support.window.window_rig import WindowRig, open_window, until
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import project
@@ -141,6 +142,49 @@ async def test_bill_and_queue_of_the_parent_stay_there() -> None:
     assert branch.budget.limit == Budget(10**6)
     assert not state.queued_messages
     assert parent.session.transcript.queued_messages
+
+
+async def test_versions_share_one_budget_whichever_of_them_spends_it() -> None:
+    rig = await two_turns()
+    first = rig.conversation
+    spent = first.budget.spent.tokens
+    edited = await rig.workspace.branches.open_for_edit(first.session.id, seqs(rig, UserSpoke)[1])
+    assert edited.session.transcript.title == first.session.transcript.title
+    assert edited.budget.spent.tokens == spent, "what the other version spent counts"
+    assert edited.session.transcript.inherited_spending == Spending()
+    await rig.workspace.set_budget(edited.session.id, Budget(10**6))
+    await edited.run("Second, but better.")
+    assert first.budget.spent.tokens == edited.budget.spent.tokens > spent
+    assert first.budget.limit == edited.budget.limit == Budget(10**6)
+    retried = await rig.workspace.branches.open_for_retry(first.session.id, seqs(rig, UserSpoke)[0])
+    assert retried.budget.limit == Budget(10**6), "set behind its point"
+    assert len(retried.budget.other_versions()) == 2
+    assert retried.budget.spent.tokens == edited.budget.spent.tokens
+    await rig.workspace.set_budget(first.session.id, Budget(spent))
+    assert retried.budget.is_exhausted
+    branch = await rig.workspace.branches.open(edited.session.id)
+    assert branch.budget.spent == Spending()
+    assert branch.session.transcript.inherited_spending.tokens > 0, (
+        "a branch has its own, and says what it was"
+    )
+    reopened = rig.create_workspace(rig.store, PROFILES["balanced"])
+    again = await reopened.open_session(retried.session.id)
+    assert again.budget.spent.tokens == edited.budget.spent.tokens, "also of versions that are not open"
+
+
+async def test_a_session_is_pinned_archived_and_deleted_with_its_versions() -> None:
+    rig = await two_turns()
+    first = rig.conversation.session.id
+    second = (await rig.workspace.branches.open_for_retry(first, seqs(rig, UserSpoke)[1])).session.id
+    await rig.workspace.move_in_list(second, pinned=True)
+    assert [summary.pinned for summary in await rig.workspace.sessions()] == [True, True]
+    await rig.workspace.move_in_list(first, archived=True)
+    assert [summary.archived for summary in await rig.workspace.sessions()] == [True, True]
+    assert set(await delete_session(rig.workspace, first)) == {first, second}
+    assert await rig.workspace.sessions() == []
+    await rig.store.retention.restore_session(first)
+    await delete_session(rig.workspace, first, with_versions=False)
+    assert {session.id for session in (await rig.store.retention.trash()).sessions} == {first, second}
 
 
 async def test_a_step_that_runs_cannot_be_branched_and_earlier_ones_can() -> None:

@@ -7,15 +7,15 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import ErrorRaised
-from helix_desktop.agent.session_usage import subagent_sessions, total_spending
+from helix_desktop.agent.open_workspace import subagent_sessions, total_spending
+from helix_desktop.agent.session import ErrorRaised
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget, Spending, call_cost, format_usd
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.session import BudgetNeared
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import SessionSummary
 from tests.support.agent_rig import AgentRig
 from tests.support.handover_rig import NO_SWEEP
 from tests.support.scripted_model import (

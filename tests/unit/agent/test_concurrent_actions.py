@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
-from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.window.compactor import HandoverDraft
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import CompactionRefused, HelixError, ModelUnreachable

@@ -9,9 +9,15 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import INTERRUPTED, did_not_run
-from helix_desktop.agent.session_updates import CallOutput, ErrorRaised, EventRecorded, ResponseDelta
-from helix_desktop.agent.tool_calls import running_calls
+from helix_desktop.agent.session import (
+    INTERRUPTED,
+    CallOutput,
+    ErrorRaised,
+    EventRecorded,
+    ResponseDelta,
+    did_not_run,
+)
+from helix_desktop.agent.tool_calls import runner
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import CRASHED
 from helix_desktop.context.log.transcript import Transcript
@@ -35,8 +41,7 @@ from helix_desktop.domain.messages import (
     TextDelta,
     ToolCall,
 )
-from helix_desktop.domain.store.commit import Commit, Draft, PartialOutput
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit, Content, Draft, PartialOutput
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.message_linter import lint
@@ -229,7 +234,7 @@ class WatchedStore(GatedStore):
 async def test_a_crash_leaves_what_a_running_call_had_printed_and_how_long_it_had_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(running_calls, "_SAVE_EVERY_S", 0)
+    monkeypatch.setattr(runner, "_SAVE_EVERY_S", 0)
     store = WatchedStore()
     script = replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))
     rig = AgentRig(ScriptedModel(script), POLICY, store=store)
@@ -264,7 +269,7 @@ async def test_an_output_that_cannot_be_recorded_is_recorded_later(
     monkeypatch: pytest.MonkeyPatch, is_killed: bool
 ) -> None:
     """All of it by the app that had it, and after a kill as far as it was saved."""
-    monkeypatch.setattr(running_calls, "_SAVE_EVERY_S", 0)
+    monkeypatch.setattr(runner, "_SAVE_EVERY_S", 0)
     store = WatchedStore()
     rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))), POLICY, store=store)
     session_id = (await rig.begin()).session.id
@@ -397,6 +402,34 @@ async def test_the_list_keeps_its_figures_after_a_crash() -> None:
     )
     assert before.used > 0
     assert before.model
+
+
+async def test_an_interrupted_turn_is_marked_until_it_is_seen_or_continued() -> None:
+    rig = AgentRig(ScriptedModel(lambda _: [TextDelta("Look"), asyncio.Event()]), POLICY)
+    session_id = (await rig.begin()).session.id
+    await rig.conversation.send("Look.")
+    await rig.wait_for_updates(ResponseDelta)
+    (running,) = await rig.store.sessions()
+    assert running.interrupted, "as a kill would leave it"
+    assert not rig.workspace.is_interrupted(running), "it runs here"
+    reopened = rig.create_workspace(rig.store, POLICY)
+    assert reopened.is_interrupted(running)
+    await rig.conversation.close()  # as a quit
+    (summary,) = await rig.store.sessions()
+    assert summary.interrupted
+    conversation = await reopened.open_session(session_id)
+    await conversation.rename("Another title")  # is no look at it
+    assert reopened.is_interrupted(summary)
+    await conversation.session.note_seen()
+    (seen,) = await rig.store.sessions()
+    assert (seen.interrupted, reopened.is_interrupted(seen)) == (False, False)
+    await reopened.close_session(session_id)
+    again = await reopened.open_session(session_id)
+    await again.rename("A third title")
+    assert not (await rig.store.sessions())[0].interrupted, "it stays seen"
+    later = rig.create_workspace(rig.store, POLICY)
+    later.publish_external_change(session_id)
+    assert not later.is_interrupted(running), "it runs in another process"
 
 
 def _in_a_turn(log: list[RecordedEvent]) -> bool:

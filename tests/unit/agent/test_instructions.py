@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from helix_desktop.domain.events.workspace import InstructionsAdded, OpeningGiven, StandingText
+from helix_desktop.domain.events.session import InstructionsAdded, OpeningGiven, StandingText
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, text_reply
 

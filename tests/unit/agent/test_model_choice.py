@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.model_choice import ModelChange, pending_change
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.session_runtime import ModelChange, pending_change
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke

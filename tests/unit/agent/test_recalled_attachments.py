@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, thinking_script

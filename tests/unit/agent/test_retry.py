@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import ResponseDelta
+from helix_desktop.agent.session import ResponseDelta
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
@@ -20,8 +20,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.messages import ModelRequest, TextDelta
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content, MessageCounts
+from helix_desktop.domain.store import Commit, Content, MessageCounts
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (

@@ -7,13 +7,8 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports.tools import Approver
-from helix_desktop.agent.session_updates import (
-    CompactionProgress,
-    ErrorRaised,
-    SpendDecided,
-    SpendRequestsChanged,
-)
+from helix_desktop.agent.ports import Approver
+from helix_desktop.agent.session import CompactionProgress, ErrorRaised, SpendDecided, SpendRequestsChanged
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget

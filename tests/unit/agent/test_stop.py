@@ -7,12 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import (
-    ApprovalRequested,
-    CallOutput,
-    ResponseDelta,
-    ResponseReset,
-)
+from helix_desktop.agent.session import ApprovalRequested, CallOutput, ResponseDelta, ResponseReset
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from helix_desktop.agent.message_queue import MessageTooLarge
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.session import (
     ApprovalRequested,
     ErrorRaised,
     ResponseDelta,
@@ -33,7 +33,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, RetryScheduled, TextDelta
-from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.app.crash_report import crash_report
-from helix_desktop.app.run_marker import LastRun, RunMarker
+from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report
 
 HOME = Path("/home/ada")
 DAY = 1_700_000_000_000  # 2023-11-14

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.cli.changes.command import changes_lines, find_step, last_revert, select
+from helix_desktop.cli.changes_command import changes_lines, find_step, last_revert, select
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import (
     FileChange,

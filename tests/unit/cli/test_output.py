@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from helix_desktop.agent.session_updates import (
+from helix_desktop.agent.session import (
     EventRecorded,
     ModelCalled,
     ResponseDelta,
@@ -22,7 +22,7 @@ from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded
 from tests.support.session_simulator import SessionSimulator
 
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from helix_desktop.cli.workspace_command import TerminalApprover, parse_reply
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
 

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import AddedInstructions, LogItem
+from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, RewriteEvent
 from helix_desktop.context.policy import REFERENCE_WINDOW
 from helix_desktop.context.rewrites import planner, sweep
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
@@ -36,9 +35,8 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     SweepReason,
 )
-from helix_desktop.domain.events.session import HoldSet
+from helix_desktop.domain.events.session import HoldSet, OpeningGiven
 from helix_desktop.domain.events.summary import ObservationsPlaced
-from helix_desktop.domain.events.workspace import OpeningGiven
 from helix_desktop.domain.messages import Message, ModelRequest
 from tests.support.histories import (
     DEFAULT_ACTIONS,

@@ -11,9 +11,8 @@ import pytest
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.rewrites.fold_note import TITLE as NOTE
-from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.context.summaries.handover import TITLE
+from helix_desktop.context.rewrites.fold import TITLE as NOTE
+from helix_desktop.context.summaries.handover import TITLE, choose_cut
 from helix_desktop.context.summaries.observation import TITLE as OBSERVED
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -179,7 +178,7 @@ def test_a_compaction_that_enlarges_the_window_is_refused() -> None:
     before = simulator.window().estimate
     assert session_rewrites.fold_all(simulator) == 0
     assert simulator.window().estimate == before
-    cut = cuts.choose_cut(simulator.transcript, 0)
+    cut = choose_cut(simulator.transcript, 0)
     assert cut is not None
     assert not planner.is_worthwhile(simulator.transcript, simulator.policy, measured(simulator), cut)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.config.secrets import Keychain, KeychainUnavailable, SecretStore
-from helix_desktop.diagnostics.checks.machine import try_keychain
+from helix_desktop.diagnostics.checks import try_keychain
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.diagnostics.checks.subprocesses import bundle_dir, leaked_variables
+from helix_desktop.diagnostics.checks import bundle_dir, leaked_variables
 
 APP = Path("/usr/lib/helix-desktop")
 

@@ -12,7 +12,7 @@ from helix_desktop.domain.events.session import (
     SessionPinned,
     SessionRenamed,
 )
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 
 BOTH = (SessionPinned(), SessionArchived())
 

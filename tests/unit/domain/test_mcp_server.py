@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig, suggest_name, validate_server
-from helix_desktop.services.mcp.config_import import ServerDraft, parse_server_configs
+from helix_desktop.services.mcp_config import ServerDraft, parse_server_configs
 
 WORD = st.text(min_size=1, max_size=8)
 PAIRS = st.dictionaries(WORD, WORD, max_size=3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.events.session import BranchKind
-from helix_desktop.domain.store.entries import ListPlace, SessionSummary, SessionVersions, session_tree
+from helix_desktop.domain.store import ListPlace, SessionSummary, SessionVersions, session_tree
 
 DATED, PINNED, ARCHIVED = ListPlace(), ListPlace(pinned=True), ListPlace(archived=True)
 

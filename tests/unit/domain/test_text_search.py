@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.text_search import MatchSummary, find_matches, normalize, parse_query
-from helix_desktop.tools.cache.paging import split_lines
+from helix_desktop.tools.cache.lines import split_lines
 
 CUT = 128 * 1024  # where an endless line is cut first, in bytes
 LETTERS = st.text(st.sampled_from("aAbBßéÉ \u017f\u212a\n\r\u2028\u0301\ufffd"), max_size=60)

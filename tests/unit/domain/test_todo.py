@@ -22,8 +22,8 @@ from helix_desktop.domain.todo import (
     parse_items,
     progress_text,
 )
-from helix_desktop.tools.todo import Todo
 from helix_desktop.tools.tool import ToolRegistry
+from helix_desktop.tools.workspace_tools import Todo
 from tests.support.tool_rig import DESCRIPTIONS_DIR, make_call, make_tools
 
 ITEMS = [

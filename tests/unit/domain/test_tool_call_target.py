@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.domain.tool_call_target import call_target, mcp_call_target
+from helix_desktop.domain.files.file_use import call_target, mcp_call_target
 
 
 @pytest.mark.parametrize(

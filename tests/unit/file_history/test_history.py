@@ -8,8 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from helix_desktop.domain.file_history.changes import CallMark
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
+from helix_desktop.domain.file_history.changes import CallMark, FileCoverageSettings
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import kinds, open_history, start_and_copy

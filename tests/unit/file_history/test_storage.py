@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ContentRedacted
-from helix_desktop.domain.file_history.changes import CallMark
-from helix_desktop.domain.file_history.file_coverage import (
+from helix_desktop.domain.file_history.changes import (
+    CallMark,
     FileCoverageSettings,
     FileHistoryCheck,
     FileHistoryTotals,
 )
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
+from helix_desktop.domain.redaction import Redaction, RedactionRequest
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import open_history

@@ -12,7 +12,7 @@ from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.reachability import (
+from helix_desktop.replay.measure import (
     OriginalOutputs,
     Reachability,
     argument_values,

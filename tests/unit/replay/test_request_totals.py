@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.request_totals import RequestTotals, SharedTokens
-from helix_desktop.replay.token_counters import MessageTokenCounter
+from helix_desktop.replay.token_counters import MessageTokenCounter, RequestTotals, SharedTokens
 
 SYSTEM = Message("system", "s" * 6)  # 10 tokens with its framing
 USER_MESSAGE = Message("user", "u" * 16)  # 20

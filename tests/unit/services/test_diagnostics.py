@@ -12,7 +12,7 @@ from helix_desktop.config.paths import LOG_FILE, DataDir
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.diagnostics.bundle import (
+from helix_desktop.services.diagnostics import (
     FILE_NAMES,
     MAX_LOG_LINES,
     Diagnostics,

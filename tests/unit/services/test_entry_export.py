@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry, Content
+from helix_desktop.domain.store import CacheEntry, Commit, Content
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip, file_name
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, TickingClock

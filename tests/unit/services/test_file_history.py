@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
+from helix_desktop.domain.file_history.changes import FileCoverageSettings
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.services.file_history import FileHistories
 from helix_desktop.workspaces.registry import WorkspaceRegistry

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from helix_desktop.services.file_index import FileIndex
-from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
+from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import open_jail
 
 

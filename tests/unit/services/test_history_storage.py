@@ -8,13 +8,12 @@ import msgspec
 
 from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.session import SessionBranched
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded, SessionBranched
 from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange, FileState
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.storage import FileHistoryStorage
-from helix_desktop.services.history_storage import WorkspaceHistoryStorage
+from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE, make_summary, user_message_event
 

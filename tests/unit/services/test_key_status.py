@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.config.secrets import ApiKey
-from helix_desktop.services.key_status import KeyStatus
+from helix_desktop.services.app_services import KeyStatus
 
 NO_KEYCHAIN = "this system has no keychain"
 IN_SERVICE = "Will be kept in Secret Service."

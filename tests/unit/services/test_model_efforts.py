@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.models.completion import CallBill, complete
+from helix_desktop.agent.models import CallBill, complete
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.choices import Effort

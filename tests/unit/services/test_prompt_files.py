@@ -12,7 +12,7 @@ from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES, SlashInput
 from helix_desktop.services.prompt_files import PromptFiles
-from helix_desktop.tools.files import prompt_files
+from helix_desktop.tools.files import attach
 from helix_desktop.tools.workspace_tools import open_jail
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -147,7 +147,7 @@ async def test_a_folder_of_very_many_files_is_read_to_a_limit(
     prompts: Prompts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first by name, and the list says that there are more."""
-    monkeypatch.setattr(prompt_files, "MAX_FILES", 3)
+    monkeypatch.setattr(attach, "MAX_FILES", 3)
     for number in range(5):
         prompts.write(f".agents/commands/p{number}.md")
     catalog = await prompts.files.read(prompts.id)

@@ -11,8 +11,7 @@ import pytest
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.services.provider_check import ProviderCheck, _answer_text
-from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.services.provider_check import CheckStep, ProviderCheck, _answer_text
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,

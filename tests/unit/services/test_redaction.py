@@ -13,8 +13,8 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.store.entries import SavedCondition, SavedFilter
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.store import SavedCondition, SavedFilter
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.file_history.storage import FileHistoryStorage

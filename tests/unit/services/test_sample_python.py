@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.services.sample_python import with_sample_python
+from helix_desktop.services.samples import with_sample_python
 
 ROOT = Path(__file__).resolve().parents[3]
 

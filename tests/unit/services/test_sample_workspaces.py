@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.services.sample_workspaces import copy_project
+from helix_desktop.services.samples import copy_project
 
 
 def test_a_copy_has_nothing_that_tools_left_in_the_original(tmp_path: Path) -> None:

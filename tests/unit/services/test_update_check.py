@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.services.update_check import Release, parse_release, update_status, version_key
+from helix_desktop.services.build_info import Release, parse_release, update_status, version_key
 
 RISING = [
     "0.0.9", "0.1.0-alpha", "0.1.0-alpha.1", "0.1.0-alpha.beta", "0.1.0-beta", "0.1.0-beta.2",

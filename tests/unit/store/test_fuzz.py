@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import SessionSummary
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, RowDamaged, RowType, with_checksum

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.files import ansi_path
 

@@ -10,8 +10,7 @@ from helix_desktop.agent.subagents import DELEGATE, SubagentTools, delegate_spec
 from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.tool_service import WebFetcher, resolve
-from helix_desktop.tools.grants import ToolGrants
-from helix_desktop.tools.tool import description_of, parse_description
+from helix_desktop.tools.tool import ToolGrants, description_of, parse_description
 from tests.support.tool_rig import DESCRIPTIONS_DIR, make_tools
 
 MAX_TOKENS = 3_000  # 11 % of a window of 24,000 tokens was too much

@@ -9,7 +9,7 @@ import pytest
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.system.files import replace_file
-from helix_desktop.tools.process.ripgrep import normalize_path
+from helix_desktop.tools.process import normalize_path
 from helix_desktop.tools.shell.run_command import cd_command, refuse_multiline
 from helix_desktop.tools.tool import description_of, parse_description
 

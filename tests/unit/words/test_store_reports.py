@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.file_coverage import FileHistoryCleanup
-from helix_desktop.domain.store.reports import ImportResult, LostContent, RepairReport, TruncatedSession
-from helix_desktop.domain.store.retention import PermanentDeletion
+from helix_desktop.domain.file_history.changes import FileHistoryCleanup
+from helix_desktop.domain.retention import PermanentDeletion
+from helix_desktop.domain.store_reports import ImportResult, LostContent, RepairReport, TruncatedSession
 from helix_desktop.words.store_reports import (
     deletion_lines,
     import_summary,

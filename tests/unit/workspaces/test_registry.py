@@ -18,7 +18,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsUnreadable
 from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
-from helix_desktop.services.sample_workspaces import add_sample
+from helix_desktop.services.samples import add_sample
 from helix_desktop.workspaces.auto_run_files import find_auto_run_files
 from helix_desktop.workspaces.registry import RECORD_FILE, WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import DEMO_RULES, SavedRules, demo_calls, user_rules
@@ -201,7 +201,7 @@ def test_a_sample_of_a_read_only_program_is_writable(tmp_path: Path, monkeypatch
     shutil.copytree(resources_dir() / "demo" / "pagemill", resources / "demo" / "pagemill")
     for path in (*resources.rglob("*"), resources):
         path.chmod(0o555 if path.is_dir() else 0o444)
-    monkeypatch.setattr("helix_desktop.services.sample_workspaces.resources_dir", lambda: resources)
+    monkeypatch.setattr("helix_desktop.services.samples.resources_dir", lambda: resources)
     add_sample(registry_at(tmp_path), tmp_path / "samples", "pagemill")
     copied = tmp_path / "samples" / "pagemill"
     assert all(path.stat().st_mode & 0o200 for path in (copied, *copied.rglob("*")))

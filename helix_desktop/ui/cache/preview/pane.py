@@ -408,7 +408,7 @@ class Preview(Themed, QWidget):
         )
         save = tr("Save the exact bytes to a file")
         if self._selection is not None:
-            save = tr("Save the exact bytes of each to a folder")
+            save = tr("Save the exact bytes of each to a folder or a zip")
         self.export_button.setToolTip(self._keys.tip("cache_save", save))
         self.export_button.setAccessibleName(self._save_text)
         self._update_recall_button()
@@ -553,7 +553,7 @@ class Preview(Themed, QWidget):
 
     @property
     def _save_text(self) -> str:
-        return tr("Save as…") if self._selection is None else tr("Save to folder…")
+        return tr("Save as…") if self._selection is None else tr("Export…")
 
     def _recall_texts(self) -> tuple[str, str]:
         """Return what would be recalled, and what it costs, as text."""

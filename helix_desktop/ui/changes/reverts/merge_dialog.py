@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QColor, QFont, QKeySequence, QShowEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QScrollBar, QSplitter, QTextEdit, QWidget
 
-from helix_desktop.domain.file_history.merge import Chunk, ChunkChoice, Merge
+from helix_desktop.domain.file_history.diff import Chunk, ChunkChoice, Merge
 from helix_desktop.domain.files.content import utf16_encoding
 from helix_desktop.ui.changes.texts import path_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.changes import RevertPlan
 from helix_desktop.ui.changes.reverts.plan_texts import (
     files_changed,
     plan_lead,

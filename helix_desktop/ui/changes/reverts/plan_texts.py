@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from helix_desktop.domain.choices import RevertChoice
-from helix_desktop.domain.file_history.changes import is_folder
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
+from helix_desktop.domain.file_history.changes import PlannedFile, RevertPlan, is_folder
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.file_changes import changed_files_text

@@ -8,8 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from helix_desktop.domain.choices import RevertChoice
-from helix_desktop.domain.file_history.changes import folders_of
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertStatus
+from helix_desktop.domain.file_history.changes import PlannedFile, RevertPlan, RevertStatus, folders_of
 from helix_desktop.ui.changes.reverts.plan_texts import choice_text, choices_of
 from helix_desktop.ui.changes.rows import LineCounts
 from helix_desktop.ui.changes.texts import KIND_ICONS, counts_texts, files_text, path_text

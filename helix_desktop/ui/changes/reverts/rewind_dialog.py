@@ -10,7 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.changes import RevertPlan
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.changes.reverts.plan_texts import files_changed
 from helix_desktop.ui.changes.reverts.plan_view import PlanView

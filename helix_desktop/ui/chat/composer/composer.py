@@ -163,7 +163,7 @@ class Composer(Themed, QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._running = self._is_stop_offered = False
+        self._running = self._is_stop_offered = self._is_asked = False
         self._style = ChatStyle(theme)
         self.frame = ComposerFrame(self)
         self.editor = Editor(self.frame)
@@ -190,9 +190,8 @@ class Composer(Themed, QWidget):
         self._steer = QPushButton(tr("Steer", "verb: send into the running turn"), self.frame)
         self._steer.setObjectName("steer")
         self._steer.setToolTip(tr("Steer: send after the current step (Ctrl+Shift+Enter)"))
-        self._queue = QPushButton(tr("Queue", "verb: send after this turn"), self.frame)
+        self._queue = QPushButton(self.frame)
         self._queue.setObjectName("queue")
-        self._queue.setToolTip(tr("Queue: send after this turn"))
         self._send = QPushButton(self.frame)
         self._send.setObjectName("send")
         self._pause = QTimer(self)
@@ -249,6 +248,12 @@ class Composer(Themed, QWidget):
             self._refresh()
         else:
             self.offer_stop(False)
+
+    def set_asked(self, is_asked: bool) -> None:
+        """Say whether a question of the agent waits: what is typed is its answer."""
+        if is_asked != self._is_asked:
+            self._is_asked = is_asked
+            self._refresh()
 
     def offer_stop(self, is_offered: bool) -> None:
         """Say that Esc stops the agent if it is pressed again; False: not any more."""
@@ -440,10 +445,16 @@ class Composer(Themed, QWidget):
     def _refresh(self) -> None:
         theme = self._style.theme
         ready = bool(self.text().strip() or self._chips.keys)
-        for button in (self._queue, self._steer):
-            button.setVisible(self._running and ready)
+        answers = self._is_asked and not self._chips.keys  # an answer can't have attachments
+        self._queue.setVisible(self._running and ready)
+        self._queue.setText(tr("Answer", "verb") if answers else tr("Queue", "verb: send after this turn"))
+        self._queue.setToolTip(
+            tr("Answer the agent's question") if answers else tr("Queue: send after this turn")
+        )
+        self._steer.setVisible(self._running and ready and not answers)
         keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")
         hint = tr("{keys} to queue", keys=keys) if self._running else tr("{keys} to send", keys=keys)
+        hint = tr("{keys} to answer", keys=keys) if answers else hint
         parts = [part for part in (self._estimate, hint if ready or not self._running else "") if part]
         if self._is_stop_offered:
             hint = tr("Esc again to stop")

@@ -9,6 +9,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QTextCharFormat, QTextCursor
 
 from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.permissions.rule_offers import Refusal
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import McpChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
@@ -50,9 +51,12 @@ _LINK = 26.0  # height of the link to more lines
 _MARK = 22.0  # of a line that opens, with the gap behind it
 _LABELS: dict[ApprovalAnswer, TranslatableText] = {
     "demo": text("Run all demo calls"),
-    "once": text("Allow once"),
+    "once": text("Allow"),
     "deny": text("Deny"),
-    "words": text("Deny with reason…"),
+}
+_REFUSALS: dict[Refusal, TranslatableText] = {
+    "destroys": text("Always allow isn't offered: the command can destroy files or commits."),
+    "leaves": text("Always allow isn't offered: the command leaves the sandbox."),
 }
 _MAX_DETAIL_LINES = 60
 _ABOUT_LINES, _ABOUT_CHARS = 5, 400  # of what a server says of its tool, until the user wants all
@@ -90,6 +94,8 @@ def _reason_texts(row: ApprovalRow) -> list[str]:
         )
     if row.is_too_long:
         reasons.append(tr("Auto mode asks because this command is too long or too nested to be checked."))
+    if row.lasting_refusal:
+        reasons.append(translate(_REFUSALS[row.lasting_refusal]))
     if row.kind == "read":
         reasons.append(tr("It may hold keys or passwords. What the agent reads is sent to the model."))
     if row.kind == "mcp":
@@ -117,7 +123,10 @@ class ApprovalItem(RowItem):
         self._primary: ApprovalAnswer = "demo" if row.offers_demo_calls else "once"
         self.backward_entry = f"decide:{self._primary}"
         theme, writer = self.style.theme, tools.writer
-        self._summary = paragraph_layout(escape_invisible(row.summary), tools, theme.text, BODY)
+        self._is_command = row.kind == "command"
+        summary = row.effect if self._is_command else row.summary
+        size = UI if self._is_command else BODY
+        self._summary = paragraph_layout(escape_invisible(summary), tools, theme.text, size)
         is_edit = row.kind == "edit"  # a command that looks like a diff is no less a command
         files = patch_files(escape_invisible(row.detail)) if is_edit else ()
         self._hidden_lines = 0
@@ -197,7 +206,7 @@ class ApprovalItem(RowItem):
     def _plain_detail(self, tools: ItemTools) -> TextLayout:
         escape = escape_command if self._approval.kind == "command" else escape_invisible
         lines = escape(self._approval.detail).rstrip("\n").split("\n")
-        if "detail" not in self.context.expanded:
+        if "detail" not in self.context.expanded and not self._is_command:
             self._hidden_lines = max(0, len(lines) - _MAX_DETAIL_LINES)
         visible = lines[: len(lines) - self._hidden_lines]
         detail = tools.writer.write_plain("\n".join(visible), mono=True)
@@ -226,6 +235,8 @@ class ApprovalItem(RowItem):
         inner = width - 2 * pad
         self.hit_areas = []
         y = style.px(44)
+        if self._is_command:
+            y = self._arrange_detail(y, inner)
         for text in (self._summary, *self._about):
             text.x, text.y = pad, y
             y += text.layout(inner) + style.px(6)
@@ -240,11 +251,14 @@ class ApprovalItem(RowItem):
         for text in self._reasons:
             text.x, text.y = pad, y
             y += text.layout(inner) + style.px(6)
-        y = self._arrange_detail(y + style.px(4), inner)
+        y = y + style.px(4) if self._is_command else self._arrange_detail(y + style.px(4), inner)
         y = self._arrange_uncovered(y, inner)
-        rules = HitArea("menu:rules", OpenMenu(), tr("Save a rule…"), QRectF(), radius=8)
+        more = tr("More…") if self._approval.always else tr("Save a rule…")
+        tip = tr("Save a rule: for this session, for this alone, or never") if self._approval.always else ""
+        rules = HitArea("menu:rules", OpenMenu(), more, QRectF(), radius=8, tip=tip)
         answers = [answer for answer in _LABELS if answer != "demo" or self._approval.offers_demo_calls]
-        areas = [*map(self._answer_area, answers), rules, *self._together_area()]
+        always = self._always_area()
+        areas = [*map(self._answer_area, answers), *always, rules, *self._together_area()]
         y = self._place_keys(self._arrange_buttons(areas, y, width), width)
         return y + style.px(15)
 
@@ -297,6 +311,19 @@ class ApprovalItem(RowItem):
         if answer == "demo":
             tip = tr("Runs the rest of the script without asking. Change it in Settings → Permissions.")
         return HitArea(f"decide:{answer}", action, translate(_LABELS[answer]), QRectF(), radius=8, tip=tip)
+
+    def _always_area(self) -> list[HitArea]:
+        """Return the button that allows what is repeated of a command, with the rule that it saves."""
+        row = self._approval
+        if not row.always:
+            return []
+        rule = translate(change_facts(row.offers[row.always_offer], escape_command))
+        saved = tr("Saves a rule: {rule}", rule=rule)
+        if row.is_rule_confined:
+            saved = tr("Saves a rule: {rule}, in the sandbox", rule=rule)
+        label = tr("Always allow {command} here", command=escape_command(row.always))
+        action = Decide(row.key.call_id, "always", row.always_offer)
+        return [HitArea("decide:always", action, label, QRectF(), radius=8, tip=saved)]
 
     def _together_area(self) -> list[HitArea]:
         """Return the button that allows all calls that wait, after the others, which it must not move."""
@@ -378,9 +405,7 @@ class ApprovalItem(RowItem):
         return chips
 
     def _button_style(self, answer: ApprovalAnswer) -> ButtonStyle:
-        if answer == self._primary:
-            return "primary"
-        return "ghost" if answer == "words" else "outline"
+        return "primary" if answer == self._primary else "outline"
 
     def _paint_uncovered(self, painter: QPainter, area: HitArea) -> None:
         style, theme, side = self.style, self.style.theme, self.style.px(14)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.patch_lines import patch_files
@@ -21,6 +21,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
 
+_PATTERN_CHARS = 40  # of the words of a button
 _FEW_CHARS = 80  # of a command or the files of an edit
 
 
@@ -109,6 +110,7 @@ def _question_row(question: Question, is_late: bool) -> QuestionRow:
 def _approval_row(request: ApprovalRequest) -> ApprovalRow:
     rules = request.suggested_rules or (request.rule,)
     coverage, lost = request.coverage, request.data_loss
+    number, always = _always_offer(rules) if request.kind == "command" else (0, "")
     if lost:  # the card's reason names the first of them
         coverage = FileCoverage(places=lost, uncovered=len(lost), is_complete=True)
     return ApprovalRow(
@@ -133,4 +135,17 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         description=request.description,
         mcp_change=request.mcp_change,
         offers_demo_calls=request.offers_demo_calls,
+        effect=translate(request.effect or request.summary),
+        always="" if request.lasting_refusal else always,
+        always_offer=number,
+        lasting_refusal=request.lasting_refusal,
     )
+
+
+def _always_offer(rules: Sequence[PermissionRule]) -> tuple[int, str]:
+    """Return the number of the rule that covers what is repeated, and how a button names what it allows."""
+    for number, rule in enumerate(rules):
+        if rule.kind == "pattern":
+            command = ellipsize(rule.subject.removesuffix(f" {ANY}"), _PATTERN_CHARS)
+            return number, tr("“{command}”", command=command)
+    return 0, tr("this command")

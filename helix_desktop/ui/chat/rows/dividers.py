@@ -9,8 +9,8 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
-from helix_desktop.context.window.message_states import covers_around
 from helix_desktop.context.window.usage_gauge import estimate_of, latest_report, projected_tokens
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -23,17 +23,26 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import (
     BudgetSet,
+    ChangesRecorded,
     EffortChosen,
+    FilesChanged,
     HoldSet,
+    InstructionsAdded,
     ModeChanged,
     ModelChosen,
     PolicyChosen,
     SessionBranched,
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged, InstructionsAdded
-from helix_desktop.domain.file_history.revert import RevertDirections
-from helix_desktop.ui.chat.actions import ButtonAction, OpenChanges, OpenVersion, Redo, ShowInTimeline, Undo
+from helix_desktop.domain.file_history.changes import RevertDirections
+from helix_desktop.ui.chat.actions import (
+    ButtonAction,
+    OpenChanges,
+    OpenVersion,
+    Redo,
+    ShowInTimeline,
+    Undo,
+)
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.words.file_changes import recorded_changes_text

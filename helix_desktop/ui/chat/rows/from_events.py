@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
@@ -34,7 +34,14 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import BudgetNeared, EffortRefused, McpServerFailed, WindowLearned
+from helix_desktop.domain.events.session import (
+    BudgetNeared,
+    ChangesRecorded,
+    EffortRefused,
+    FilesChanged,
+    McpServerFailed,
+    WindowLearned,
+)
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -42,7 +49,6 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
     Section,
 )
-from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged
 from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn, OpenVersion, RetrySummary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helix_desktop.context.window.message_states import MessageState
+from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.todo import TodoItem
@@ -126,6 +126,8 @@ def text_of_row(row: Row) -> str:
 
 
 def _ask_source(row: AskRow) -> str:
+    if isinstance(row, ApprovalRow) and row.kind == "command":
+        return _join_lines(row.detail, row.effect, *map(translate, row.offers))
     if isinstance(row, ApprovalRow):
         return _join_lines(row.summary, row.description, row.detail, *map(translate, row.offers))
     options = (": ".join(filter(None, (option.label, option.description))) for option in row.question.options)

@@ -7,8 +7,9 @@ from typing import Literal, TypeAlias
 import msgspec
 from PySide6.QtGui import QImage
 
-from helix_desktop.context.window.message_states import MessageState
+from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.permissions.rule_offers import Refusal
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.tools import ApprovalKind, AutoRunChange, Excerpt, McpChange
@@ -293,6 +294,8 @@ class ApprovalRow(msgspec.Struct, frozen=True):
     says in a few words what each of them but this one does.
     `server` is whose MCP tool it is, `description` what that says of the tool, `mcp_change` why no rule
     allows the call. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
+    `effect` says in a line what it may do. `always` is what the button allows from now on, empty if it is not
+    offered, `always_offer` the number of its rule; `lasting_refusal` says why none may be saved that allows.
     """
 
     key: RowKey
@@ -319,6 +322,10 @@ class ApprovalRow(msgspec.Struct, frozen=True):
     description: str = ""
     mcp_change: McpChange = ""
     offers_demo_calls: bool = False
+    effect: str = ""
+    always: str = ""
+    always_offer: int = 0
+    lasting_refusal: Refusal = ""
 
 
 class QuestionRow(msgspec.Struct, frozen=True):

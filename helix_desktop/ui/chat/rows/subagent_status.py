@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from helix_desktop.agent.session_updates import SubagentActivity, SubagentProgress
+from helix_desktop.agent.session import SubagentActivity, SubagentProgress
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.tools import SubagentUsage
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText

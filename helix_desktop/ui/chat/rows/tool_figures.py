@@ -81,7 +81,7 @@ def _denial_text(model_text: str) -> str:
     """Return why a call was denied, from what the model reads of it; empty if the user gave none."""
     reason, rule = denial_reason(model_text), denying_rule(model_text)
     if reason:
-        return tr("“{reason}”", reason=escape_invisible(ellipsize(reason, _REASON_CHARS)))
+        return tr("“{reason}”", reason=escape_invisible(ellipsize(" ".join(reason.split()), _REASON_CHARS)))
     if rule:
         return tr("by the rule {rule}", rule=escape_invisible(ellipsize(rule, _REASON_CHARS)))
     return tr("in plan mode") if model_text == REFUSED_IN_PLAN else ""

@@ -7,19 +7,19 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.session_updates import SubagentProgress
+from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.intake.descriptions import count_header_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, SubagentStarted, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Form, FormChosen
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.files.file_use import call_target, mcp_call_target, tool_kind
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import parse_question
 from helix_desktop.domain.todo import TODO, parse_items
-from helix_desktop.domain.tool_call_target import call_target, mcp_call_target, tool_kind
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.chat.row_key import RowKey

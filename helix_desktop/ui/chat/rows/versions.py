@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store.entries import SessionSummary, SessionVersions
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import Versions
 

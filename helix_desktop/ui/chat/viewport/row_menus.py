@@ -76,6 +76,8 @@ def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], obj
         heading.setToolTip(plain_tooltip(rule))
         heading.setEnabled(answers is not menu)
         for answer, label in _ANSWERS.items():
+            if row.lasting_refusal and answer != "never":
+                continue
             action = answers.addAction(translate(label))
             action.setObjectName(f"{answer}:{number}")
             decision = Decide(row.key.call_id, answer, number)

@@ -127,16 +127,6 @@ class PagedText(Themed, QPlainTextEdit):
         self._highlight()
         self.page_changed.emit(self._page_index)
 
-    def show_line(self, line: int) -> None:
-        """Bring a line, from 1, to the top, with the cursor in it."""
-        row = self._content.row_of_line(line)
-        if row // PAGE_LINES != self._page_index:
-            self.show_page(row // PAGE_LINES)
-        block = self.document().findBlockByNumber(row - self._page_index * PAGE_LINES)
-        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
-        self.setTextCursor(QTextCursor(block))
-        self.verticalScrollBar().setValue(block.firstLineNumber())
-
     def show_match(self, match: Match, others: Iterable[Match]) -> None:
         """Bring a hit into sight and mark it among the others."""
         if self.page_of(match) != self._page_index:

@@ -10,13 +10,12 @@ from typing import Any
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
-from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.agent.session import EventRecorded, Update
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.file_history.changes import RevertSelection
-from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.changes import RevertPlan, RevertSelection
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.files import may_run
 from helix_desktop.ui.changes.rows import FileRow

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.ui.changes.texts import copied_share
 from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.session.controller import SessionController

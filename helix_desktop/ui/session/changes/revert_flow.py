@@ -11,13 +11,12 @@ from dataclasses import replace
 
 import msgspec
 
-from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.choices import RevertChoice
-from helix_desktop.domain.events.workspace import ChangesRecorded
-from helix_desktop.domain.file_history.changes import FileState
-from helix_desktop.domain.file_history.merge import merge
-from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.file_history.changes import FileState, RevertPlan
+from helix_desktop.domain.file_history.diff import merge
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
 from helix_desktop.ui.changes.reverts.plan_texts import done_text, files_changed

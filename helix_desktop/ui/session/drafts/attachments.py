@@ -15,8 +15,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.attached_folders import attach_folder
-from helix_desktop.services.attached_paths import attach_path
+from helix_desktop.services.attached_paths import attach_folder, attach_path
 from helix_desktop.ui.chat.composer.added_files import AddedFile
 from helix_desktop.ui.chat.composer.attachment_texts import attachment_key, chip_text
 from helix_desktop.ui.chat.composer.composer import Composer

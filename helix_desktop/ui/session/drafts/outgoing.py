@@ -11,14 +11,15 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.slash_command import SlashInput
-from helix_desktop.domain.store.commit import Draft
+from helix_desktop.domain.store import Draft
 
 
 @dataclass(eq=False, slots=True)
 class OutgoingMessage:
     """A message on its way, with what goes along; `steer`: into the running turn.
 
-    `question` waited when it was sent, with these `options` marked: it is the answer.
+    `question` waited when it was sent, with these `options` marked: it is the answer. So did the approvals of
+    the calls `denied`: it is why they are.
 
     `typed` is the command of a prompt file that the text is. `is_settled`: it is recorded, or in the draft
     again, so that no draft is to begin with it. `task` sends it.
@@ -32,6 +33,7 @@ class OutgoingMessage:
     typed: SlashInput | None = None
     question: Question | None = None
     options: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
     is_settled: bool = False
     task: asyncio.Task[None] | None = None
 

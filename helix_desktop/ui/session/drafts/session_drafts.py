@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.store.commit import Draft
+from helix_desktop.domain.store import Draft
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.design.async_actions import AsyncActions

@@ -1,10 +1,9 @@
-"""The window with the whole request: the next one, or that of the step that is looked at."""
+"""The whole request, in the panel: the next one, or that of the step that is looked at."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject
 
@@ -12,11 +11,9 @@ from helix_desktop.config.settings import key_variable
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.messages import API_KEY, WireRequest
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
-from helix_desktop.ui.inspector.request.document import request_document
-from helix_desktop.ui.inspector.request.window import RequestTexts, RequestWindow
-from helix_desktop.ui.inspector.request.wire_text import curl_command, indented_json, window_json
+from helix_desktop.ui.inspector.inspector_data import RequestTexts
+from helix_desktop.ui.inspector.request_text import curl_command, indented_json, request_text, window_json
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.steps import sent_at_text
@@ -26,16 +23,16 @@ tr = Translator("Inspector")
 
 
 class RequestPresenter(QObject):
-    """Opens the window, and closes it with its session."""
+    """Shows it, and leaves it with its session."""
 
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         super().__init__(context.window)
         self._window, self._async_actions = context.window, context.async_actions
         self._session_controller = session_controller
-        self.dialog: RequestWindow | None = None
+        self._inspector = context.views.inspector
         context.views.inspector.request_requested.connect(self.show)
         context.window.commands.show_request.triggered.connect(self.show)
-        session_controller.session_changing.connect(self._close)
+        session_controller.session_changing.connect(self._inspector.close_page)
 
     def show(self) -> None:
         """Show the request that the inspector lists now."""
@@ -61,23 +58,9 @@ class RequestPresenter(QObject):
         texts = await asyncio.to_thread(_texts, title, " ".join(notes), *request, wire)
         if conversation is not self._session_controller.conversation:
             return
-        if self.dialog is None:
-            self.dialog = RequestWindow(self._window)
-            self.dialog.refresh_requested.connect(self.show)
-        dialog = self.dialog
-        retint(dialog, self._window.theme)
-        steps: tuple[Callable[[], None], ...] = (partial(dialog.show_texts, texts), dialog.bring_up)
-        for show in steps:
-            await asyncio.sleep(0)  # a turn of the loop each: together they take longer than a frame
-            if dialog is not self.dialog:
-                return  # its session is not on screen any more
-            show()
-
-    def _close(self) -> None:
-        if self.dialog is not None:
-            self.dialog.close()
-            self.dialog.deleteLater()
-            self.dialog = None
+        if not self._window.commands.toggle_inspector.isChecked():
+            self._window.commands.toggle_inspector.trigger()
+        self._inspector.show_request(texts)
 
 
 def _texts(
@@ -85,15 +68,13 @@ def _texts(
 ) -> RequestTexts:
     """Return a request in all its forms; its time grows with the request, so call it in a thread."""
     body = wire.body if wire is not None else window_json(window)
-    document = request_document(window, items)
     curl = ""
     if wire is not None:
         provider = wire.provider
         curl = curl_command(
             wire, lambda name: key_variable(provider if name == API_KEY else f"{provider}/{name}")
         )
-    pages = (_pages(document.text), _pages(indented_json(body)))
-    return RequestTexts(title, note, document, *pages, body.decode(), curl)
+    return RequestTexts(title, note, _pages(request_text(window, items)), _pages(indented_json(body)), curl)
 
 
 def _pages(text: str) -> PagedContent:

@@ -14,7 +14,7 @@ from helix_desktop.context.log.steps import Step
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import compaction_outlook
 from helix_desktop.context.window.past_windows import PastWindow
-from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerRow

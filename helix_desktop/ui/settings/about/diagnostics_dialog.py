@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QTreeWidgetItem, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.diagnostics.bundle import FILE_NAMES, Diagnostics, DiagnosticsFile, write_bundle
+from helix_desktop.services.diagnostics import FILE_NAMES, Diagnostics, DiagnosticsFile, write_bundle
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions, StartCoroutine
@@ -71,7 +71,6 @@ class DiagnosticsDialog(TextsDialog):
         self._error.hide()
         self.list.setObjectName("diagnostics_files")
         self.list.setAccessibleName(tr("Files in the bundle"))
-        self.list.setProperty("kind", "checklist")
         self._boxes = CheckBoxDelegate(self.list)
         self.list.setItemDelegate(self._boxes)
         for item in self.items():

@@ -7,14 +7,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.services.cache_server.config_snippets import (
-    SharingState,
-    http_config,
-    server_name,
-    stdio_config,
-)
-from helix_desktop.services.mcp.config_import import ServerDraft, parse_server_configs
-from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.services.cache_server import SharingState, http_config, server_name, stdio_config
+from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft, parse_server_configs
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.fields import TextArea

@@ -7,8 +7,7 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig, validate_server
-from helix_desktop.services.mcp.config_import import ServerDraft
-from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.form_field import FormField

@@ -8,8 +8,12 @@ import shlex
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.services.mcp.config_import import ServerDraft, is_secret_name, parse_server_configs
-from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.services.mcp_config import (
+    McpServerStatus,
+    ServerDraft,
+    is_secret_name,
+    parse_server_configs,
+)
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate

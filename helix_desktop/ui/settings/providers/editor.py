@@ -15,12 +15,7 @@ from helix_desktop.config.secrets import KeySource
 from helix_desktop.config.settings import ModelEntry, Provider, is_provider_name
 from helix_desktop.domain.model_spec import DialectName, ResolvedModelSpec, SourcedSpec
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.services.provider_check_result import (
-    UNTESTED_STEPS,
-    CheckStep,
-    CheckStepName,
-    CheckStepState,
-)
+from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.form_field import FormField

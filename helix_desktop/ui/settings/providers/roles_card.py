@@ -8,8 +8,8 @@ from typing import Literal
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
-from helix_desktop.agent.models.roles import SlowModel
-from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole
+from helix_desktop.agent.models import SlowModel
+from helix_desktop.config.settings import FILLED_ROLES, FilledRole
 from helix_desktop.domain.choices import EFFORT_LEVELS, Effort
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import TextContext

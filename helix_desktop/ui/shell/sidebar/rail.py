@@ -179,8 +179,8 @@ class Rail(Themed, QFrame):
         menu.addAction(tr("Locate…"), lambda: self.locate_requested.emit(workspace_id))
         menu.addAction(tr("Copy link"), lambda: self.link_requested.emit(workspace_id))
         menu.addSeparator()
-        menu.addAction(tr("Export to file…"), lambda: self.export_requested.emit(workspace_id))
-        menu.addAction(tr("Import from file…"), lambda: self.import_requested.emit(workspace_id))
+        menu.addAction(tr("Export…"), lambda: self.export_requested.emit(workspace_id))
+        menu.addAction(tr("Import…"), lambda: self.import_requested.emit(workspace_id))
         menu.addSeparator()
         menu.addAction(tr("Remove from list…"), lambda: self.remove_requested.emit(workspace_id))
         entries = [action for action in menu.actions() if not action.isSeparator()]

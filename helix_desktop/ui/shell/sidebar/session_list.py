@@ -216,6 +216,7 @@ class SessionDelegate(QStyledItemDelegate):
         left = 12.0
         marks = (
             (*self._failure_mark(item), bool(item.failure)),
+            ("pause", self.theme.warn, item.interrupted),
             ("archive", self.theme.muted, item.place.archived),
             ("git-branch", self.theme.muted, bool(item.branch_of)),
         )

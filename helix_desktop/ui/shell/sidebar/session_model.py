@@ -202,7 +202,9 @@ class SessionModel(QAbstractListModel):
 
 def _tooltip(item: SessionItem) -> str:
     line = item.found.line if item.found is not None else ""
-    state = badge_label("waiting") if item.waiting else tr("Stopped") if item.stopped else ""
+    state = tr("Stopped") if item.stopped else ""
+    if item.waiting or item.interrupted:
+        state = badge_label("waiting" if item.waiting else "interrupted")
     return plain_tooltip("\n".join(filter(None, (item.title, state, line, item.subtitle, item.failure))))
 
 
@@ -212,7 +214,7 @@ def _accessible_text(item: SessionItem) -> str:
         "" if item.used is None else tr("{share} of the context used", share=format_whole_percent(item.used))
     )
     state = tr("waiting for you") if item.waiting else tr("running") if item.running else ""
-    state = state or (tr("stopped") if item.stopped else "")
+    state = state or (tr("stopped") if item.stopped else tr("interrupted") if item.interrupted else "")
     kind = "" if item.version else tr("subagent") if item.parent else tr("branch") if item.branch_of else ""
     place = tr("archived") if item.place.archived else tr("pinned") if item.place.pinned else ""
     line = item.found.line if item.found is not None else ""

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.domain.store.entries import ListPlace
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.usage_bar import Pressure
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
 from helix_desktop.words.times import local_time
@@ -39,7 +39,8 @@ class SessionItem(msgspec.Struct, frozen=True):
     lists the others below it, each with its `version`: its number.
     `depth` says below how many others it is listed, `below_updated_ms` when one listed below it changed.
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`
-    says that it ended because the budget is spent, `stopped` that the user stopped it.
+    says that it ended because the budget is spent, `stopped` that the user stopped it, `interrupted` that the
+    app ended during it.
     `found` is what a search found in it, where its title does not have the words.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
@@ -62,6 +63,7 @@ class SessionItem(msgspec.Struct, frozen=True):
     failure: str = ""
     budget_spent: bool = False
     stopped: bool = False
+    interrupted: bool = False
     found: FoundMessage | None = None
     versions: tuple[tuple[str, str], ...] = ()
     version: int = 0
@@ -150,6 +152,7 @@ def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage
             running=False,
             waiting=False,
             failure="",
+            interrupted=False,
             active=False,
         )
         for number, version in enumerate(item.all_ids, 1)

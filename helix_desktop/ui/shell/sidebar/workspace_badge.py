@@ -10,7 +10,12 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 
-BADGE_COLOR_TOKENS = {"running": "seg_assistant", "waiting": "seg_output", "missing": "error"}
+BADGE_COLOR_TOKENS = {
+    "running": "seg_assistant",
+    "waiting": "seg_output",
+    "interrupted": "warn",
+    "missing": "error",
+}
 """Token that colors the dot of each badge."""
 
 

@@ -15,7 +15,7 @@ tr = Translator("Window")
 
 _MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
 
-WorkspaceBadge = Literal["", "running", "waiting", "missing"]
+WorkspaceBadge = Literal["", "running", "waiting", "interrupted", "missing"]
 
 WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
 """Grounds that keep white initials at 4.5:1 or more."""
@@ -91,6 +91,8 @@ def badge_label(badge: WorkspaceBadge) -> str:
             return tr("Running")
         case "waiting":
             return tr("Waiting for you")
+        case "interrupted":
+            return tr("Interrupted")
         case "missing":
             return tr("Folder not found")
         case "":

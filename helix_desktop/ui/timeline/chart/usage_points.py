@@ -30,15 +30,14 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import ModelChosen, WindowLearned
+from helix_desktop.domain.events.session import ModelChosen, OpeningGiven, WindowLearned
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsPlaced,
 )
-from helix_desktop.domain.events.workspace import OpeningGiven
-from helix_desktop.domain.store.entries import ReportedUsage
+from helix_desktop.domain.store import ReportedUsage
 from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
 
 _KINDS: dict[type[Event], PointKind] = {

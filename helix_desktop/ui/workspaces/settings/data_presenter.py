@@ -9,9 +9,9 @@ import msgspec
 from PySide6.QtCore import Qt
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.domain.store.retention import RetentionRule
-from helix_desktop.services.diagnostics.facts import folder_sizes
+from helix_desktop.domain.file_history.changes import FileCoverageSettings
+from helix_desktop.domain.retention import RetentionRule
+from helix_desktop.services.diagnostics import folder_sizes
 from helix_desktop.services.file_history import file_coverage_settings
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -50,7 +50,7 @@ class DataPresenter:
                 lambda open_dialog=open_dialog: start(self._leave_for(open_dialog), "leave the settings")
             )
         self._page.backup_requested.connect(dialog.hide)  # never one dialog above another
-        self._page.backup_requested.connect(commands.back_up.trigger)
+        self._page.backup_requested.connect(commands.export.trigger)
 
     async def show(self) -> None:
         """Show the figures and the rule as they are now."""

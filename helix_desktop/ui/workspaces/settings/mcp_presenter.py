@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from PySide6.QtCore import QTimer
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.services.mcp.config_import import ServerDraft
-from helix_desktop.services.mcp.servers import test_limit_s
+from helix_desktop.services.mcp_config import ServerDraft
+from helix_desktop.services.mcp_servers import test_limit_s
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog

@@ -6,7 +6,7 @@ import asyncio
 
 from PySide6.QtCore import QObject, Signal
 
-from helix_desktop.config.data_dir_move import plan_move
+from helix_desktop.config.data_dir import plan_move
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions

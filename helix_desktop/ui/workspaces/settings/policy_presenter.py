@@ -202,7 +202,8 @@ class PolicyPresenter(QObject):
         workspace = self._active_workspace.opened
         if workspace is None:
             return
-        own = {**self._policy_file(workspace).fields(), **policy_fields(self._policy(workspace))}
+        of_file = {} if workspace.id in self._errors else self._policy_file(workspace).fields()
+        own = {**of_file, **policy_fields(self._policy(workspace))}
         fields = {**{key: own[key] for key in own if key in FILE_FIELDS}, "profile": name}
         try:
             self._replace(policy_from(fields))
@@ -329,7 +330,7 @@ class PolicyPresenter(QObject):
         file = self._policy_file(workspace)
         try:
             if not file.path.exists():
-                file.create(workspace.policy)
+                file.save(workspace.policy)
         except HelixError as error:
             self._async_actions.show_error(error)
         else:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import EventRecorded, RequestChanged, TurnChanged, Update
+from helix_desktop.agent.session import EventRecorded, RequestChanged, TurnChanged, Update
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.window.provider_cache import reports_cache
 from helix_desktop.domain.errors import HelixError

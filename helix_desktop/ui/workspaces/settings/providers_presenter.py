@@ -16,7 +16,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_changes import DEMO, ProviderChanges
-from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.services.provider_check import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.onboarding.found_servers import FoundServerList

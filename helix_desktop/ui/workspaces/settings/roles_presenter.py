@@ -7,13 +7,13 @@ from contextlib import suppress
 import msgspec
 
 from helix_desktop.config.model_catalog import ModelCatalog
-from helix_desktop.config.role_suggestions import (
+from helix_desktop.config.settings import (
     FILLED_ROLES,
     FilledRole,
+    Settings,
     unloaded_fast_model,
     with_user_role,
 )
-from helix_desktop.config.settings import Settings
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.session.controller import SessionController

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
-from helix_desktop.domain.permissions.rules import suggest_command_rules, suggest_server_rules
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
+from helix_desktop.domain.permissions.rule_offers import Refusal, suggest_command_rules
+from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ApprovalRequest, McpChange
+from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.patch_lines import color_lines, patch_files
 from helix_desktop.ui.chat.rows.row_texts import bar_target
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
+from helix_desktop.ui.chat.viewport.row_menus import fill_rule_menu
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import row_key
@@ -54,18 +58,65 @@ def test_it_says_which_button_allows_one_call_of_the_demo_and_which_all(qtbot: Q
     _, item = _shown(qtbot, demo)
     item.layout(900)
     answers = [area.label for area in item.hit_areas if area.name.startswith("decide:")]
-    assert answers == ["Run all demo calls", "Allow once", "Deny", "Deny with reason…"]
+    assert answers == ["Run all demo calls", "Allow", "Deny", "Always allow “git push” here"]
     assert item.backward_entry == "decide:demo"
     assert item.key_hint == "Ctrl+1 allows once · Ctrl+2 denies", "the keys never allow more than a call"
     _, plain = _shown(qtbot, _CONFINED)
     plain.layout(900)
-    assert plain.hit_areas[0].label == "Allow once"
+    assert plain.hit_areas[0].label == "Allow"
 
 
 def test_it_offers_rules_in_words_that_hold_for_each_answer(qtbot: QtBot) -> None:
     row, _ = _shown(qtbot, _CONFINED)
     assert row.offers == ("Run: git push", "Run commands like: git push *")
     assert row.is_rule_confined, "the label above says where they allow"
+
+
+def test_the_command_comes_first_and_whole(qtbot: QtBot) -> None:
+    command = "\n".join(f"echo {number}" for number in range(200))
+    request = msgspec.structs.replace(_CONFINED, detail=command, effect="Writes only in the workspace.")
+    _, item = _shown(qtbot, request)
+    item.layout(900)
+    first = min(item.texts, key=lambda text: text.y)
+    assert first.text() == command
+    assert [text.text() for text in sorted(item.texts, key=lambda text: text.y)][
+        1
+    ] == "Writes only in the workspace."
+    assert not any(area.name == "open:detail" for area in item.hit_areas)
+
+
+def test_a_button_saves_the_rule_that_its_tooltip_says(qtbot: QtBot) -> None:
+    rules = suggest_command_rules("cd web && npm test 2>&1 | tail -20", confined=True)
+    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, suggested_rules=rules))
+    item.layout(900)
+    (always,) = (area for area in item.hit_areas if area.name == "decide:always")
+    assert always.label == "Always allow “npm test” here"
+    assert always.tip == "Saves a rule: Run commands like: npm test *, in the sandbox"
+    assert always.action == Decide("p", "always", 1)
+    exact = suggest_command_rules("python3 -c 1", confined=True)
+    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, suggested_rules=exact))
+    item.layout(900)
+    (always,) = (area for area in item.hit_areas if area.name == "decide:always")
+    assert always.label == "Always allow this command here"
+    assert always.tip == "Saves a rule: Run: python3 -c 1, in the sandbox"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "why"),
+    [("destroys", "can destroy files or commits."), ("leaves", "leaves the sandbox.")],
+)
+def test_what_destroys_or_leaves_the_sandbox_is_never_allowed_always(
+    qtbot: QtBot, refusal: Refusal, why: str
+) -> None:
+    row, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, lasting_refusal=refusal))
+    item.layout(900)
+    assert not any(area.name == "decide:always" for area in item.hit_areas)
+    assert any(text.text().endswith(why) for text in item.texts)
+    menu = QMenu()
+    qtbot.addWidget(menu)
+    fill_rule_menu(menu, row, lambda _: None)
+    names = [action.objectName() for inner in menu.findChildren(QMenu) for action in inner.actions()]
+    assert names == ["never:0", "never:1"]
 
 
 def test_it_calls_a_sandbox_with_network_what_it_is(qtbot: QtBot) -> None:

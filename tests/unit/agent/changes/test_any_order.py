@@ -16,16 +16,16 @@ from helix_desktop.context.log.file_changes import (
     session_changes,
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import (
     CallMark,
     CapturedChanges,
     ChangeList,
+    RevertPlan,
     RevertScope,
     RevertSelection,
     SessionChanges,
 )
-from helix_desktop.domain.file_history.revert import RevertPlan
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
 

@@ -7,12 +7,12 @@ from functools import partial
 
 import pytest
 
-from helix_desktop.agent.session_updates import ApprovalRequested, ErrorRaised
+from helix_desktop.agent.session import ApprovalRequested, ErrorRaised
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.workspace import ChangesRecorded
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.words.file_coverage import uncovered_line
 from tests.support.changing_tools import started, writes

@@ -7,7 +7,7 @@ import pytest
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import SubagentStarted
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import RevertSelection
 from tests.support.changing_tools import ChangingTools, writes
 from tests.support.memory_file_history import MemoryFileHistory

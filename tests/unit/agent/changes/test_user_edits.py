@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.continued_handover import preview_handover
+from helix_desktop.context.summaries.handover_revision import preview_handover
 from helix_desktop.context.summaries.observation import extract_observations
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
-from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.domain.file_history.changes import RevertSelection
 from tests.support.agent_rig import AgentRig
 from tests.support.changing_tools import ChangesRig, reads, started, writes

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from helix_desktop.agent.intake.output_forms import Extractor
-from helix_desktop.agent.models.completion import CallBill
-from helix_desktop.agent.models.roles import ModelRoles
-from helix_desktop.context.intake.output_form_choice import OutputSource
+from helix_desktop.agent.models import CallBill, ModelRoles
+from helix_desktop.agent.output_forms import Extractor
+from helix_desktop.context.intake.output_forms import OutputSource
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.digest import digest_of

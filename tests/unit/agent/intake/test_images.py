@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.intake import Intake
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ContentDamaged, InvalidInput, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import IntakeProgress
+from helix_desktop.agent.session import IntakeProgress
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import ModelRequestRejected, OutputFormUnavailable

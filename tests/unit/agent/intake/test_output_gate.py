@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import EventRecorded, IntakeProgress
-from helix_desktop.context.intake.output_form_choice import FORMS_OPENING
+from helix_desktop.agent.session import EventRecorded, IntakeProgress
+from helix_desktop.context.intake.output_forms import FORMS_OPENING
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, ToolCall, Usage

@@ -8,16 +8,15 @@ from typing import Literal
 import msgspec
 import pytest
 
-from helix_desktop.agent.intake.output_gate import CHOICE_TOO_LATE, EXTRACT_TOO_LATE, extract_note
-from helix_desktop.agent.session_updates import ErrorRaised, IntakeProgress
+from helix_desktop.agent.output_forms import CHOICE_TOO_LATE, EXTRACT_TOO_LATE, extract_note
+from helix_desktop.agent.session import ErrorRaised, IntakeProgress
 from helix_desktop.domain.cost import Spending, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ModelRequestRejected
 from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.intake_rig import (
     POLICY,

@@ -8,7 +8,7 @@ import random
 import msgspec
 import pytest
 
-from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.intake import Intake
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.messages import ToolCall

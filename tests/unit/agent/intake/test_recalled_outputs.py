@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.intake import Intake
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.intake import Intake
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.agent.models.roles import SlowModels
+from helix_desktop.agent.models import SlowModels
 from tests.support.agent_rig import SteppedClock
 
 DAY_S = 24 * 60 * 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.subagents import MAX_PARALLEL_SUBAGENTS
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import ModelRequestRejected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import ApprovalRequested, ResponseDelta
+from helix_desktop.agent.session import ApprovalRequested, ResponseDelta
 from helix_desktop.agent.subagents import SubagentResult
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -14,7 +14,7 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, AssistantSpo
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import SessionSummary
 from tests.support.agent_rig import SWEEPING
 from tests.support.scripted_model import (
     ScriptedModel,

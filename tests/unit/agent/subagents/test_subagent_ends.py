@@ -8,7 +8,7 @@ import gc
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session_updates import SubagentProgress
+from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.agent.subagents import SubagentResult
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import HelixError, ModelRequestRejected, StoreWriteFailed, SubagentFailed
@@ -17,8 +17,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, TurnOutcome
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import SWEEPING, GatedStore

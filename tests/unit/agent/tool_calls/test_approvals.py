@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.agent.session_updates import ApprovalRequested, ErrorRaised
+from helix_desktop.agent.session import ApprovalRequested, ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import DENIED
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.domain.errors import InvalidInput, WorkspaceUntrusted
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.session import ModeChanged
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
@@ -31,6 +32,7 @@ from tests.support.subagent_rig import PARENT_PROMPT, SubagentRig
 Arguments = dict[str, Any]
 MAKE: Arguments = {"kind": "command", "subject": "make test", "confined": True}
 PUSH: Arguments = {"kind": "command", "subject": "git push", "confined": False}
+STATUS: Arguments = {"kind": "command", "subject": "git status", "confined": True, "is_reading": True}
 EDIT: Arguments = {"kind": "edit", "subject": "src/a.py"}
 ENVRC: Arguments = {"kind": "edit", "subject": ".envrc"}
 
@@ -140,12 +142,73 @@ async def test_a_comment_on_a_denial_reaches_the_agent() -> None:
     conversation.decide(call, ApprovalReply("deny", reason="Not to main.\nMake a branch."))
     await rig.wait_until_idle()
     assert tool_result_texts(rig.model.requests[1]) == [
-        f"{DENIED} The user says: Not to main. Make a branch."
+        f"{DENIED} The user says: Not to main.\nMake a branch."
     ]
     (approval,) = rig.events(ApprovalGiven)
-    assert (approval.decision, approval.words, approval.saved) == ("deny", "Not to main. Make a branch.", "")
+    assert (approval.decision, approval.words, approval.saved) == ("deny", "Not to main.\nMake a branch.", "")
     assert rig.rules.rules() == ()
     await rig.assert_consistent()
+
+
+async def test_a_command_that_only_reads_is_neither_asked_about_nor_recorded_nor_captured() -> None:
+    model = ScriptedModel(replies_in_order(tool_call_reply(("ask", STATUS)), text_reply("Done.")))
+    rig = AgentRig(model, has_history=True)
+    assert rig.history is not None
+    rig.history.gate.clear()  # the end of a captured call waits for it
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    await rig.wait_until_idle()
+    assert rig.tools.executed_calls == ["c0"]
+    assert rig.events(ApprovalGiven) == []
+    await rig.assert_consistent()
+
+
+async def test_a_rule_that_asks_or_refuses_holds_for_a_command_that_only_reads() -> None:
+    rig = rig_of((STATUS,), (STATUS,))
+    await rig.rules.add(PermissionRule("*", "git status *", kind="pattern", effect="ask"))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    (call,) = await wait_for_requests(rig, "s00")
+    await rig.rules.add(PermissionRule("*", "git status *", kind="pattern", effect="deny"))
+    conversation.decide(call, "once")
+    await rig.wait_until_idle()
+    assert [event.decision for event in rig.events(ApprovalGiven)] == ["once", "deny"]
+
+
+async def test_what_can_never_be_allowed_always_is_allowed_once() -> None:
+    removal = {**MAKE, "subject": "rm -r build", "lasting_refusal": "destroys"}
+    rig = rig_of((removal,))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    (call,) = await wait_for_requests(rig, "s00")
+    conversation.decide(call, "always")
+    await rig.wait_until_idle()
+    assert rig.rules.rules() == ()
+    (approval,) = rig.events(ApprovalGiven)
+    assert (approval.decision, approval.saved) == ("once", "")
+
+
+async def test_a_place_that_cannot_be_undone_is_named_before_the_first_call_that_changes_it() -> None:
+    places = (UncoveredPlace("data.db", "too_large"), UncoveredPlace("keys.pem", "secret"))
+    commands = ("python gen.py", "rm data.db", "rm data.db", "rm data.db keys.pem")
+    calls = (
+        tool_call_reply(("ask", {**MAKE, "subject": c}), id_prefix=f"s{n}") for n, c in enumerate(commands)
+    )
+    rig = AgentRig(ScriptedModel(replies_in_order(*calls, text_reply("Done."))), has_history=True)
+    assert rig.history is not None
+    rig.history.coverage = FileCoverage(places=places, uncovered=2, is_complete=True)
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    named = []
+    for number in range(len(commands)):
+        (call,) = await wait_for_requests(rig, f"s{number}0")
+        (request,) = open_requests(rig)
+        assert request.coverage is not None
+        assert request.coverage.uncovered == len(request.coverage.places)
+        named.append([place.path for place in request.coverage.places])
+        conversation.decide(call, "once")
+    await rig.wait_until_idle()
+    assert named == [[], ["data.db"], [], ["keys.pem"]]
 
 
 async def test_a_session_rule_applies_to_this_run_only() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output

@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import QuestionAsked
+from helix_desktop.agent.session import QuestionAsked
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.context.rewrites.fold_note import render_fold_note
+from helix_desktop.context.rewrites.fold import render_fold_note
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.summary_coverage import covered_facts
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.question import NO_USER, SKIPPED, UNANSWERED, QuestionReply
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.scripted_model import (

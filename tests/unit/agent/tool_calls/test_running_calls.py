@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from helix_desktop.agent.session_updates import CallOutput, CallStarted
-from helix_desktop.agent.tool_calls.running_calls import HALTED
+from helix_desktop.agent.session import CallOutput, CallStarted
+from helix_desktop.agent.tool_calls.runner import HALTED
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, tool_call_reply

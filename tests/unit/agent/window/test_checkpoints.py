@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import ErrorRaised
+from helix_desktop.agent.session import ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import CompactionRefused, ModelUnreachable

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from helix_desktop.agent.session_updates import CompactionProgress
+from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable

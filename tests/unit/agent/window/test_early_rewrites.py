@@ -13,7 +13,7 @@ from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import FoldMade, PlacementReason, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
-from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.observation_rig import PLACE_AT_ONCE, thinking_turn_script

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import SummaryAwaited
+from helix_desktop.agent.session import SummaryAwaited
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelUnreachable
 from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, SweepMade

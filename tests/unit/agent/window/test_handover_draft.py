@@ -7,16 +7,16 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import CompactionProgress
-from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.session import CompactionProgress
+from helix_desktop.agent.window.compactor import HandoverDraft
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.events.summary import NO_MODEL, SECTIONS, Bullet, HandoverFailed, HandoverMade
-from helix_desktop.domain.events.workspace import ChangesRecorded
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import ErrorRaised
+from helix_desktop.agent.session import ErrorRaised
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
 from helix_desktop.domain.events.rewrite import HandoverTrigger

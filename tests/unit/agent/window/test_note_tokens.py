@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from helix_desktop.agent.window.rewriter import NoteTokens
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.rewrites.fold_note import render_fold_note
+from helix_desktop.context.rewrites.fold import render_fold_note
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent

@@ -8,7 +8,7 @@ from itertools import count
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import ObservationProgress
+from helix_desktop.agent.session import ObservationProgress
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.summaries.observation import OBSERVE, REFINE, TITLE
 from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import ObservationProgress, Phase
+from helix_desktop.agent.session import ObservationProgress, Phase
 from helix_desktop.context.summaries.observation import REFINE, TITLE
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, TurnEnded, UserSpoke

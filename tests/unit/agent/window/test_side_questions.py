@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import SideQuestionProgress
+from helix_desktop.agent.session import SideQuestionProgress
 from helix_desktop.agent.window.side_questions import STILL_RUNNING
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.errors import (

@@ -7,14 +7,13 @@ import re
 
 import pytest
 
-from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.summary_task import OPENING, SummaryTask
-from helix_desktop.context.summaries.transcript_lines import TranscriptLine
+from helix_desktop.context.summaries.summary_task import OPENING, SummaryTask, TranscriptLine
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.errors import (
     CompactionRefused,

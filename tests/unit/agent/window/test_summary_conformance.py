@@ -27,7 +27,7 @@ from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.tools.cache.index_recall import RecallArguments
 from helix_desktop.tools.cache.recall import RecallCachedContent
-from helix_desktop.tools.process.ripgrep import Ripgrep
+from helix_desktop.tools.process import Ripgrep
 from tests.support.agent_rig import AgentRig, ScriptedTools
 from tests.support.scripted_model import (
     Script,

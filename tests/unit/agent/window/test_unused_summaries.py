@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from helix_desktop.agent.session_updates import CompactionProgress, ErrorRaised, ObservationProgress
+from helix_desktop.agent.session import CompactionProgress, ErrorRaised, ObservationProgress
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import ModelRequest, TextDelta

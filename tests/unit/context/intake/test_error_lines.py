@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, ErrorFinder, find_error
-from helix_desktop.context.intake.output_preview import preview_output
+from helix_desktop.context.intake.descriptions import MENTION, REPORT, RESULT, ErrorFinder, find_error
+from helix_desktop.context.intake.output_forms import preview_output
 from helix_desktop.domain.digest import digest_of
 
 DIGEST = digest_of(b"")

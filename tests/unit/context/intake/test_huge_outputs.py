@@ -7,8 +7,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.error_lines import find_error, lines_worth_reading
-from helix_desktop.context.intake.output_preview import preview_output
+from helix_desktop.context.intake.descriptions import find_error, lines_worth_reading
+from helix_desktop.context.intake.output_forms import preview_output
 
 LINE = st.sampled_from(
     ["1 ok", "ERROR: broke", "all passed", "", "warning: old", "exit 3", "nothing", "Fatal x"]

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.output_form_choice import (
+from helix_desktop.context.intake.output_forms import (
     EXTRACT_OPENING,
     OutputSource,
     extract_text,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.output_form_choice import (
+from helix_desktop.context.intake.output_forms import (
     FORMS_OPENING,
     INSTRUCTIONS_CAP,
     FormChoice,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.context.intake.output_preview import insert_names, names_in_output, names_tokens
+from helix_desktop.context.intake.output_forms import insert_names, names_in_output, names_tokens
 
 MARKER = '[CACHED] recall_cached_content("0123456789ab") the whole output'
 ONCE, OFTEN = "21636369-8b52-9b4a-97b7-50923ceb3ffd", "9b08923d-10c6-7fd9-94b2-b8fda02f34a6"

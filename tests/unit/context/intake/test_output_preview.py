@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.intake.marker import marker
-from helix_desktop.context.intake.output_preview import CHARS_PER_TOKEN, preview_output
+from helix_desktop.context.intake.output_forms import CHARS_PER_TOKEN, preview_output
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.text_format import first_line, format_bytes
 

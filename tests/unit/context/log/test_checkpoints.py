@@ -16,7 +16,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.summary import HandoverDiscarded
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
+from helix_desktop.domain.redaction import Redaction, RedactionRequest
 from tests.support import session_rewrites
 from tests.support.histories import (
     DEFAULT_ACTIONS,

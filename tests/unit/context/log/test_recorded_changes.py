@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.context.log.file_changes import logged_changes
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.workspace import ChangesRecorded
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import ChangeSource
 from helix_desktop.domain.messages import ToolCall
 

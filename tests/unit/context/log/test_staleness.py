@@ -14,7 +14,7 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.workspace import FilesChanged
+from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.domain.files.content import ChangedFile, FileVersion
 from helix_desktop.domain.messages import ToolCall
 from tests.support.call_log import CallLog

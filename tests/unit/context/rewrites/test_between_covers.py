@@ -8,7 +8,7 @@ import pytest
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold, planner
-from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.summaries.handover import available_cuts
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -153,7 +153,7 @@ def test_a_handover_ends_before_or_after_restored_history() -> None:
     """A cut among the restored steps would leave observations after it that come before them."""
     simulator = observed_thrice()
     covers = simulator.transcript.window.covers
-    for cut in cuts.available_cuts(simulator.transcript, 0):
+    for cut in available_cuts(simulator.transcript, 0):
         before = simulator.window().estimate
         twin = simulator.transcript.fork()
         twin.apply(RecordedEvent(twin.last_seq + 1, 0, simulator.handover_at(cut)))
@@ -161,7 +161,7 @@ def test_a_handover_ends_before_or_after_restored_history() -> None:
         after = project(twin, simulator.policy, simulator.frame)
         assert isinstance(after.entries[0], SummaryBlock)
         assert before - (after.estimate - after.entry_tokens[0]) == cut.tokens
-    assert cuts.available_cuts(simulator.transcript, 0)
+    assert available_cuts(simulator.transcript, 0)
 
 
 def test_a_handover_over_folds_and_observations_leads_to_everything() -> None:

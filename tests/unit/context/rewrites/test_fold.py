@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.context.rewrites import fold, fold_note, planner
+from helix_desktop.context.rewrites import fold, planner
 from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.sweep import names_line_tokens
 from helix_desktop.context.window.usage_gauge import measure_next_request
@@ -267,12 +267,12 @@ def test_no_text_can_imitate_a_line_of_the_note(turns: list[tuple[str, str, str]
     items = simulator.transcript.messages.items
     own = [
         line
-        for line in fold_note.render_fold_note(items, "ab" * 32, 3).splitlines()[1:]
+        for line in fold.render_fold_note(items, "ab" * 32, 3).splitlines()[1:]
         if NOTE_PREFIX.match(line)
     ]
     assert len(own) == 2 * len(turns)
     assert all(line.startswith(("user: ", "did: ", "did e")) for line in own)
-    short = fold_note.render_condensed_note(
+    short = fold.render_condensed_note(
         items, "ab" * 32, 3, 400, 4_000, msgspec.structs.replace(BALANCED, ledger_tokens=0)
     )
     own = [line for line in short.splitlines()[1:] if NOTE_PREFIX.match(line)]
@@ -314,7 +314,7 @@ def check_the_numbers_of_a_note_are_correct(simulator: SessionSimulator) -> None
         assert note.tokens == sum(map(count_tokens, note_parts(note.text)))
         items = steps_in(simulator.transcript, note.after, note.upto)
         assert note.steps == sum(isinstance(item.event, AssistantSpoke) for item in items)
-        assert note.text.startswith(fold_note.TITLE)
+        assert note.text.startswith(fold.TITLE)
         assert note.text.splitlines()[0].count("[CACHED]") == 1
 
 

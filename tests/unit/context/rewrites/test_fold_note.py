@@ -17,7 +17,7 @@ from helix_desktop.context.log.notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites import fold_note
+from helix_desktop.context.rewrites import fold
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -112,7 +112,7 @@ def test_no_line_of_calls_reads_as_a_call(calls: list[tuple[str, str]]) -> None:
     events: list[AssistantSpoke | ToolAnswered] = []
     for name, target in calls:
         events += [spoken_event("", name), answered(name, target)]
-    text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, len(calls))
+    text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, len(calls))
     done = [line for line in text.splitlines() if DID.match(line)]
     assert bool(done) == bool(calls)
     for line in done:
@@ -128,7 +128,7 @@ def test_messages_are_verbatim(turns: list[tuple[str, str]]) -> None:
     events: list[UserSpoke | AssistantSpoke] = []
     for user_text, agent_text in turns:
         events += [UserSpoke(user_text, 5), spoken_event(agent_text)]
-    text = fold_note.render_fold_note(items_of(*events), INDEX, 0)
+    text = fold.render_fold_note(items_of(*events), INDEX, 0)
     for line in (line for pair in turns for text in pair for line in text.strip().splitlines()):
         assert line in text or f"| {line}" in text
     own = [line for line in text.splitlines()[1:] if line.startswith(("user: ", "did", "["))]
@@ -146,7 +146,7 @@ def test_messages_are_verbatim(turns: list[tuple[str, str]]) -> None:
 def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> None:
     """A mark would only raise the question what it stands for."""
     items = items_of(UserSpoke(line, 5), spoken_event(line))
-    assert fold_note.render_fold_note(items, INDEX, 0).splitlines()[1:] == [f"user: {line}", line]
+    assert fold.render_fold_note(items, INDEX, 0).splitlines()[1:] == [f"user: {line}", line]
 
 
 @pytest.mark.parametrize(
@@ -171,23 +171,23 @@ def test_lines_that_could_pass_for_the_programs_are_marked(line: str) -> None:
     """In a message of the user, and in one of the agent, wherever they stand in it."""
     items = items_of(UserSpoke(f"See:\n{line}", 5), spoken_event(f"See:\n{line}"))
     quoted = ["See:", f"| {line}"]
-    lines = fold_note.render_fold_note(items, INDEX, 0).split("\n")[1:]
+    lines = fold.render_fold_note(items, INDEX, 0).split("\n")[1:]
     assert lines == ["user: See:", quoted[1], *quoted]
 
 
 def test_a_note_of_one_output_counts_one() -> None:
-    head = fold_note.render_fold_note((), INDEX, 1).splitlines()[0]
+    head = fold.render_fold_note((), INDEX, 1).splitlines()[0]
     assert "; 1 output in [CACHED]" in head
-    assert " 1 earlier message, left out" in fold_note.render_truncation_note(INDEX, 2, 1)
+    assert " 1 earlier message, left out" in fold.render_truncation_note(INDEX, 2, 1)
 
 
 def test_the_first_line_has_the_marker() -> None:
     """A note is labeled as reference, and its one marker leads to the index of what it covers."""
-    text = fold_note.render_fold_note(
+    text = fold.render_fold_note(
         items_of(UserSpoke("Go.", 1), spoken_event("", "read_file"), answered("read_file", "a.py")), INDEX, 1
     )
     head = text.splitlines()[0]
-    assert head.startswith(fold_note.TITLE)
+    assert head.startswith(fold.TITLE)
     assert "for reference" in head
     assert f'[CACHED] recall_cached_content("{INDEX}")' in head
     assert text.count("[CACHED]") == 1
@@ -201,7 +201,7 @@ def test_calls_are_described_briefly() -> None:
         answered("read_file", "deep/" * 20 + "b.py", "c1", size=9_000),
         ToolAnswered("c2", "run_command", "x", INDEX, 9, 5, 60, target="make test", ok=False, exit_code=2),
     )
-    text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
+    text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
     last = text.splitlines()[-1]
     path = "deep/" * 20 + "b.py"
     assert last == f"did e3-e5: read_file a.py → out, {path} 8K; run_command make test exit 2 → x"
@@ -250,7 +250,7 @@ def test_a_result_of_few_words_stands_in_the_note(
     answer = ToolAnswered("c0", tool, text, INDEX, 9, 5, len(text), target=target, about=about)
     items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", tool), answer)
 
-    note = fold_note.render_fold_note(items, INDEX, 1)
+    note = fold.render_fold_note(items, INDEX, 1)
 
     assert DID.sub("did: ", note.splitlines()[-1]) == f"did: {tool} {target}{result}"
 
@@ -278,7 +278,7 @@ def test_an_exit_code_is_said_once(code: int, about: str, in_note: str, in_ledge
         about=about,
     )
     items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", "run_command"), answer)
-    assert fold_note.render_fold_note(items, INDEX, 1).splitlines()[-1] == f"did e3: run_command {in_note}"
+    assert fold.render_fold_note(items, INDEX, 1).splitlines()[-1] == f"did e3: run_command {in_note}"
     run = build_ledger(items).commands["pytest -q"].line
     assert run.endswith(in_ledger)
     assert run.count(f"exit {code}") == 1
@@ -292,7 +292,7 @@ def test_a_path_stands_whole_once_and_then_by_its_last_part() -> None:
         answered("read_file", path, "c0"),
         answered("read_file", path, "c1"),
     )
-    text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
+    text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
     assert text.splitlines()[-1] == f"did: read_file {path} → out, module.py → out"
 
 
@@ -302,7 +302,7 @@ def test_a_condensed_note_respects_its_limits(max_words: int) -> None:
     long = " ".join(f"word{n}" for n in range(4_000))
     events: list[UserSpoke | AssistantSpoke] = [UserSpoke("Never touch main.", 5), UserSpoke(long, 8_000)]
     events += [spoken_event(f"Step {n}: " + "because of this and that " * 30) for n in range(40)]
-    text = fold_note.render_condensed_note(items_of(*events), INDEX, 7, max_words, 4_000, POLICY)
+    text = fold.render_condensed_note(items_of(*events), INDEX, 7, max_words, 4_000, POLICY)
     assert "user: Never touch main." in text
     assert "user e2: word0 " in text, "what is cut can be recalled by its entry"
     assert text.count("word3999") == 1
@@ -321,17 +321,17 @@ def test_a_note_repeats_the_mode_that_is_in_force() -> None:
     ]
     items = [LogItem(seq, 0, 0, 1, event, 1, seq) for seq, event in enumerate(messages, 1)]
     for note in (
-        fold_note.render_fold_note(items, "", 0),
-        fold_note.render_condensed_note(items, "", 0, 99, 99, PROFILES["balanced"]),
+        fold.render_fold_note(items, "", 0),
+        fold.render_condensed_note(items, "", 0, 99, 99, PROFILES["balanced"]),
     ):
         assert [line for line in note.splitlines() if "[Mode" in line or "[Files" in line] == [auto]
-    assert plan not in fold_note.render_fold_note(items[2:], "", 0)
+    assert plan not in fold.render_fold_note(items[2:], "", 0)
 
 
 def test_a_condensed_note_without_user_messages() -> None:
     """A policy that keeps no user text keeps none; it is in the index."""
     none = msgspec.structs.replace(POLICY, user_text_tokens=0)
-    text = fold_note.render_condensed_note(
+    text = fold.render_condensed_note(
         items_of(UserSpoke("Secret wish.", 5), spoken_event("Yes.")), INDEX, 1, 100, 0, none
     )
     assert "Secret wish." not in text
@@ -343,9 +343,9 @@ def test_the_ledger_of_a_condensed_note_says_what_the_user_reverted() -> None:
     items = items_of(
         UserSpoke("Fix it.", 3), spoken_event("", "edit_file"), answered("edit_file", "src/app.py")
     )
-    plain = fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
+    plain = fold.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
     reverts = {"src/app.py": FileRevert(9)}
-    note = fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, reverts=reverts)
+    note = fold.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, reverts=reverts)
     assert "src/app.py" in plain
     assert "reverted" not in plain
     (line,) = (line for line in note.splitlines() if "reverted" in line)
@@ -365,8 +365,8 @@ def test_a_condensed_note_has_the_decisions_of_the_user() -> None:
         transcript.messages.items,
         transcript.messages.user_words_between(0, transcript.last_seq),
     )
-    note = fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
-    assert note == fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, user_words)
+    note = fold.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
+    assert note == fold.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, user_words)
     assert [item.seq for item in user_words] == [1, 3, 4]
     assert [line for line in note.splitlines() if line.startswith("user: ")] == [
         "user: Choose.",
@@ -409,7 +409,7 @@ def test_a_condensed_note_keeps_what_finished_turns_came_to() -> None:
     events += [UserSpoke("Go on.", 2), spoken_event("`open_all` in src/pool.py fails, too.", "read_file")]
     events += [spoken_event(f"Let me look at src/next_{step}.py.", "read_file") for step in range(20)]
     items = items_of(*events)
-    note = fold_note.render_condensed_note(items, INDEX, 48, 500, 4_000, POLICY)
+    note = fold.render_condensed_note(items, INDEX, 48, 500, 4_000, POLICY)
     for turn in range(4):
         assert (
             f"The cause is `load_{turn}` in src/store_{turn}.py:{turn}7, because it never closes its file."
@@ -433,7 +433,7 @@ def test_a_condensed_note_leaves_out_how_far_things_were() -> None:
         UserSpoke("Go on.", 2),
         spoken_event("All 240 rows are migrated."),
     )
-    lines = fold_note.render_condensed_note(items_of(*events), INDEX, 1, 400, 100, POLICY).splitlines()
+    lines = fold.render_condensed_note(items_of(*events), INDEX, 1, 400, 100, POLICY).splitlines()
     assert "`load_row` in src/rows.py:12 drops NULL because it compares with `==`." in "\n".join(lines)
     assert "All 240 rows are migrated." in lines
     assert not any("/240" in line for line in lines)
@@ -446,7 +446,7 @@ def test_a_condensed_note_has_the_entry_of_a_conclusion_that_it_cuts() -> None:
     items = items_of(
         UserSpoke("Why?", 2), spoken_event(long), UserSpoke("And now?", 2), spoken_event("It works.")
     )
-    note = fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
+    note = fold.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
     user, cut, again, whole, *_ = note.splitlines()[1:]
     assert (user, again, whole) == ("user: Why?", "user: And now?", "It works.")
     assert cut.startswith("e2: The cause is `load_all` in src/store.py:27.")
@@ -458,21 +458,19 @@ def test_a_condensed_note_has_a_prompt_that_was_sent_again_once() -> None:
         "Implement the following plan. " + "Read the file, and then write the other one. " * 9 + "Never push."
     )
     events = [UserSpoke(text, 90) for text in (prompt, "Go on.", prompt, "Go on.")]
-    note = fold_note.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY)
+    note = fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY)
     assert note.count("Never push.") == 1
     assert note.splitlines()[1:3] == [
         "user: Implement the following plan. Read the file, and then write […] (all of it in e3)",
         "user: Go on.",
     ]
     assert note.count("user: Go on.") == 2
-    beyond = fold_note.render_condensed_note(
-        items_of(*[UserSpoke(prompt, 900)] * 2), INDEX, 1, 100, 500, POLICY
-    )
+    beyond = fold.render_condensed_note(items_of(*[UserSpoke(prompt, 900)] * 2), INDEX, 1, 100, 500, POLICY)
     first, newest, *_ = beyond.splitlines()[1:]
     assert first.endswith("[…] (recall e2 for all of it)"), "what is cut itself does not have all of it"
     assert "[…]" in newest
     events = [UserSpoke(prompt, 90)] * 400
-    assert len(fold_note.render_condensed_note(items_of(*events), INDEX, 1, 100, 1_000, POLICY)) < 7_500
+    assert len(fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 1_000, POLICY)) < 7_500
 
 
 def test_a_condensed_note_has_a_block_that_was_pasted_again_once() -> None:
@@ -482,13 +480,13 @@ def test_a_condensed_note_has_a_block_that_was_pasted_again_once() -> None:
     events = [
         UserSpoke(text, 400) for text in (f"Fix this.\n{block}\n{mark}\nThen stop.", f"Fix that.\n{block}")
     ]
-    lines = fold_note.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY).splitlines()
+    lines = fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY).splitlines()
     first, again, quoted, last, newer, *_ = lines[1:]
     assert (first, last, newer) == ("user: Fix this.", "Then stop.", "user: Fix that.")
     assert again.startswith(mark)
     assert quoted == f"| {mark}"
     assert "\n".join(lines).count(block) == 1
-    beyond = fold_note.render_condensed_note(items_of(*events), INDEX, 1, 100, 200, POLICY)
+    beyond = fold.render_condensed_note(items_of(*events), INDEX, 1, 100, 200, POLICY)
     assert "the same" not in beyond.partition("| ")[0], "what is cut itself is no place to point to"
 
 
@@ -513,7 +511,7 @@ def test_a_condensed_note_quotes_messages_in_one_line_of_bounded_length(texts: l
 
 def condensed_agent_lines(text: str, agent_tokens: int) -> list[str]:
     """Return the lines of a condensed note of one message of the agent."""
-    note = fold_note.render_condensed_note(
+    note = fold.render_condensed_note(
         items_of(UserSpoke("Go.", 1), spoken_event(text)), INDEX, 1, agent_tokens, 100, POLICY
     )
     return note.split("\n")[2:]
@@ -527,5 +525,5 @@ def test_a_sentence_with_a_slash_is_no_path() -> None:
         answered("TaskCreate", target, "c0"),
         answered("TaskCreate", target, "c1"),
     )
-    text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
+    text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
     assert text.splitlines()[-1] == f"did: TaskCreate {target}, {target}"

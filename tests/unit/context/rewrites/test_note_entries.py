@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.rewrites.fold_note import render_fold_note
+from helix_desktop.context.rewrites.fold import render_fold_note
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 

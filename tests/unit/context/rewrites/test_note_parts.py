@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.anchors import note_parts, parts_of_message
-from helix_desktop.context.rewrites.fold_note import render_fold_note
+from helix_desktop.context.rewrites.fold import render_fold_note
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.replay.token_counters import MessageTokenCounter

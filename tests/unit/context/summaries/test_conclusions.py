@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.conclusions import (
+from helix_desktop.context.summaries.message_facts import (
     LaterProgress,
     beginning_of,
     conclusions_in,

@@ -8,9 +8,12 @@ from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
 from helix_desktop.context.summaries.handover import render_handover
-from helix_desktop.context.summaries.handover_revision import revised_handover
+from helix_desktop.context.summaries.handover_revision import (
+    continued_handover,
+    continued_title,
+    revised_handover,
+)
 from helix_desktop.context.summaries.ledger_entries import (
     CommandRun,
     Failure,

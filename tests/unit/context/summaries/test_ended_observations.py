@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from helix_desktop.context.log.rewrite_state import ended_observations, ended_tokens
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
+from helix_desktop.context.log.window_layout import ended_observations, ended_tokens
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.observation import (
@@ -16,7 +16,7 @@ from helix_desktop.context.summaries.observation import (
     reflection_task,
     still_ended,
 )
-from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.context.summaries.summary_task import transcript_lines
 from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.summary import EndedObservation, Observation, ObservationsMade
 from tests.support.rewrite_histories import place_observations

@@ -29,9 +29,9 @@ from helix_desktop.context.summaries.summary_task import (
     handover_task,
     merge_task,
     split_task,
+    transcript_lines,
     truncated_request,
 )
-from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.context.summaries.continued_handover import HandoverPreviewWriter, preview_handover
-from helix_desktop.context.summaries.cut_points import choose_cut
-from helix_desktop.context.summaries.handover import previous_handover
+from helix_desktop.context.summaries.handover import choose_cut, previous_handover
+from helix_desktop.context.summaries.handover_revision import HandoverPreviewWriter, preview_handover
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import SECTIONS, SummaryCoverage
 from tests.support.histories import (

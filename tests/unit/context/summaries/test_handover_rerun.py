@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from helix_desktop.context.summaries.cut_points import available_cuts
+from helix_desktop.context.summaries.handover import available_cuts
 from helix_desktop.context.summaries.handover_revision import same_cut
 from tests.support.histories import SessionSimulator, histories
 

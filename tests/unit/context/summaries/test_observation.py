@@ -14,8 +14,7 @@ from helix_desktop.context.rewrites import fold
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.context.summaries.observation import merge_observations, parse_observations, verbatim_seqs
-from helix_desktop.context.summaries.summary_task import full_request
-from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.context.summaries.summary_task import full_request, transcript_lines
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Redone, Undone

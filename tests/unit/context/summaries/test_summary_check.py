@@ -17,8 +17,8 @@ from helix_desktop.context.summaries.summary_task import (
     find_problem,
     reflection_input,
     summary_input,
+    transcript_lines,
 )
-from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites.fold_note import note_lines
+from helix_desktop.context.rewrites.fold import note_lines
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.summary_coverage import (
     CoveredFacts,
@@ -16,7 +16,7 @@ from helix_desktop.context.summaries.summary_coverage import (
     check_summary_coverage,
     covered_facts,
 )
-from helix_desktop.context.summaries.transcript_lines import brief_lines, short_lines, transcript_lines
+from helix_desktop.context.summaries.summary_task import brief_lines, short_lines, transcript_lines
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.window_layout import Cover, LogItem
-from helix_desktop.context.summaries.transcript_lines import (
+from helix_desktop.context.summaries.summary_task import (
     brief_lines,
     short_lines,
     transcript_lines,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.message_states import is_in_full
+from helix_desktop.context.window.window_breakdown import is_in_full
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import CutPoint, choose_cut
 from helix_desktop.context.window.usage_gauge import (
     UsageGauge,
     count_window,
@@ -25,11 +24,10 @@ from helix_desktop.context.window.usage_gauge import (
 )
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.rewrite import Excluded, Undone
-from helix_desktop.domain.events.session import HoldSet
+from helix_desktop.domain.events.session import HoldSet, InstructionsAdded, StandingText
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.domain.events.workspace import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.store.entries import ReportedUsage, WindowCount
+from helix_desktop.domain.store import ReportedUsage, WindowCount
 from tests.support.histories import MODEL, SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import histories_with_rewrites
 from tests.support.session_rewrites import exclude
@@ -364,7 +362,7 @@ def test_an_undo_waits_for_the_cooldown() -> None:
 @given(histories(), st.integers(0, 400))
 def test_the_expected_savings_are_correct(simulator: SessionSimulator, keep: int) -> None:
     """With a summary of the expected length, the savings are the difference between the windows."""
-    cut = cuts.choose_cut(simulator.transcript, keep)
+    cut = choose_cut(simulator.transcript, keep)
     if cut is not None:
         check_savings(simulator, cut)
 
@@ -377,7 +375,7 @@ def test_instructions_that_newer_ones_replaced_are_saved_too() -> None:
     for number in (2, 3):
         simulator.step(f"Step {number}.", 1)
         simulator.answer_call(0, "output")
-    cut = cuts.choose_cut(simulator.transcript, 0)
+    cut = choose_cut(simulator.transcript, 0)
     assert cut is not None
     assert cut.upto > simulator.transcript.window.added_instructions[-1].seq
     check_savings(simulator, cut)
@@ -389,7 +387,7 @@ def test_a_handover_that_the_user_excluded_saves_no_more_than_its_line() -> None
     simulator.hand_over(400)
     assert exclude(simulator, 0)
     assert simulator.transcript.window.handover is not None
-    cut = cuts.choose_cut(simulator.transcript, 0)
+    cut = choose_cut(simulator.transcript, 0)
     assert cut is not None
     check_savings(simulator, cut)
 

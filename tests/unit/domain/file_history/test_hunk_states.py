@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.file_history.merge import HunkState, hunk_states
+from helix_desktop.domain.file_history.diff import HunkState, diff_contents, hunk_states
 from tests.support.file_changes.cases import numbered_lines
 
 BEFORE = numbered_lines(40)

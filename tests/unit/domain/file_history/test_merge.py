@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.file_history.merge import Merge, merge
+from helix_desktop.domain.file_history.diff import Merge, merge
 
 lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"\xff\n", b"d"]), max_size=12)
 texts = lines.map(b"".join)

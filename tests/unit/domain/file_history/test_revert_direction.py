@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.revert import RevertDirections
+from helix_desktop.domain.file_history.changes import RevertDirections
 
 
 def test_what_takes_back_a_revert_is_a_redo_and_what_takes_back_that_is_none() -> None:

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.files.fuzzy_search import FuzzyPaths, fold_case
+from helix_desktop.domain.files.mention import FuzzyPaths, fold_case
 
 _PATHS = st.lists(st.text("abCd_/.İß", min_size=1, max_size=12), max_size=30, unique=True)
 _QUERIES = st.text("abcd_/.İ", min_size=1, max_size=4)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.domain.files.ignore_rules import IgnoreRules
+from helix_desktop.domain.files.names import IgnoreRules
 
 NAMES = ("a", "ab", "b.py", ".env", "x y", "a[1]")
 PIECES = ("a", "b", "*", "?", "**", ".env", "[a-c]", "[!a]", "[^b]", "\\*", "*.py", "ab", "x\\ y", "#", "]")

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
 

@@ -16,14 +16,13 @@ from helix_desktop.domain.permissions.command_match import (
     certainly_matches,
     parse_simple_command,
     possibly_matches,
-    suggest_pattern,
 )
+from helix_desktop.domain.permissions.rule_offers import suggest_command_rules, suggest_pattern
 from helix_desktop.domain.permissions.rules import (
     evaluate,
     parse_rule,
     rule_applies,
     rule_names,
-    suggest_command_rules,
     suggest_edit_rules,
     suggest_fetch_rules,
 )
@@ -282,7 +281,15 @@ def test_a_long_command_is_read_once() -> None:
         ("make test", "make test *"), ("python -m pytest -q", "python -m pytest *"),
         ("ls -la", "ls *"), ("cat src/a.py", "cat *"), ("bash build.sh", ""), ("sudo make", ""),
         ("a | b", ""),
-        ("X=1 make", ""), ("'my tool' x", ""), ("npm run build", "npm run *"), ("'' x", ""), ("", ""),
+        ("X=1 make", ""), ("'my tool' x", ""), ("npm run build", "npm run build *"),
+        ("pytest tests -q", "pytest *"), ("pytest", "pytest *"),
+        ("cd web && npm test 2>&1 | tail -20", "npm test *"), ("cargo build --release", "cargo build *"),
+        ("python a.py --x", "python a.py *"), ("python -c 1", ""), ("npm run", ""), ("make", "make"),
+        ("make -j4", ""),
+        ("uv run pytest -q", "uv run pytest *"), ("uv run bash x", ""), ("npx vitest run", "npx vitest *"),
+        ("pytest > a", ""), ("pytest && rm a", ""), ("cd .. && pytest", ""), ("pytest | sh", ""),
+        ("echo x | pytest", ""),
+        ("'' x", ""), ("", ""),
     ],
 )  # fmt: skip
 def test_the_suggested_pattern(text: str, pattern: str) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.redaction.report_text import REMOVED, ReportRedaction
-from helix_desktop.domain.redaction.text_variants import encoded_variants
+from helix_desktop.domain.text_variants import REMOVED, ReportRedaction, encoded_variants
 
 HOME = "/home/ada"
 # A bracket is part of the mark that replaces secrets, so what is left could begin with one by itself.

@@ -11,13 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
-from helix_desktop.domain.redaction.text_variants import (
-    MIN_BASE64_BYTES,
-    SURE,
-    encoded_variants,
-    redact_cut_rest,
-)
+from helix_desktop.domain.redaction import Redaction, RedactionRequest
+from helix_desktop.domain.text_variants import MIN_BASE64_BYTES, SURE, encoded_variants, redact_cut_rest
 
 TIMESTAMP_MS = 1_800_000_000_000
 SECRETS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=MIN_BASE64_BYTES, max_size=40).filter(

@@ -5,8 +5,13 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange, FileState
-from helix_desktop.domain.file_history.file_coverage import DamagedVersion
+from helix_desktop.domain.file_history.changes import (
+    Capture,
+    ChangeList,
+    DamagedVersion,
+    FileChange,
+    FileState,
+)
 from helix_desktop.domain.listeners import no_progress
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.rows import SeenPath

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.file_history.changes import CallMark, Capture, ChangeList, FileChange, FileState
-from helix_desktop.domain.store.retention import HOUR_MS
+from helix_desktop.domain.retention import HOUR_MS
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.rows import RunningCallRow, SeenPath
 from helix_desktop.file_history.storage import clean_up, make_room, plan_clean_up

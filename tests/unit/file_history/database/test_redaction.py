@@ -11,7 +11,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted
 from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange, FileState
 from helix_desktop.domain.listeners import no_progress
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
+from helix_desktop.domain.redaction import Redaction, RedactionRequest
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.rows import SeenPath
 from helix_desktop.file_history.storage import HistoryRedaction

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import RevertRefused
-from helix_desktop.domain.file_history.changes import FileChange, FileState
-from helix_desktop.domain.file_history.revert import PlannedFile
+from helix_desktop.domain.file_history.changes import FileChange, FileState, PlannedFile
 from tests.support.revert_rig import LIMIT, RevertRig
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions and links")

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.domain.file_history.changes import CallMark
-from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
-from helix_desktop.domain.store.retention import DAY_MS
+from helix_desktop.domain.file_history.changes import CallMark, FileCoverageSettings
+from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.history import OpenedHistory
 from helix_desktop.file_history.storage import clean_up

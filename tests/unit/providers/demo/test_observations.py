@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import parse_handover
-from helix_desktop.context.summaries.summary_task import full_request, handover_task, merge_task, split_task
-from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.context.summaries.summary_task import (
+    full_request,
+    handover_task,
+    merge_task,
+    split_task,
+    transcript_lines,
+)
 from helix_desktop.domain.events.summary import SECTIONS, Observation, ObservationsMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse
 from helix_desktop.providers.demo.model import DemoModel, write_summary

@@ -22,12 +22,12 @@ from helix_desktop.replay.policy.policy_replay import (
     PolicyReplay,
     ReplayDone,
     ReplayEnded,
+    SessionFacts,
     StartReplay,
     decode_reply,
     encode,
 )
 from helix_desktop.replay.policy.replay import SessionReplay
-from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.policy.worker_process import _Server

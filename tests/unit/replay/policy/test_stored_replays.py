@@ -14,7 +14,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.policy_replay import SessionFacts
 from helix_desktop.replay.policy.session_replays import FOLDER, MAX_SESSIONS, StoredReplays
 from tests.support.policy_replay import replay_policy
 

@@ -12,7 +12,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.identifiers import argument_identifiers
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.replay.identifier_coverage import occurs_in
-from helix_desktop.replay.policy.used_identifiers import UsedNames
+from helix_desktop.replay.policy.replay import UsedNames
 
 pieces = st.sampled_from(
     [

@@ -9,7 +9,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade, SweepReason
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.replay.policy.used_identifiers import NameUse, WindowNames
+from helix_desktop.replay.policy.replay import NameUse, WindowNames
 
 FRAME = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
 

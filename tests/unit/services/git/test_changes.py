@@ -11,11 +11,11 @@ import pytest
 
 from helix_desktop.domain.errors import DigestUnknown, HelixError, InvalidInput, WorkspaceUntrusted
 from helix_desktop.domain.file_history.changes import FileChange
-from helix_desktop.services.git.changes import GitChanges
-from helix_desktop.tools.environment.description import WorkspaceEnvironment
+from helix_desktop.services.git import GitChanges
+from helix_desktop.tools.environment import WorkspaceEnvironment
 from helix_desktop.tools.files.jail_posix import PosixJail
-from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
+from helix_desktop.tools.tool import ToolGrants
 from tests.support.git_checkouts import git, make_checkout, needs_git
 
 pytestmark = [needs_git, pytest.mark.skipif(os.name == "nt", reason="links and modes")]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.git import GitStatus
-from helix_desktop.services.git.checkouts import GitCheckouts
-from helix_desktop.tools.environment.description import WorkspaceEnvironment
+from helix_desktop.services.git import GitCheckouts
+from helix_desktop.tools.environment import WorkspaceEnvironment
 from helix_desktop.tools.files.jail_posix import PosixJail
-from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
+from helix_desktop.tools.tool import ToolGrants
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.git_checkouts import make_checkout, needs_git
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.entries import ContentKind
+from helix_desktop.domain.store import ContentKind
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.leveldb.rows import EntryRecord, may_be_index, may_be_trashed
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry, Content, EntryFilter, EntrySort
+from helix_desktop.domain.store import CacheEntry, Commit, Content, EntryFilter, EntrySort
 from helix_desktop.store import leveldb_store, retention
 from helix_desktop.store.core.keys import Span
 from helix_desktop.store.core.store_search import build_query

@@ -7,7 +7,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.store.commit import Draft
+from helix_desktop.domain.store import Draft
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import RowType

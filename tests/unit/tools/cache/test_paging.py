@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.text_format import count_lines
-from helix_desktop.tools.cache.paging import Paginator, decode_lines, release_lines, split_lines
+from helix_desktop.tools.cache.lines import Paginator, decode_lines, release_lines, split_lines
 from tests.support.tool_rig import estimate_tokens
 
 TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), max_size=12).map("\n".join)

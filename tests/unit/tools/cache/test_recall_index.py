@@ -21,12 +21,11 @@ from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger
 from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.store import Commit, Content, SessionSummary
 from helix_desktop.tools.cache.index_recall import RecallArguments, RecallLimits
-from helix_desktop.tools.cache.line_matches import match_lines, plain_pattern, split_alternatives
+from helix_desktop.tools.cache.lines import match_lines, plain_pattern, split_alternatives
 from helix_desktop.tools.cache.recall import RecallCachedContent
-from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
+from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from tests.support.cache_session import AT, SESSION, SessionRig
 from tests.support.tool_rig import estimate_tokens, make_call
 

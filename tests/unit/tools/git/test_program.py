@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.git import GitStatus
-from helix_desktop.tools.git.program import GitProgram
-from helix_desktop.tools.git.status import read_checkout_state, read_status
-from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.git import GitProgram, read_checkout_state, read_status
 from helix_desktop.tools.shell.sandbox import Sandbox
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock
+from helix_desktop.tools.tool import ToolGrants
 from tests.support.git_checkouts import git, git_program, make_checkout, needs_git
 
 pytestmark = [needs_git, pytest.mark.skipif(os.name == "nt", reason="programs in scripts")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helix_desktop.domain.git import GitEntry, GitStatus
-from helix_desktop.tools.git.status import parse_state, read_checkout_state, read_status
+from helix_desktop.tools.git import parse_state, read_checkout_state, read_status
 from tests.support.git_checkouts import git, git_program, make_checkout, needs_git
 
 pytestmark = needs_git

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.tools.grants import clean_environment
+from helix_desktop.tools.tool import clean_environment
 
 
 def test_secrets_and_our_own_additions_are_removed() -> None:

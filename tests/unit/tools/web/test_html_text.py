@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.tools.web import html_text
-from helix_desktop.tools.web.html_text import html_to_text
+from helix_desktop.tools import fetch_url
+from helix_desktop.tools.fetch_url import html_to_text
 
 PAGE = """<!doctype html><html><head><title>The  tide</title><style>p { color: red }</style>
 <script>alert("no")</script></head><body><nav><a href="/">Home</a></nav>
@@ -109,7 +109,7 @@ def test_characters_that_only_resemble_tags_are_text() -> None:
     ],
 )
 def test_tags_behind_very_many_take_no_work(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html_text, "_MAX_TAGS", 500)
+    monkeypatch.setattr(fetch_url, "_MAX_TAGS", 500)
 
     def work(size: int) -> int:
         calls = 0

@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from helix_desktop.context.window.message_states import MessageState
-from helix_desktop.domain.store.entries import SavedCondition
+from helix_desktop.context.window.window_breakdown import MessageState
+from helix_desktop.domain.store import SavedCondition
 from helix_desktop.ui.cache.columns import tool_name
 from helix_desktop.ui.cache.filter_options import restored_options
 from helix_desktop.ui.cache.rows import SAME_STATES, CacheState

@@ -6,8 +6,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content, ContentKind
+from helix_desktop.domain.store import Commit, Content, ContentKind
 from helix_desktop.domain.text_format import FIRST_LINE_CAP, ellipsize
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from tests.support.agent_rig import AgentRig

@@ -6,7 +6,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import MessageQueued
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.store.entries import EntryFilter
+from helix_desktop.domain.store import EntryFilter
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from tests.support.agent_rig import AgentRig

@@ -14,7 +14,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import NO_COMPACTION
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.cut_points import choose_cut
+from helix_desktop.context.summaries.handover import choose_cut
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
@@ -26,18 +26,17 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     SweepReason,
 )
-from helix_desktop.domain.events.session import HoldSet, SessionStarted
+from helix_desktop.domain.events.session import HoldSet, InstructionsAdded, SessionStarted, StandingText
 from helix_desktop.domain.events.summary import (
     HandoverMade,
 )
-from helix_desktop.domain.events.workspace import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec, Usage
-from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
-from helix_desktop.ui.inspector.request.document import request_document
+from helix_desktop.ui.inspector.request_text import request_sections, request_text
 from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, SweepCard
 from helix_desktop.ui.timeline.card_texts import fold_card_text
 from helix_desktop.ui.timeline.from_events import build_cards
@@ -345,12 +344,8 @@ def test_the_provider_is_named_once_at_the_total() -> None:
 def check_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
-    document = request_document(window, rows)
-    full_text, lines = document.text, document.text.split("\n")
-    assert [lines[part.line - 1].split(" · ")[0] for part in document.parts] == [
-        f"== {part.heading}" for part in document.parts
-    ]
-    assert sum(part.tokens for part in document.parts) == window.estimate
+    full_text = request_text(window, rows)
+    assert sum(tokens for _, tokens, _ in request_sections(window, rows)) == window.estimate
     index = 0
     for message in window.request.messages:
         index = full_text.index(message.text, index) + len(message.text)
@@ -420,9 +415,3 @@ def test_an_output_of_the_workspace_folder_has_a_title_and_the_icon_of_its_tool(
     """Beside the tool's icon, the dot alone said nothing."""
     row = WindowRow(7, "output", "list_directory .", 40, tool="list_directory")
     assert row.label == "Workspace folder"
-    simulator = build_history(1)
-    window = project(simulator.transcript, simulator.policy, simulator.frame)
-    parts = request_document(window, break_down_window(window, simulator.transcript, simulator.frame)).parts
-    tools = {part.heading.removeprefix("tool "): part.tool for part in parts if part.kind == "output"}
-    assert tools
-    assert all(heading == tool for heading, tool in tools.items())

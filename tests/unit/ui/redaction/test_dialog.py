@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
-from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES
+from helix_desktop.domain.redaction import Redaction, RedactionRequest
+from helix_desktop.domain.text_variants import MIN_BASE64_BYTES
 from helix_desktop.ui.redaction.dialog import RedactDialog
 
 LONG = "a secret that is long enough to be broken into lines, as mail does with what it carries"

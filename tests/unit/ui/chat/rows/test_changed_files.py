@@ -6,7 +6,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
-from helix_desktop.domain.events.workspace import ChangesRecorded, FilesChanged
+from helix_desktop.domain.events.session import ChangesRecorded, FilesChanged
 from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.actions import OpenChanges

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
-from helix_desktop.context.window.message_states import covers_around
 from helix_desktop.context.window.window import project, render_message
+from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,

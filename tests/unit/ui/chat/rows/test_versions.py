@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
-from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store import SessionSummary
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import Versions
 from helix_desktop.ui.chat.rows.versions import find_versions

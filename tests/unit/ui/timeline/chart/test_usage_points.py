@@ -9,17 +9,16 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import RewriteEvent
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, HandoverTrigger, SweepMade, SweepReason, Undone
-from helix_desktop.domain.events.session import ModelChosen, WindowLearned
+from helix_desktop.domain.events.session import ModelChosen, OpeningGiven, StandingText, WindowLearned
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.events.workspace import OpeningGiven, StandingText
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.timeline.card_data import card_groups
 from helix_desktop.ui.timeline.chart.usage_points import usage_points

@@ -1,1 +1,0 @@
-"""The changes of sessions: recorded around calls, listed, reverted, accepted."""

@@ -1,1 +1,0 @@
-"""Model roles of a session, and helpers that call a model."""

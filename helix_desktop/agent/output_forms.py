@@ -1,0 +1,731 @@
+"""The forms of large outputs: stored at once, recorded as the agent is asked for, changed by the user."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.agent.intake import Intake, ReceivedOutput, decode_text
+from helix_desktop.agent.models import CallBill, RunSettingsSource, SlowModels, complete
+from helix_desktop.agent.ports import Model, Store, TokenCounter
+from helix_desktop.agent.session import IntakeProgress
+from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.intake.output_forms import (
+    MAX_CHUNKS,
+    FormChoice,
+    LargeOutput,
+    OutputSource,
+    extract_text,
+    extraction_request,
+    form_question,
+    max_extract_tokens,
+    max_extract_words,
+    offer_full_form,
+    parse_choices,
+    split_output,
+    truncate_output,
+)
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
+from helix_desktop.context.window import request_validation
+from helix_desktop.context.window.provider_cache import next_request_cost
+from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.window import output_text, project
+from helix_desktop.domain.cost import Spending, unused_calls
+from helix_desktop.domain.errors import (
+    ContextWindowExceeded,
+    HelixError,
+    ModelError,
+    OutputFormUnavailable,
+    StoreError,
+)
+from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import Form, FormChosen
+from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.text_format import count_lines, ellipsize
+from helix_desktop.domain.translatable_text import (
+    OptionalText,
+    TextContext,
+    TranslatableText,
+    join_sentences,
+    verbatim,
+)
+
+_text = TextContext("Agent")
+
+log = logging.getLogger(__name__)
+_WINDOW_SHARE = 0.8  # of a model's window, because its tokenizer is not ours
+_PROMPT_TOKENS = 800  # prompt and frame of the request, and the longest instructions
+
+
+class Extract(msgspec.Struct, frozen=True):
+    """A compact form with its tokens and the model that wrote it.
+
+    `rejection` says why it may not be used, `fallback_reason` why the default way was not taken.
+    """
+
+    text: str
+    tokens: int
+    model: str
+    rejection: str = ""
+    fallback_reason: str = ""
+
+
+class Extractor:
+    """Extracts with the fast model, then the larger ones, then in chunks, then from what fits."""
+
+    def __init__(self, counter: TokenCounter, prompt: str, settings: RunSettingsSource) -> None:
+        self._counter, self._prompt, self._settings = counter, prompt, settings
+
+    async def extract(
+        self,
+        source: OutputSource,
+        instructions: str,
+        bill: CallBill,
+        is_slow: Callable[[Model], bool] = lambda _: False,
+    ) -> Extract:
+        """Return the compact form of an output, and add what the calls cost to the bill.
+
+        A model that `is_slow` is not asked, unless all are. Raises ModelError if none answers.
+        """
+        policy, _, roles = self._settings()
+        models = [model for model in roles.extraction_models if not is_slow(model)] or roles.extraction_models
+        max_words = max_extract_words(policy.preview_tokens, source.tokens)
+        model, answer, fallback = await self._ask_models(models, source, instructions, max_words, bill)
+        first = roles.extraction_models[0]
+        if first not in models:
+            fallback = _fallback_reason(first, _text("It missed the time limit before."))
+        text = extract_text(source, instructions, answer)
+        (tokens,) = await self._counter.count([text])
+        cap = max_extract_tokens(policy.preview_tokens, source.tokens)
+        too_long = _text(
+            "The extract has {tokens} tokens; it must have fewer than {limit}.", tokens=tokens, limit=cap
+        )
+        return Extract(
+            text,
+            tokens,
+            model.info.label,
+            "" if tokens < cap else too_long,
+            fallback,
+        )
+
+    async def _ask_models(
+        self,
+        models: Sequence[Model],
+        source: OutputSource,
+        instructions: str,
+        word_limit: int,
+        bill: CallBill,
+    ) -> tuple[Model, str, str]:
+        """Call the first of the models whose window fits the output; if it fails, the next one."""
+        _, _, roles = self._settings()
+        failed: ModelError | None = None
+        for model in models:
+            fits_another = failed is not None and not isinstance(failed, ContextWindowExceeded)
+            if source.tokens > _input_capacity(model):
+                continue
+            if fits_another and roles.is_only_long(model, roles.fast):
+                continue
+            try:
+                answer = await self._extract_part(model, source, instructions, word_limit, bill)
+            except ModelError as error:
+                failed = error
+                continue
+            reason = (
+                failed.what if failed is not None else _text("The output doesn't fit its context window.")
+            )
+            return model, answer, "" if model is models[0] else _fallback_reason(models[0], reason)
+        if failed is None or isinstance(failed, ContextWindowExceeded):
+            model = max(models, key=_input_capacity)
+            capacity = _input_capacity(model) // (2 if failed else 1)
+            return await self._extract_in_parts(model, source, instructions, word_limit, capacity, bill)
+        raise failed
+
+    async def _extract_in_parts(
+        self,
+        model: Model,
+        source: OutputSource,
+        instructions: str,
+        word_limit: int,
+        capacity: int,
+        bill: CallBill,
+    ) -> tuple[Model, str, str]:
+        """Call the model once per chunk; if those are too many or one fails, leave out the middle."""
+        parts = await asyncio.to_thread(split_output, source, capacity)
+        if len(parts) <= MAX_CHUNKS:
+            try:
+                return (
+                    model,
+                    await self._extract_parts(model, parts, instructions, word_limit, bill),
+                    _text.plural(len(parts), "Extracted from %n part.", "Extracted from %n parts."),
+                )
+            except ModelError as error:
+                log.info("an extract in pieces failed: %s", error)
+        answer = await self._extract_part(
+            model, truncate_output(source, capacity), instructions, word_limit, bill
+        )
+        return model, answer, _text("The middle of the output was left out.")
+
+    async def _extract_parts(
+        self, model: Model, parts: Sequence[OutputSource], instructions: str, word_limit: int, bill: CallBill
+    ) -> str:
+        """Extract from all parts in parallel, then merge the extracts by one more call."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(
+                        self._extract_part(
+                            model, part, instructions, word_limit, bill, f", part {number} of {len(parts)}"
+                        )
+                    )
+                    for number, part in enumerate(parts, 1)
+                ]
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        extracts = [task.result() for task in tasks]
+        together = "\n\n".join(
+            f"Part {n} of {len(extracts)}:\n{extract}" for n, extract in enumerate(extracts, 1)
+        )
+        (tokens,) = await self._counter.count([together])
+        merged = msgspec.structs.replace(parts[0], text=together, tokens=tokens)
+        return await self._extract_part(
+            model, merged, instructions, word_limit, bill, ", as extracts from its parts"
+        )
+
+    async def _extract_part(
+        self,
+        model: Model,
+        part: OutputSource,
+        instructions: str,
+        word_limit: int,
+        bill: CallBill,
+        part_label: str = "",
+    ) -> str:
+        request = extraction_request(self._prompt, part, instructions, word_limit, part_label)
+        return await complete(model, request, bill)
+
+
+def _input_capacity(model: Model) -> int:
+    """Return the largest output, in tokens, that fits one request to a model."""
+    return int(model.info.window * _WINDOW_SHARE) - model.info.reserve - _PROMPT_TOKENS
+
+
+def _fallback_reason(first: Model, reason: OptionalText) -> TranslatableText:
+    return join_sentences(_text("{model} couldn't write it.", model=first.info.label), reason)
+
+
+class OutputForms:
+    """Builds another form of an output from its stored bytes, and records it as the current one."""
+
+    def __init__(
+        self, runtime: SessionRuntime, store: Store, rewriter: WindowRewriter, extractor: Extractor
+    ) -> None:
+        self._runtime, self._store, self._rewriter, self._extractor = runtime, store, rewriter, extractor
+        self._intake = Intake(runtime.counter)
+
+    async def choose(self, seq: int, form: Form, instructions: str = "") -> None:
+        """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
+
+        Canceling changes nothing. What an extract cost that is not used is recorded. Raises
+        OutputFormUnavailable if it cannot have that form, StoreError if its bytes cannot be read, ModelError
+        if no model wrote the extract.
+        """
+        item, output = self._output_in_window(seq)
+        text = await decode_text(await self._store.get(output.digest), output.digest)
+        bill, session, is_used = CallBill(self._runtime.counter), self._runtime.session, False
+        try:
+            event = await self._build_form(seq, output, text, form, instructions, bill)
+            is_used = True  # canceling no longer ends it
+            is_used = bool(await session.record_decided(lambda: self._events_to_record(item, output, event)))
+        except HelixError:
+            is_used = False
+            raise
+        finally:
+            spent = bill.spent
+            if spent.tokens and not is_used:
+                await session.record(unused_calls(spent))
+
+    def _output_in_window(self, seq: int) -> tuple[LogItem, ToolAnswered]:
+        """Return the output `seq` as it stands in the window. Raises OutputFormUnavailable."""
+        item = self._runtime.transcript.messages.item(seq)
+        if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
+            raise OutputFormUnavailable(
+                _text("This can't be sent in another form."),
+                _text("Only tool outputs can be sent as a preview or an extract."),
+            )
+        if item.event.images:
+            raise OutputFormUnavailable(
+                _text("An image can't be shortened."),
+                _text("Only text can be sent as a preview or an extract."),
+            )
+        if not any(entry in (item, PinnedCopy(item)) for entry in self._runtime.transcript.window.entries()):
+            raise OutputFormUnavailable(
+                _text("This output isn't in the context."),
+                _text("It was compacted."),
+                _text("Undo that, or pin the output first."),
+            )
+        return item, item.event
+
+    async def _build_form(
+        self, seq: int, output: ToolAnswered, text: str, form: Form, instructions: str, bill: CallBill
+    ) -> FormChosen:
+        match form:
+            case "preview":
+                max_tokens = self._runtime.policy.preview_tokens
+                preview_text, tokens = await self._intake.preview(text, output, max_tokens)
+                return FormChosen(seq, form, preview_text, tokens)
+            case "full":
+                tokens = await self._runtime.count_tokens(text)
+                return FormChosen(seq, form, text, tokens)
+        if not instructions.strip():
+            raise OutputFormUnavailable(
+                _text("The extract needs instructions."), fix=_text("Describe what it must contain.")
+            )
+        self._runtime.session.publish(IntakeProgress("extract", (output.call_id,)))
+        try:
+            return await self._build_extract(seq, output, text, instructions.strip(), bill)
+        finally:
+            self._runtime.session.publish(IntakeProgress("idle"))
+
+    async def _build_extract(
+        self, seq: int, output: ToolAnswered, text: str, instructions: str, bill: CallBill
+    ) -> FormChosen:
+        started_at_ms = self._runtime.clock()
+        tokens = await self._runtime.count_tokens(text)
+        source = OutputSource.from_answer(output, text, tokens)
+        extract = await self._extractor.extract(source, instructions, bill)
+        if extract.rejection:
+            raise OutputFormUnavailable(
+                _text("The extract wasn't used."),
+                verbatim(extract.rejection),
+                _text("Ask for less, or send a preview."),
+            )
+        return FormChosen(
+            seq,
+            "compact",
+            extract.text,
+            extract.tokens,
+            asked=instructions,
+            intake_tokens=bill.spent.tokens,
+            intake_cached=bill.spent.cached,
+            intake_ms=self._runtime.elapsed_ms(started_at_ms),
+            intake_model=extract.model,
+            intake_note=extract.fallback_reason,
+            intake_cost=bill.spent.cost,
+            intake_estimated=bill.spent.estimated,
+            intake_unpriced=bill.spent.unpriced,
+        )
+
+    def _events_to_record(
+        self, item: LogItem, output: ToolAnswered, event: FormChosen
+    ) -> tuple[FormChosen, ...]:
+        """Return the event to record; empty if the output already has that form.
+
+        Raises OutputFormUnavailable if the output has left the window, or the form does not fit.
+        """
+        self._output_in_window(item.seq)
+        transcript = self._runtime.transcript
+        if output_text(item, output, transcript) == event.text:
+            return ()
+        _, gauge = self._rewriter.measure()
+        added_tokens = round(
+            (event.tokens + FRAMING_TOKENS - transcript.window.entry_tokens(item)) * gauge.ratio
+        )
+        tokens_left = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1) - gauge.used
+        if added_tokens > max(tokens_left, 0):
+            raise OutputFormUnavailable(
+                _text("The output doesn't fit the context window."),
+                _text(
+                    "It needs about {needed} more tokens; {left} are left.",
+                    needed=added_tokens,
+                    left=max(tokens_left, 0),
+                ),
+                _text("Send a preview or an extract, or compact the conversation first."),
+                remedies=("compact",),
+            )
+        return (event,)
+
+
+_QUESTION = "You were asked whether this output stays as a preview"  # in a question that no later request has
+CHOICE_TOO_LATE = f"{_QUESTION}; the answer came too late, so it does."
+CHOICE_FAILED = f"{_QUESTION}; asking failed, so it does."
+CHOICE_UNREADABLE = f"{_QUESTION}; the answer named no form for it, so it does."
+
+
+class HeldOutput(msgspec.Struct, frozen=True):
+    """A held output: as it arrived, and the preview used if no form is chosen."""
+
+    received: ReceivedOutput
+    preview: ToolAnswered
+
+    @property
+    def extra_tokens(self) -> int:
+        """Tokens that the full form takes beyond the preview."""
+        return max(0, self.received.event.tokens - self.preview.tokens)
+
+
+class FormDecision(msgspec.Struct, frozen=True):
+    """The choices for a batch, in its order.
+
+    `model` is the label of the model that was asked. `note` says to the user why none was made, `model_note`
+    to the model.
+    """
+
+    choices: tuple[FormChoice, ...]
+    model: str
+    duration_ms: int = 0
+    note: str = ""
+    model_note: str = ""
+    timed_out: bool = False
+
+
+class ForkedRequest(msgspec.Struct, frozen=True):
+    """The forked request, its tokens, and for which outputs it offers the full form.
+
+    Of the tokens the provider should have `cached_tokens` in its cache.
+    """
+
+    request: ModelRequest
+    tokens: int
+    cached_tokens: int
+    offers_full: tuple[bool, ...]
+
+
+class FormPrompt:
+    """The prompt that asks a model for the forms of large outputs."""
+
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
+
+    async def ask(
+        self, model: Model, batch: Sequence[HeldOutput], deadline: float, bill: CallBill
+    ) -> FormDecision:
+        """Return a choice for each output by `deadline` (event loop time, in seconds); never raises.
+
+        What asking costs is added to the bill.
+        """
+        default_choices, label = (FormChoice(),) * len(batch), model.info.label
+        fork = await self._fork(model, batch)
+        if fork is None:
+            return FormDecision(default_choices, label, note=_text("There was no room to ask the agent."))
+        started_at_ms = self._runtime.clock()
+
+        def elapsed_ms() -> int:
+            return self._runtime.elapsed_ms(started_at_ms)
+
+        try:
+            async with asyncio.timeout_at(deadline):
+                answer = await complete(model, fork.request, bill, fork.tokens, fork.cached_tokens)
+        except TimeoutError:
+            seconds = self._runtime.policy.intake_deadline_s
+            late = _text("{model} didn't choose within {seconds} s.", model=label, seconds=seconds)
+            return FormDecision(
+                default_choices,
+                label,
+                duration_ms=elapsed_ms(),
+                note=join_sentences(late, not_asked_again(label)),
+                model_note=CHOICE_TOO_LATE,
+                timed_out=True,
+            )
+        except HelixError as error:
+            return FormDecision(
+                default_choices, label, duration_ms=elapsed_ms(), note=error.what, model_note=CHOICE_FAILED
+            )
+        except Exception as error:
+            log.warning("asking about large outputs failed unexpectedly", exc_info=True)
+            return FormDecision(
+                default_choices,
+                label,
+                duration_ms=elapsed_ms(),
+                note=f"{type(error).__name__}: {error}",
+                model_note=CHOICE_FAILED,
+            )
+        choices = parse_choices(answer, fork.offers_full)
+        note = (
+            ""
+            if all(choice.is_chosen_by_model for choice in choices)
+            else _text("The agent didn't say how to keep it.")
+        )
+        return FormDecision(choices, label, elapsed_ms(), note, CHOICE_UNREADABLE)
+
+    async def _fork(self, model: Model, batch: Sequence[HeldOutput]) -> ForkedRequest | None:
+        """Return the next request with previews as answers, plus the question; None if it does not fit.
+
+        Another model than the main one gets its system prompt, the newest user message and the newest step
+        only: nothing of the rest is in a cache for it.
+        """
+        policy, frame = self._runtime.policy, self._runtime.frame
+        forked = self._runtime.transcript.fork()
+        for output in batch:
+            forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, output.preview))
+        window = project(forked, policy, frame)
+        gauge = measure_usage(window, forked, policy, frame)
+        available_tokens = int((policy.handover_at * gauge.window - gauge.used - gauge.reserve) / gauge.ratio)
+        offers_full = offer_full_form([output.extra_tokens for output in batch], available_tokens - 1)
+        text = form_question(
+            self._runtime.prompts["intake"],
+            [_describe_output(*pair) for pair in zip(batch, offers_full, strict=True)],
+        )
+        if model is not self._runtime.roles.main:
+            return await self._short_fork(model, window.request, text, offers_full)
+        tokens = await self._runtime.count_tokens(text)
+        messages = (*window.request.messages, Message("user", text))
+        if (
+            request_validation.problems(messages)
+            or gauge.used + tokens * gauge.ratio + gauge.reserve > gauge.window
+        ):
+            return None
+        is_cold = is_prompt_cache_cold(forked, policy, frame.info.label, self._runtime.clock())
+        return ForkedRequest(
+            with_cache_hints(ModelRequest(messages, window.request.tools), window, self._runtime),
+            round(gauge.used + tokens * gauge.ratio),
+            next_request_cost(window, gauge, forked, frame.info, is_cold).cached,
+            offers_full,
+        )
+
+    async def _short_fork(
+        self, model: Model, request: ModelRequest, question: str, offers_full: tuple[bool, ...]
+    ) -> ForkedRequest | None:
+        messages = request.messages
+        newest_step = next(at for at in reversed(range(len(messages))) if messages[at].role == "assistant")
+        user_message = next(at for at in reversed(range(newest_step)) if messages[at].role == "user")
+        fork = (messages[0], messages[user_message], *messages[newest_step:], Message("user", question))
+        texts = [part for message in fork for part in (message.text, *(c.arguments for c in message.calls))]
+        tokens = sum(await self._runtime.counter.count(texts)) + self._runtime.frame.tools_tokens
+        if request_validation.problems(fork) or tokens + model.info.reserve > model.info.window:
+            return None
+        return ForkedRequest(ModelRequest(fork, request.tools), tokens, 0, offers_full)
+
+
+def not_asked_again(model: str) -> TranslatableText:
+    """Return that a model with this label missed the deadline, and where the user can change that."""
+    return _text(
+        "{model} isn't asked again until Helix restarts, or you choose Try again in Settings → Model roles.",
+        model=model,
+    )
+
+
+def _describe_output(held_output: HeldOutput, offers_full: bool) -> LargeOutput:
+    output, lines = held_output.received.event, count_lines(held_output.received.text)
+    return LargeOutput(
+        output.name, output.target, output.digest, output.tokens, lines, offers_full, output.exit_code
+    )
+
+
+text = TextContext("Agent")
+
+EXTRACT_TOO_LATE = "it was not ready in time"
+EXTRACT_FAILED = "it could not be made"
+_SHOWN_INSTRUCTIONS = 200  # characters of what the agent asked for
+replace = msgspec.structs.replace
+
+
+class IntakeGate:
+    """The recorder of one session's outputs: small ones as they come, large ones in a chosen form.
+
+    A model that was not done by the policy's deadline is added to `slow_models`, and those are not asked.
+    """
+
+    def __init__(self, runtime: SessionRuntime, extractor: Extractor, slow_models: SlowModels) -> None:
+        self._runtime, self._extractor, self._slow_models = runtime, extractor, slow_models
+        self._intake, self._form_prompt = Intake(runtime.counter), FormPrompt(runtime)
+
+    async def receive(self, received: ReceivedOutput, batch: list[HeldOutput]) -> None:
+        """Record an output, or store a large one and add it to `batch` with a preview as the default."""
+        policy, frame = self._runtime.policy, self._runtime.frame
+        output = received.event
+        contents = received.contents
+        if self._intake.needs_choice(received, policy, frame.info.window):
+            output = await self._intake.as_preview(received, policy)
+            if _should_ask(policy) and self._choice_model() is None:
+                output = self._without_question(output)
+            elif _should_ask(policy):
+                batch.append(HeldOutput(received, output))
+                await self._runtime.session.record(OutputHeld(output), contents=contents)
+                return
+        await self._runtime.session.record(
+            output, contents=contents, recalls=[] if contents else [output.digest]
+        )
+
+    async def record_batch(self, batch: Sequence[HeldOutput]) -> None:
+        """Ask a model for the forms of a batch and record them, by the policy's deadline.
+
+        On any error, each output is recorded as a preview. Canceling records only what the calls cost:
+        ending the turn then records the held previews.
+        """
+        if not batch:
+            return
+        deadline = asyncio.get_running_loop().time() + self._runtime.policy.intake_deadline_s
+        positions = {call: position for position, call in enumerate(self._runtime.transcript.open_calls)}
+        ordered = sorted(batch, key=lambda output: positions.get(output.preview.call_id, 0))
+        bills = [CallBill(self._runtime.counter) for _ in ordered]
+        model = self._choice_model()
+        if model is None:  # another batch was too late since these outputs were held
+            await self._runtime.session.record(
+                *(self._without_question(output.preview) for output in ordered)
+            )
+            return
+        try:
+            self._publish_phase("ask", ordered)
+            decision = await self._form_prompt.ask(model, ordered, deadline, bills[0])
+            if decision.timed_out:
+                self._slow_models.add(decision.model, self._runtime.policy.intake_deadline_s)
+            compact = [
+                output
+                for output, choice in zip(ordered, decision.choices, strict=True)
+                if choice.form == "compact"
+            ]
+            if compact:
+                self._publish_phase("extract", compact)
+            answers = await self._apply_forms(ordered, decision, deadline, bills)
+        except asyncio.CancelledError:
+            await self._record_unused(sum((bill.spent for bill in bills), Spending()))
+            raise
+        finally:
+            self._runtime.session.publish(IntakeProgress("idle"))
+        await self._runtime.session.record(*answers)
+
+    async def _record_unused(self, spent: Spending) -> None:
+        if spent.tokens:
+            with suppress(StoreError):  # the turn ends, and says what is wrong with the disk
+                unused = unused_calls(spent)
+                await self._runtime.session.record(unused)
+
+    def _is_slow(self, model: Model) -> bool:
+        return self._slow_models.is_slow(model.info.label, self._runtime.policy.intake_deadline_s)
+
+    def _choice_model(self) -> Model | None:
+        """Return the model to ask for the forms: the main one, the fast one if that is slow, or None."""
+        models = self._runtime.roles.choice_models
+        return next((model for model in models if not self._is_slow(model)), None)
+
+    def _without_question(self, preview: ToolAnswered) -> ToolAnswered:
+        return replace(preview, intake_slow_model=self._runtime.roles.main.info.label)
+
+    def _publish_phase(self, phase: Literal["ask", "extract"], batch: Sequence[HeldOutput]) -> None:
+        call_ids = tuple(output.preview.call_id for output in batch)
+        self._runtime.session.publish(IntakeProgress(phase, call_ids))
+
+    async def _apply_forms(
+        self,
+        batch: Sequence[HeldOutput],
+        decision: FormDecision,
+        deadline: float,
+        bills: Sequence[CallBill],
+    ) -> list[ToolAnswered]:
+        """Return the answers in the chosen forms, extracts in parallel; the first bears the prompt's cost."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._apply_form(output, choice, decision, deadline, bill))
+                for output, choice, bill in zip(batch, decision.choices, bills, strict=True)
+            ]
+        first, *others = [
+            _with_cost(task.result(), bill.spent) for task, bill in zip(tasks, bills, strict=True)
+        ]
+        return [replace(first, intake_ms=first.intake_ms + decision.duration_ms), *others]
+
+    async def _apply_form(
+        self,
+        held_output: HeldOutput,
+        choice: FormChoice,
+        decision: FormDecision,
+        deadline: float,
+        bill: CallBill,
+    ) -> ToolAnswered:
+        if not choice.is_chosen_by_model:
+            preview = replace(
+                held_output.preview,
+                chosen="timeout" if decision.timed_out else "rule",
+                intake_note=decision.note,
+            )
+            return await self._with_model_note(preview, decision.model_note)
+        match choice.form:
+            case "full":
+                return replace(held_output.received.event, chosen="agent")
+            case "preview":
+                return replace(held_output.preview, chosen="agent")
+        started_at_ms = self._runtime.clock()
+        output = await self._extract(held_output, choice.instructions, decision, deadline, bill)
+        if output.form != "compact":
+            late = output.chosen == "timeout"
+            note = extract_note(choice.instructions, EXTRACT_TOO_LATE if late else EXTRACT_FAILED)
+            output = await self._with_model_note(output, note)
+        return replace(output, asked=choice.instructions, intake_ms=self._runtime.elapsed_ms(started_at_ms))
+
+    async def _with_model_note(self, preview: ToolAnswered, reason: str) -> ToolAnswered:
+        """Return a preview that says at its end why it is not in the form that the model chose."""
+        if not reason:
+            return preview
+        note = f"\n[{reason}]"
+        tokens = preview.tokens + await self._runtime.count_tokens(note)
+        return replace(preview, text=preview.text + note, tokens=tokens)
+
+    async def _extract(
+        self,
+        held_output: HeldOutput,
+        instructions: str,
+        decision: FormDecision,
+        deadline: float,
+        bill: CallBill,
+    ) -> ToolAnswered:
+        """Return the extract, or the preview with the reason why there is none."""
+        source = OutputSource.from_answer(
+            held_output.received.event, held_output.received.text, held_output.received.full_tokens
+        )
+        try:
+            async with asyncio.timeout_at(deadline):
+                extract = await self._extractor.extract(source, instructions, bill, self._is_slow)
+        except TimeoutError:
+            deadline_s = self._runtime.policy.intake_deadline_s
+            took_most = decision.duration_ms * 2 > deadline_s * 1_000
+            slow_model = decision.model if took_most else bill.model or decision.model
+            self._slow_models.add(slow_model, deadline_s)
+            late = text("The extract wasn't ready within {seconds} s.", seconds=deadline_s)
+            note = join_sentences(late, not_asked_again(slow_model))
+            return replace(held_output.preview, chosen="timeout", intake_note=note)
+        except HelixError as error:
+            note = join_sentences(error.what, error.why, error.details, error.fix)
+            return replace(held_output.preview, intake_note=note)
+        except Exception as error:
+            log.warning("an extraction failed unexpectedly", exc_info=True)
+            return replace(held_output.preview, intake_note=f"{type(error).__name__}: {error}")
+        output = replace(
+            held_output.preview,
+            intake_model=extract.model,
+            intake_note=extract.rejection or extract.fallback_reason,
+        )
+        if extract.rejection:
+            return output
+        return replace(output, text=extract.text, tokens=extract.tokens, form="compact", chosen="agent")
+
+
+def _with_cost(output: ToolAnswered, spent: Spending) -> ToolAnswered:
+    return replace(
+        output,
+        intake_tokens=spent.tokens,
+        intake_cached=spent.cached,
+        intake_cost=spent.cost,
+        intake_estimated=spent.estimated,
+        intake_unpriced=spent.unpriced if spent.tokens else None,
+    )
+
+
+def extract_note(instructions: str, reason: str) -> str:
+    """Return why a preview stands where the agent asked for an extract, which no later request shows."""
+    return (
+        f"You asked for an extract of this output ({ellipsize(instructions, _SHOWN_INSTRUCTIONS)}); {reason}."
+    )
+
+
+def _should_ask(policy: ContextPolicy) -> bool:
+    """Return True if the agent is asked."""
+    return policy.intake_ask and policy.intake_above > 0 and policy.intake_deadline_s > 0

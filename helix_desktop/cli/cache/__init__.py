@@ -1,1 +1,0 @@
-"""The commands on a workspace's cache."""

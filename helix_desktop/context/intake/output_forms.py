@@ -1,0 +1,601 @@
+"""The forms of a large output: its preview, the choice of a form, and extraction by a fast model."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from math import log1p
+from typing import Any
+
+import msgspec
+
+from helix_desktop.context.intake.descriptions import MENTION, REPORT, ErrorFinder, lines_worth_reading
+from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.identifiers import MAX_IDENTIFIED_CHARS, count_identifiers, identifiers_in
+from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
+from helix_desktop.domain.unicode_safety import escape_hidden
+
+_CHARS_PER_TOKEN = 3  # of identifiers, a low estimate
+_NAME_OVERHEAD = 4  # characters
+_FIRST_DIGITS = 8  # of a UUID, before its first hyphen: patterns that begin with a sign are found fast
+_UUID = re.compile(r"-(?<=[0-9a-f]{8}-)[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])")
+_BLOBS = re.compile(r"^index ([0-9a-f]{7,64})\.\.([0-9a-f]{7,64})", re.MULTILINE)  # of a file in a diff
+_FIELD = re.compile(r"=([0-9a-f]{12,})(?![\w-])")
+MAX_ALIKE = 8  # names that differ in numbers only: more are one series
+_DIGITS = re.compile(r"\d+")
+_FRAGMENT = re.compile(r"(?=\w*[A-Z])\d\w*")  # a number with a letter, as in an address or a serial number
+_OPENING = "[Names in the part not shown: "
+
+
+def insert_names(preview: str, text: str, max_tokens: int) -> str:
+    """Return a preview with the names that it lacks above its marker: frequent and short ones first.
+
+    As recorded agents go on, these lines hold 80 % of the names that their next 20 calls take from a large
+    output; head and tail alone hold 21 %.
+    """
+    visible = count_identifiers(preview)
+    chars_left = max_tokens * _CHARS_PER_TOKEN - len(_OPENING)
+    names: list[str] = []
+    part = text[:MAX_IDENTIFIED_CHARS]
+    counts = count_identifiers(part)
+    for single in _single_ids(part):
+        if counts[single] == 1:
+            del counts[single]
+    counts = _with_series(counts, visible)
+    for name in sorted(counts, key=lambda name: (len(name) + _NAME_OVERHEAD) / log1p(counts[name])):
+        if name not in visible and len(name) < chars_left:
+            chars_left -= len(name) + 1
+            names.append(name)
+    body, _, marker = preview.rpartition("\n")
+    return f"{body}\n{_OPENING}{' '.join(names)}]\n{marker}" if names else preview
+
+
+def names_tokens(preview: str) -> int:
+    """Return about the tokens of a preview's names, as `insert_names` counts them."""
+    line = next((line for line in reversed(preview.splitlines()) if line.startswith(_OPENING)), "")
+    return -(-len(line) // _CHARS_PER_TOKEN)
+
+
+def names_in_output(text: str, max_names: int) -> tuple[str, ...]:
+    """Return the identifiers of an output in the order of their first occurrence, at most so many.
+
+    Without ids that occur once.
+    """
+    part = text[:MAX_IDENTIFIED_CHARS]
+    if not (singles := _single_ids(part)):
+        return identifiers_in(part)[:max_names]
+    counts = count_identifiers(part)
+    return tuple(islice((name for name in counts if counts[name] > 1 or name not in singles), max_names))
+
+
+def _with_series(counts: Counter[str], visible: Counter[str]) -> Counter[str]:
+    """Return the names with their counts: many that differ in numbers only as one, without fragments.
+
+    A series that is in sight needs no name.
+    """
+    series: dict[str, list[str]] = {}
+    for name in counts:
+        if _FRAGMENT.fullmatch(name) is None:
+            series.setdefault(_DIGITS.sub("#", name), []).append(name)
+    shown_shapes = {_DIGITS.sub("#", name) for name in visible}
+    result: Counter[str] = Counter()
+    for shape, names in series.items():
+        if len(names) <= MAX_ALIKE:
+            result.update({name: counts[name] for name in names})
+        elif shape not in shown_shapes:
+            result[f"{names[0]} [{len(names)} like this]"] = sum(counts[name] for name in names)
+    return result
+
+
+def _single_ids(text: str) -> set[str]:
+    """Return the parts of UUIDs, values such as `trace=` and git blobs that occur once: nobody looks for one.
+
+    Those of single requests fill a log.
+    """
+    uuids = (text[match.start() - _FIRST_DIGITS : match.end()] for match in _UUID.finditer(text))
+    blobs = chain.from_iterable(_BLOBS.findall(text))
+    counts = Counter(chain(uuids, _FIELD.findall(text), blobs))
+    return {part for value, count in counts.items() if count == 1 for part in value.split("-")}
+
+
+CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
+MIN_BUDGET = 10  # tokens; less would show nothing
+_HEAD_SHARE, _TAIL_SHARE = 0.35, 0.25  # the rest, at most, is for error lines
+_SHORT_HEAD_SHARE, _SHORT_TAIL_SHARE = 0.15, 0.12  # where that has no room for the few errors
+_FEW_ERRORS = 30  # lines that report an error: each is shown if there is room, also of one shape
+_REPEAT = REPORT + 0.5  # rank of one whose shape is shown
+_MENTION_SHARE = 0.2  # of it at most for lines that only mention an error
+_LEAST_KEPT = 0.5  # of a head or tail in whole lines: less, and some of the line that its end cuts stays
+_CUT_LINE_CHARS = 120  # characters of that line
+_LINE_CAP = 200  # characters of an error line
+_NUMBER_CAP = 12  # characters of a line's number
+_RULE = re.compile(r"^\s*[=_]{3,}|[=_]{3,}\s*$")  # what heads a part of a report is drawn with
+_FRAME = re.compile(
+    r'\s*File "(?P<python>[^"]+)", line \d+|\s+at \S.*?[^\s:()]:\d+|\s+\S+\.\w{1,4}:\d+(?:\s|$)'
+)
+"""A line of a stack trace that names a place: of Python, of Java and JavaScript, of Go."""
+_FRAME_LINES = 6  # lines around an error in which the place that raised it is looked for
+_FRAME_CHARS = 400  # characters of a line that are searched for a place, or a file
+_DIFF_FILE = re.compile(r"diff --git a/.+? b/(.+)")
+_DIFF_HEADER = ("--- a/", "+++ b/", "--- /dev/null", "+++ /dev/null", "index ")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_FEW_ALIKE = 2  # lines of one shape: the first and the last are shown
+_NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
+
+
+class _ErrorLine(msgspec.Struct, frozen=True):
+    """A line that reports an error or a result: its number from 1, its text, and its rank (lowest first)."""
+
+    number: int
+    text: str
+    rank: float
+
+
+def preview_output(
+    text: str,
+    digest: str,
+    budget: int,
+    exit_code: int | None = None,
+    digits: int = HEX_DIGITS,
+    lines_before: int = 0,
+) -> str:
+    """Return head, error lines, and tail in about `budget` tokens, then the marker of so many `digits`.
+
+    Lines between head and tail have their numbers, as recall takes them; an exit code that no shown line
+    names is added. `lines_before` are those of the content in front of `text`.
+    """
+    max_chars = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN
+    preview = (
+        text
+        if len(text) <= max_chars
+        else _shorten(text, bare_marker(digest, digits), max_chars, exit_code, lines_before)
+    )
+    return preview if len(preview) < len(text) else text
+
+
+def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None, lines_before: int) -> str:
+    head, tail, error_lines, is_complete = _parts(text, max_chars, _HEAD_SHARE, _TAIL_SHARE, lines_before)
+    if not is_complete:
+        shares = _SHORT_HEAD_SHARE, _SHORT_TAIL_SHARE
+        head, tail, error_lines, _ = _parts(text, max_chars, *shares, lines_before)
+    end = len(text) - len(tail)
+    chars_left = max_chars - len(head) - len(tail)
+    chars_left -= sum(len(line) + 1 for line in error_lines.values())
+    longer = _drop_cut_line(
+        text[: len(head) + chars_left], from_end=False
+    )  # what nothing told of goes to the head
+    head = longer if len(longer) > len(head) else head
+    first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1 + lines_before
+    shown = [line for number, line in error_lines.items() if number >= first]
+    gap = _gap_text(text, len(head), end, bool(shown), lines_before)
+    cut = "…" if "\n" in text[len(head) : end] and text[end - 1] != "\n" else ""
+    preview = "\n".join(part for part in (head, gap, *shown, cut + tail) if part)
+    if exit_code is not None and f"exit code {exit_code}" not in preview:
+        preview = f"exit code {exit_code}\n{preview}"
+    return f"{preview}\n{marker} the whole output"
+
+
+def _parts(
+    text: str, max_chars: int, head_share: float, tail_share: float, lines_before: int
+) -> tuple[str, str, dict[int, str], bool]:
+    """Return head, tail, the error lines between them, and whether no repeated one is missing."""
+    tail = _drop_cut_line(text[-int(max_chars * tail_share) :], from_end=True)
+    head = _drop_cut_line(text[: int(max_chars * head_share)], from_end=False)
+    chars_left = max_chars - len(head) - len(tail)
+    cap = min(_LINE_CAP, chars_left)
+    lines = list(_error_lines(text, len(head), len(text) - len(tail), cap, lines_before))
+    error_lines = _select_lines(lines, chars_left, int(max_chars * _MENTION_SHARE))
+    is_complete = all(line.number in error_lines for line in lines if line.rank == _REPEAT)
+    return head, tail, error_lines, is_complete
+
+
+def _drop_cut_line(text: str, from_end: bool) -> str:
+    """Return `text` without the line that was cut through; with a bit of it where little else is left."""
+    complete = text.partition("\n")[2] if from_end else text.rpartition("\n")[0]
+    if not complete.strip():
+        return text
+    if len(complete) >= len(text) * _LEAST_KEPT:
+        return complete
+    chars = len(complete) + _CUT_LINE_CHARS
+    return text[-chars:] if from_end else text[:chars]
+
+
+def _gap_text(text: str, start: int, end: int, followed: bool, lines_before: int) -> str:
+    """Return the description of the part that is not shown."""
+    start += text.startswith("\n", start)
+    end -= text.endswith("\n", start, end)
+    first, last = (text.count("\n", 0, place) + 1 + lines_before for place in (start, end))
+    what = f"{last - first + 1:,} lines not shown ({first}-{last})"
+    if first == last:
+        what = f"{end - start:,} characters of line {first} not shown"
+    return f"[… {what}; of them:]" if followed else f"[… {what} …]"
+
+
+class _DiffLines:
+    """Tells the lines of a diff from those of another output behind it, by the counts of its hunks."""
+
+    def __init__(self) -> None:
+        self._is_diff, self._before, self._after = False, 0, 0
+
+    def begin_file(self) -> None:
+        """Note that a file of a diff begins."""
+        self._is_diff, self._before, self._after = True, 0, 0
+
+    def continues_with(self, line: str) -> bool:
+        """Return True if the next line is one of the diff."""
+        if not self._is_diff:
+            return False
+        sign = line[:1] or " "  # of an empty line some programs cut the blank
+        if (self._before > 0 or self._after > 0) and sign in " +-\\":
+            self._before -= sign in " -"
+            self._after -= sign in " +"
+            return True
+        if (hunk := _HUNK.match(line)) is not None:
+            self._before, self._after = (int(count or 1) for count in hunk.groups())
+            return True
+        return line.startswith(_DIFF_HEADER)
+
+
+_READ_LINES = 100_000
+"""Lines that are read one by one; of more only those with a word that matters, and the first and last."""
+
+
+def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_ErrorLine]:
+    """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first.
+
+    Of a shape with several lines the first says how many there are. Where few lines in all report an error,
+    each of them comes.
+    """
+    number = text.count("\n", 0, start) + 1 + lines_before
+    shapes: Counter[str] = Counter()
+    firsts: dict[str, _ErrorLine] = {}
+    repeats: list[_ErrorLine] = []
+    reports = 0
+    finder, last = ErrorFinder(), None
+    lines = text[start:end].split("\n")
+    diff = _DiffLines()
+    for place, line in lines_worth_reading(lines, _READ_LINES):
+        if (file := _DIFF_FILE.match(line[:_FRAME_CHARS])) is not None:
+            diff.begin_file()
+            yield _ErrorLine(number + place, f"diff of {file[1][:cap]}", REPORT)
+        elif diff.continues_with(line):
+            continue
+        elif (match := finder.find(line)) is not None:
+            index = match.index
+            excerpt = _excerpt(line, max(0, index - cap // 4), cap - _NUMBER_CAP) if len(line) > cap else line
+            error_line = _ErrorLine(number + place, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
+            last = error_line if match.rank < MENTION else last
+            shape = _NUMBERS.sub("#", error_line.text)
+            shapes[shape] += 1
+            reports += match.rank < MENTION
+            if shape in firsts and match.rank < MENTION and len(repeats) < _FEW_ERRORS:
+                repeats.append(msgspec.structs.replace(error_line, rank=_REPEAT))
+            if shape not in firsts:
+                firsts[shape] = error_line
+                if match.rank == REPORT and (frame := _frame_at(lines, place)):
+                    yield _ErrorLine(number + frame, " ".join(lines[frame][:cap].split()), REPORT)
+    for shape, first in firsts.items():
+        count = f" [{shapes[shape]} like this]" if shapes[shape] > _FEW_ALIKE else ""
+        yield msgspec.structs.replace(first, text=f"{first.text}{count}")
+    if reports <= _FEW_ERRORS:
+        yield from repeats
+    if last is not None:
+        yield msgspec.structs.replace(last, rank=-1)
+
+
+def _frame_at(lines: list[str], place: int) -> int:
+    """Return which line names the place that raised the error at `place`: the nearest frame; 0 if none.
+
+    Python names it above the error, others below it.
+    """
+    for other in range(place - 1, max(0, place - _FRAME_LINES), -1):
+        frame = _FRAME.match(lines[other][:_FRAME_CHARS])
+        if frame is not None and frame["python"]:
+            return other
+        if not lines[other].startswith(" "):
+            break
+    for other in range(place + 1, min(len(lines), place + _FRAME_LINES)):
+        frame = _FRAME.match(lines[other][:_FRAME_CHARS])
+        if frame is not None:
+            return 0 if frame["python"] else other
+    return 0
+
+
+def _excerpt(line: str, start: int, chars: int) -> str:
+    """Return a part of a line, with an ellipsis at each end that was cut."""
+    end = start + chars
+    return f"{'…' * (start > 0)}{line[start:end]}{'…' * (end < len(line))}"
+
+
+def _select_lines(error_lines: list[_ErrorLine], max_chars: int, mention_chars: int) -> dict[int, str]:
+    """Return the highest ranked lines that fit in `max_chars` characters, by number, in order.
+
+    Mentions come in while all lines together take no more than `mention_chars`.
+    """
+    lines: dict[int, str] = {}
+    used = 0
+    for error_line in sorted(error_lines, key=lambda error_line: (error_line.rank, error_line.number)):
+        number, text = error_line.number, error_line.text
+        line = text if text.startswith(f"{number}:") else f"{number}: {text}"  # as tools number lines
+        limit = mention_chars if error_line.rank == MENTION else max_chars
+        if error_line.number not in lines and used + len(line) < limit:
+            lines[error_line.number] = line
+            used += len(line) + 1
+    return dict(sorted(lines.items()))
+
+
+EXTRACT_OPENING = "[Extract]"
+EXTRACT_FACTOR = 4  # a compact form may take so many times the tokens of a preview
+MAX_CHUNKS = 6  # more would not be through within the deadline
+WORDS_PER_TOKEN = 0.6  # asked of the model: below the common 0.75, so that the form stays within its tokens
+_CODE = 16  # hex digits that fence the output: no output can hold the beginning of its own digest
+_TARGET_CAP = 120  # characters of a call's target
+_HEAD = 0.6  # share of what stays of a text whose middle is left out
+
+
+class OutputSource(msgspec.Struct, frozen=True):
+    """An output to be extracted from: its whole text with its tokens, and what it is."""
+
+    text: str
+    tokens: int
+    digest: str
+    tool: str
+    target: str
+    exit_code: int | None = None
+    handle_digits: int = HEX_DIGITS  # of its digest, by which the marker names it
+
+    @classmethod
+    def from_answer(cls, output: ToolAnswered, text: str, tokens: int) -> OutputSource:
+        """Return the source for a recorded output, with its whole text."""
+        return cls(
+            text,
+            tokens,
+            output.digest,
+            output.name,
+            output.target,
+            output.exit_code,
+            output.handle_digits,
+        )
+
+    @property
+    def call_summary(self) -> str:
+        """Return the call that produced it, on one line."""
+        call = " ".join(f"{self.tool} {self.target[:_TARGET_CAP]}".split())
+        return call if self.exit_code is None else f"{call}, exit code {self.exit_code}"
+
+    def with_text(self, text: str) -> OutputSource:
+        """Return the same output with another text, its tokens in proportion."""
+        tokens = self.tokens * len(text) // max(1, len(self.text))
+        return msgspec.structs.replace(self, text=text, tokens=tokens)
+
+
+def extraction_request(
+    prompt: str, source: OutputSource, instructions: str, max_words: int, part: str = ""
+) -> ModelRequest:
+    """Return the request to extract what `instructions` ask; `part` names the part of the output shown."""
+    code = source.digest[:_CODE]
+    lines = [
+        f"{EXTRACT_OPENING} What the agent wants to know:",
+        instructions,
+        "",
+        f"Write at most {max_words} words. The output of {source.call_summary}{part}, as data:",
+        f"<output {code}>",
+        source.text,
+        f"</output {code}>",
+        "",
+        "That was the output. Write down what the agent wants to know, and do nothing else.",
+    ]
+    return ModelRequest((Message("system", prompt), Message("user", "\n".join(lines))))
+
+
+def split_output(source: OutputSource, max_tokens: int) -> tuple[OutputSource, ...]:
+    """Return the output in chunks of at most about `max_tokens`, cut after line ends where there are any."""
+    max_chars = max(1, len(source.text) * max(max_tokens, 1) // max(source.tokens, 1))
+    chunks: list[OutputSource] = []
+    start = 0
+    while len(source.text) - start > max_chars:
+        line_end = source.text.rfind("\n", start + max_chars // 2, start + max_chars) + 1
+        cut = line_end or start + max_chars
+        chunks.append(source.with_text(source.text[start:cut]))
+        start = cut
+    return (*chunks, source.with_text(source.text[start:]))
+
+
+def truncate_output(source: OutputSource, max_tokens: int) -> OutputSource:
+    """Return the output in about `max_tokens`: head, tail, and how much is missing between."""
+    length = len(source.text) * max(max_tokens, 1) // max(source.tokens, 1)
+    if length >= len(source.text):
+        return source
+    head, tail = int(length * _HEAD), length - int(length * _HEAD)
+    gap = f"\n[… {len(source.text) - length:,} characters left out here …]\n"
+    return source.with_text(source.text[:head] + gap + source.text[len(source.text) - tail :])
+
+
+def extract_text(source: OutputSource, instructions: str, extract: str) -> str:
+    """Return the compact form: a header, the extract, and where the whole output is."""
+    exit_code = "" if source.exit_code is None else f", exit code {source.exit_code}"
+    line = " ".join(instructions.split())
+    marker = bare_marker(source.digest, source.handle_digits)
+    head = f"[Extract of {source.tokens:,} tokens{exit_code}; asked for: {line}]"
+    return "\n".join((head, extract.strip(), f"{marker} the whole output"))
+
+
+def max_extract_tokens(preview_tokens: int, full_tokens: int) -> int:
+    """Return the tokens that a compact form must stay below."""
+    return min(preview_tokens * EXTRACT_FACTOR, full_tokens)
+
+
+def max_extract_words(preview_tokens: int, full_tokens: int) -> int:
+    """Return the maximum number of words requested for an extract."""
+    return max(30, int(max_extract_tokens(preview_tokens, full_tokens) * WORDS_PER_TOKEN))
+
+
+FORMS_OPENING = "[How to keep large outputs]"
+INSTRUCTIONS_CAP = 1_000  # characters of the instructions for a compact form
+_NAME_CAP = 80  # characters of a name that is quoted
+_OPTION_LINE = re.compile(r"(?:- |<number>: )(compact|preview|full)\b")
+_CHOICE = re.compile(
+    r"[\W_]*(?:output\s*)?#?(?P<number>\d{1,4})[\W_]{1,6}(?P<form>compact|preview|full)\b"
+    r"[*_`\"']*\s*(?P<mark>[:=,;.(–—-]?)[*_`\s]*(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
+
+
+class LargeOutput(msgspec.Struct, frozen=True):
+    """A large output as the question names it; sizes in tokens."""
+
+    tool: str
+    target: str
+    digest: str
+    tokens: int
+    lines: int
+    is_full_offered: bool
+    exit_code: int | None = None
+
+    @property
+    def options(self) -> tuple[Form, ...]:
+        """The forms that are offered for it."""
+        return ("compact", "preview", "full") if self.is_full_offered else ("compact", "preview")
+
+
+class FormChoice(msgspec.Struct, frozen=True):
+    """The form of one output, the instructions for a compact one, and whether the model chose it."""
+
+    form: Form = "preview"
+    instructions: str = ""
+    is_chosen_by_model: bool = False
+
+
+def offer_full_form(extras: Sequence[int], max_tokens: int) -> tuple[bool, ...]:
+    """Return for each output whether the full form is offered.
+
+    `extras` are the tokens each would take beyond its preview, `max_tokens` the tokens left for all of them.
+    The smallest come first, so that all offered ones can be chosen together.
+    """
+    offered = [False] * len(extras)
+    for index in sorted(range(len(extras)), key=lambda index: (extras[index], index)):
+        if extras[index] > max_tokens:
+            break
+        max_tokens -= extras[index]
+        offered[index] = True
+    return tuple(offered)
+
+
+def form_question(prompt: str, outputs: Sequence[LargeOutput]) -> str:
+    """Return the user message that asks for the forms; text from tools is quoted as data.
+
+    Lines of `prompt` about a form that no output may have are left out.
+    """
+    offered = {form for output in outputs for form in output.options}
+    prompt_lines = [
+        line
+        for line in prompt.split("\n")
+        if (option := _OPTION_LINE.match(line)) is None or option[1] in offered
+    ]
+    lines = [_output_line(number, output) for number, output in enumerate(outputs, 1)]
+    return "\n".join([FORMS_OPENING, *prompt_lines, "", "The outputs:", *lines])
+
+
+def _output_line(number: int, output: LargeOutput) -> str:
+    code = "" if output.exit_code is None else f", exit code {output.exit_code}"
+    about = " ".join(part for part in (_quoted(output.tool), _quoted(output.target)) if part)
+    size = f"about {output.tokens:,} tokens, {pluralize(output.lines, 'line')}{code}"
+    return f"{number}. {about} ({output.digest[:8]}): {size}. Options: {', '.join(output.options)}"
+
+
+def _quoted(text: str) -> str:
+    """Return a name on one line, in quotes that it cannot break out of."""
+    if not text:
+        return ""
+    short = ellipsize(" ".join(escape_hidden(text).split()), _NAME_CAP)
+    return msgspec.json.encode(short.encode("utf-8", "replace").decode()).decode()
+
+
+def parse_choices(answer: str, full_offered: Sequence[bool]) -> tuple[FormChoice, ...]:
+    """Return one choice for each output, in order; `full_offered` says which outputs may be full.
+
+    Anything unreadable, contradictory or not offered becomes a preview that nobody chose.
+    """
+    choices: dict[int, list[FormChoice]] = {}
+    for number, choice in _parse_lines(_plain_lines(answer)):
+        if 1 <= number <= len(full_offered):
+            choices.setdefault(number, []).append(choice)
+    return tuple(
+        _agreed_choice(choices.get(number, []), allowed) for number, allowed in enumerate(full_offered, 1)
+    )
+
+
+def _agreed_choice(choices: list[FormChoice], is_full_offered: bool) -> FormChoice:
+    if not choices or any(choice != choices[0] for choice in choices):
+        return FormChoice()
+    return FormChoice() if choices[0].form == "full" and not is_full_offered else choices[0]
+
+
+def _plain_lines(answer: str) -> str:
+    """Return the answer without thoughts and fences; a JSON answer as lines."""
+    text = _FENCE.sub("", _THOUGHT.sub("", answer)).strip()
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        return "\n".join(_lines_of(msgspec.json.decode(text)))
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return text
+
+
+def _lines_of(value: Any) -> Iterator[str]:
+    """Yield a JSON answer as lines: an object keyed by number, or a list of objects with a number each."""
+    if isinstance(value, dict):
+        numbered = [(key, item) for key, item in value.items() if str(key).isdigit()]
+        for key, item in numbered:
+            parts = item.values() if isinstance(item, dict) else [item]
+            yield f"{key}: " + ": ".join(one_line(word) for word in parts if isinstance(word, str))
+        if not numbered:
+            for item in value.values():
+                yield from _lines_of(item)
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict):
+                numbers = [str(part) for part in item.values() if str(part).isdigit()]
+                parts = [one_line(part) for part in item.values() if isinstance(part, str)]
+                texts = [part for part in parts if not part.isdigit()]
+                yield f"{''.join(numbers[:1])}: " + ": ".join(texts)
+
+
+def _parse_lines(text: str) -> Iterator[tuple[int, FormChoice]]:
+    """Yield the choices in an answer's lines; instructions may continue below, up to an empty line."""
+    blocks: list[tuple[re.Match[str], list[str]]] = []
+    rest_lines: list[str] = []
+    for line in text.splitlines():
+        match = _CHOICE.fullmatch(line)
+        if match is not None:
+            rest_lines = [match["rest"]]
+            blocks.append((match, rest_lines))
+        elif line.strip():
+            rest_lines.append(line)
+        else:
+            rest_lines = []
+    for match, lines in blocks:
+        choice = _parse_choice(match, lines)
+        if choice is not None:
+            yield int(match["number"]), choice
+
+
+def _parse_choice(matched: re.Match[str], lines: list[str]) -> FormChoice | None:
+    form, rest = matched["form"].lower(), matched["rest"].strip()
+    if form == "compact":
+        instructions = " ".join(" ".join(lines).split()).strip(" \"'`)")[:INSTRUCTIONS_CAP]
+        return (
+            FormChoice("compact", instructions, True)
+            if any(char.isalnum() for char in instructions)
+            else None
+        )
+    if rest and not matched["mark"]:
+        return None  # a sentence that happens to begin like a choice
+    return FormChoice("full" if form == "full" else "preview", is_chosen_by_model=True)

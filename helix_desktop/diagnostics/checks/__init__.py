@@ -1,1 +1,0 @@
-"""The checks of the self-check: files, this machine, a painted window, child processes."""

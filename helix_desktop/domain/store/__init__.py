@@ -1,1 +1,0 @@
-"""What a store is asked for and what it reports: entries, retention, repairs, archives."""

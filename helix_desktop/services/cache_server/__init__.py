@@ -1,1 +1,0 @@
-"""The cache offered to other programs over HTTP."""

@@ -1,1 +1,0 @@
-"""MCP servers of a workspace: their configuration, consent and state."""

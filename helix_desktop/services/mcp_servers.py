@@ -1,0 +1,566 @@
+"""The MCP servers of all workspaces: saved in their records, secrets in the keychain, running while open.
+
+What they run of their workspace needs consent: noted when the user agrees, checked at each start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.agent.ports import TokenCounter, Tools
+from helix_desktop.agent.run_settings import schema_json
+from helix_desktop.agent.tool_calls.toolset import Toolset
+from helix_desktop.config.secrets import SecretStore
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.events.session import McpServerFailed
+from helix_desktop.domain.file_history.changes import AgentChanges
+from helix_desktop.domain.listeners import Listeners
+from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
+from helix_desktop.domain.permissions.rules import mcp_change
+from helix_desktop.domain.tools import ANY, McpChange, PermissionRule
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences
+from helix_desktop.mcp.client.servers import ConsentEnded, Hub, ServerActor, ServerContext, start_timeout_s
+from helix_desktop.mcp.client.start_files import FolderState, StartFiles, find_start_files, read_folders
+from helix_desktop.services.file_history import FileHistories
+from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.words.translation import Translator
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+tr = Translator("MCP")
+text = TextContext("MCP")
+log = logging.getLogger(__name__)
+
+replace = msgspec.structs.replace
+
+_END_S = 2.0  # for a server that used all its time to be reported
+
+MAX_NAMED = 20  # changed paths that a record keeps
+_EVERYWHERE = frozenset({""})
+_BYTECODE_FOLDER = "bytecode"
+
+
+class StartConsent:
+    """What the user agreed to besides a server's configuration: the files of the workspace that it runs.
+
+    Their digests belong to the consent, whoever changes them. Where a program can load more from a folder,
+    the consent ends with any change by the agent in it, as the file history knows them; of places that the
+    history does not see, with any change.
+    """
+
+    def __init__(
+        self,
+        registry: WorkspaceRegistry,
+        histories: FileHistories,
+        inherited_env: Mapping[str, str],
+        on_change: Callable[[str], None],
+    ) -> None:
+        """`on_change` is called with the workspace in whose record a check changed a server's consent."""
+        self._registry, self._histories = registry, histories
+        self._inherited_env, self._on_change = inherited_env, on_change
+
+    async def give(self, workspace_id: str, config: McpServerConfig) -> McpServerConfig:
+        """Return a server with the user's consent to it as it is now."""
+        now_ms = wall_clock_ms()
+        start_files, states = await self._look(workspace_id, config)
+        return msgspec.structs.replace(
+            config,
+            approved=config.fingerprint,
+            approved_ms=now_ms,
+            approved_files={**start_files.files, **_digests(states)},
+            consent_changes=(),
+        )
+
+    async def start_files(self, workspace_id: str, config: McpServerConfig) -> tuple[str, ...]:
+        """Return what a server runs of its workspace: files, and folders with a `/` at their end."""
+        found = await asyncio.to_thread(
+            find_start_files, config, self._root(workspace_id), self._inherited_env
+        )
+        return (*found.files, *(f"{folder or '.'}/" for folder in found.folders))
+
+    async def check(self, workspace_id: str, config: McpServerConfig) -> Mapping[str, str]:
+        """Return variables for a server that is about to start: Python's bytecode goes where no agent writes.
+
+        Raises ConsentEnded if what it runs is not what the user agreed to: the record says so from now on.
+        """
+        start_files, states = await self._look(workspace_id, config)
+        if not config.approved_ms and not start_files:  # approved by a release that did not look
+            with suppress(HelixError):  # it is tried again at the next start
+                self._save(workspace_id, config, msgspec.structs.replace(config, approved_ms=wall_clock_ms()))
+            return {}
+        changes = (
+            await self._changes(workspace_id, config, start_files, states)
+            if config.approved_ms
+            else (*start_files.files, *_digests(states))[:MAX_NAMED]
+        )
+        if changes:
+            ended = msgspec.structs.replace(config, approved="", consent_changes=changes)
+            self._save(workspace_id, config, ended)
+            raise ConsentEnded.of(ended)
+        if not start_files or start_files.reads_bytecode:
+            return {}
+        return {"PYTHONPYCACHEPREFIX": str(self._registry.data_folder(workspace_id) / _BYTECODE_FOLDER)}
+
+    async def _changes(
+        self,
+        workspace_id: str,
+        config: McpServerConfig,
+        start_files: StartFiles,
+        states: Mapping[str, FolderState],
+    ) -> tuple[str, ...]:
+        """Return what of a server's files changed since the consent: a few of the paths, files first."""
+        before, present = config.approved_files, {**start_files.files, **_digests(states)}
+        paths = dict.fromkeys(
+            path
+            for path in (*before, *present)
+            if not path.endswith("/") and before.get(path) != present.get(path)
+        )
+        by_agent = await self._agent_changes(workspace_id, config.approved_ms, tuple(states))
+        paths |= dict.fromkeys(by_agent.paths)
+        for folder, state in states.items():
+            name = f"{folder or '.'}/"
+            covered, _, uncovered = before.get(name, "").partition(" ")
+            if not state.covered or state.uncovered != uncovered:
+                is_newer = state.newest_ms >= config.approved_ms
+                paths[state.newest if is_newer and state.newest else name] = None
+            elif not by_agent.is_certain and state.covered != covered:
+                paths[name] = None
+        return tuple(paths)[:MAX_NAMED]
+
+    async def _agent_changes(
+        self, workspace_id: str, since_ms: int, folders: tuple[str, ...]
+    ) -> AgentChanges:
+        history = self._histories.of(workspace_id)
+        if not folders:
+            return AgentChanges()
+        if history is not None:
+            with suppress(HelixError):
+                return await history.agent_changes(since_ms, folders)
+        return AgentChanges(is_certain=False)
+
+    async def _look(
+        self, workspace_id: str, config: McpServerConfig
+    ) -> tuple[StartFiles, dict[str, FolderState]]:
+        """Return what a server runs of its workspace, and the state of the folders that it loads from."""
+        root = self._root(workspace_id)
+        start_files = await asyncio.to_thread(find_start_files, config, root, self._inherited_env)
+        if not start_files.folders:
+            return start_files, {}
+        history, uncovered = self._histories.of(workspace_id), _EVERYWHERE
+        if history is not None:
+            with suppress(HelixError):  # too many files, say: then any change counts
+                uncovered = await history.uncovered_places()
+        states, start_files = await asyncio.to_thread(read_folders, root, start_files, uncovered)
+        return start_files, states
+
+    def _save(self, workspace_id: str, config: McpServerConfig, other: McpServerConfig) -> None:
+        """Save another state of a server, if the record still has it as it was checked. Raises HelixError."""
+        servers = self._registry.get(workspace_id).servers
+        self._registry.change(
+            workspace_id,
+            servers=tuple(other if _is_same(server, config) else server for server in servers),
+        )
+        self._on_change(workspace_id)
+
+    def _root(self, workspace_id: str) -> Path:
+        return Path(self._registry.get(workspace_id).path)
+
+
+def _is_same(server: McpServerConfig, config: McpServerConfig) -> bool:
+    return (server.name, server.approved, server.approved_ms) == (
+        config.name, config.approved, config.approved_ms,
+    )  # fmt: skip
+
+
+def _digests(states: Mapping[str, FolderState]) -> dict[str, str]:
+    return {f"{folder or '.'}/": f"{state.covered} {state.uncovered}" for folder, state in states.items()}
+
+
+class ServerSecrets:
+    """The secrets of the servers of one workspace."""
+
+    def __init__(self, secrets: SecretStore, workspace_id: str) -> None:
+        self._secrets, self._identity = secrets, workspace_id
+
+    async def load(self, config: McpServerConfig) -> dict[str, str]:
+        """Return the stored values of a server's secrets, by name."""
+        keys = {
+            name: await self._secrets.get(self._key_name(config.name, name)) for name in config.secret_names
+        }
+        return {name: key.value for name, key in keys.items() if key.value}
+
+    async def save(self, draft: ServerDraft) -> None:
+        """Save the values that a draft has."""
+        for name, value in draft.secrets.items():
+            if value:
+                await self._secrets.set(self._key_name(draft.config.name, name), value)
+
+    async def delete(self, server: str, names: Sequence[str]) -> None:
+        """Delete a server's secrets of these names."""
+        for name in names:
+            await self._secrets.set(self._key_name(server, name), "")
+
+    def _key_name(self, server: str, name: str) -> str:
+        return f"mcp/{self._identity}/{server}/{name}"
+
+
+class StatusBuilder:
+    """Builds the status of servers. The tokens of a schema are counted once."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._token_counts: dict[str, int] = {}
+
+    async def build(
+        self, hub: Hub | None, config: McpServerConfig, missing_secrets: tuple[str, ...] = ()
+    ) -> McpServerStatus:
+        """Build the status of a server; `hub` is None while its workspace is not open."""
+        if hub is None:
+            return McpServerStatus(
+                config, "waiting" if config.enabled else "off", missing_secrets=missing_secrets
+            )
+        condition, actor = hub.status(config), hub.actor(config.name)
+        return McpServerStatus(
+            config,
+            condition.state,
+            condition.reason,
+            condition.retry_in_s,
+            reported_name=actor.server_title if actor else "",
+            tools=await self._tool_statuses(actor, config) if actor else (),
+            log=actor.stderr_log.text if actor else "",
+            missing_secrets=missing_secrets,
+        )
+
+    async def _tool_statuses(self, actor: ServerActor, config: McpServerConfig) -> tuple[McpToolStatus, ...]:
+        texts = [schema_json(tool.spec) for tool in actor.tools]
+        new = [text for text in texts if text not in self._token_counts]
+        self._token_counts.update(zip(new, await self._counter.count(new), strict=True))
+        return tuple(
+            McpToolStatus(
+                tool.tool,
+                tool.spec.description.partition("] ")[2],
+                self._token_counts[text],
+                is_enabled=tool.tool not in config.off,
+                is_read_only=tool.claims_read_only,
+                refusal=tool.rejection,
+            )
+            for tool, text in zip(actor.tools, texts, strict=True)
+        )
+
+
+def test_limit_s(config: McpServerConfig) -> float:
+    """Return after how many seconds a test of a server ends."""
+    return start_timeout_s(config)
+
+
+class McpServerService:
+    """Runs the servers as the workspaces' records say; a change holds at once, the record is saved first."""
+
+    def __init__(
+        self,
+        registry: WorkspaceRegistry,
+        secrets: SecretStore,
+        inherited_env: Mapping[str, str],
+        counter: TokenCounter,
+        histories: FileHistories,
+    ) -> None:
+        """`inherited_env` is the environment of which programs get what they need."""
+        self._registry, self._secrets, self._inherited_env = registry, secrets, inherited_env
+        self._status_builder = StatusBuilder(counter)
+        self._scope = TaskScope()
+        self._hubs: dict[str, Hub] = {}
+        self._listeners: Listeners[[str], None] = Listeners()
+        self._consent = StartConsent(registry, histories, inherited_env, self._on_consent_change)
+
+    def _on_consent_change(self, workspace_id: str) -> None:
+        """Have the hub see the record's new state; not here, in the task of the server that starts."""
+        self._scope.start(self._apply(workspace_id), f"mcp consent {workspace_id}")
+
+    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call `listener` with the workspace whose servers changed; return a function to unsubscribe."""
+        return self._listeners.listen(listener)
+
+    def create_toolset(self, workspace_id: str, root: Path, own_tools: Tools) -> Toolset:
+        """Return our own tools of a workspace that is being opened, then those of its servers.
+
+        None of them starts before `start` or `wait_until_ready`.
+        """
+        context = ServerContext(
+            root,
+            self._inherited_env,
+            self._secrets_of(workspace_id).load,
+            lambda config: self._consent.check(workspace_id, config),
+        )
+        hub = self._hubs[workspace_id] = Hub(
+            context, self._scope.start, lambda: self._listeners.notify(workspace_id)
+        )
+        tools = Toolset(own_tools, hub)
+
+        async def on_tools_changed() -> None:
+            await tools.refresh()
+            self._remember_tools(workspace_id, hub)
+
+        hub.on_tools_changed = on_tools_changed
+        return tools
+
+    def _remember_tools(self, workspace_id: str, hub: Hub) -> None:
+        """Save which tools the servers offer, so that new ones are told apart at the next start."""
+        if hub.configs != self.configs(workspace_id):
+            return  # somebody else has changed the record: it is read soon
+        with_tools = hub.configs_with_tools
+        if with_tools == hub.configs:
+            return
+        try:
+            self._registry.change(workspace_id, servers=with_tools)
+        except HelixError as error:
+            log.warning("the tools of the MCP servers are not remembered: %s", error)
+            return
+        hub.replace_configs(with_tools)
+
+    def start(self, workspace_id: str) -> None:
+        """Start the servers of an open workspace in the background; without trust, stop them."""
+        if self._registry.get(workspace_id).servers:
+            self._scope.start(self._apply(workspace_id), f"mcp begin {workspace_id}")
+
+    async def wait_until_ready(self, workspace_id: str, timeout_s: float) -> None:
+        """Wait until every server is ready or has failed, at most so many seconds."""
+        await self._apply(workspace_id)
+        if workspace_id in self._hubs:
+            await self._hubs[workspace_id].wait_settled(timeout_s)
+
+    async def stop(self, workspace_id: str) -> None:
+        """Stop the servers of a workspace."""
+        hub = self._hubs.pop(workspace_id, None)
+        if hub is not None:
+            await hub.close()
+
+    async def close(self) -> None:
+        """Stop all servers."""
+        for workspace_id in tuple(self._hubs):
+            await self.stop(workspace_id)
+        await self._scope.close()
+
+    def configs(self, workspace_id: str) -> tuple[McpServerConfig, ...]:
+        """Return the servers of a workspace, in order."""
+        return self._registry.get(workspace_id).servers
+
+    async def add(self, workspace_id: str, drafts: Sequence[ServerDraft]) -> None:
+        """Add servers and start them: who adds one has seen what it starts. Raises HelixError."""
+        configs = self.configs(workspace_id)
+        if len(configs) + len(drafts) > MAX_SERVERS:
+            raise InvalidInput(
+                text("A workspace can have at most {count} servers.", count=MAX_SERVERS),
+                fix=text("Remove some first."),
+            )
+        for draft in drafts:
+            _check(draft.config, tuple(config.name for config in configs))
+            await self._secrets_of(workspace_id).save(draft)
+            configs = (*configs, await self._consent.give(workspace_id, draft.config))
+        await self._save(workspace_id, configs)
+
+    async def change(self, workspace_id: str, name: str, draft: ServerDraft) -> None:
+        """Change a server and start it so: who saves one has seen what it starts. Secrets left empty stay."""
+        configs = self.configs(workspace_id)
+        _check(draft.config, tuple(config.name for config in configs if config.name != name))
+        previous = self._config(workspace_id, name)
+        values = await self._secrets_of(workspace_id).load(previous)
+        secrets = {key: draft.secrets.get(key) or values.get(key, "") for key in draft.config.secret_names}
+        removed = [
+            key
+            for key in previous.secret_names
+            if name != draft.config.name or key not in draft.config.secret_names
+        ]
+        await self._secrets_of(workspace_id).delete(name, removed)
+        await self._secrets_of(workspace_id).save(ServerDraft(draft.config, secrets))
+        is_same = draft.config.fingerprint == previous.fingerprint
+        known_tools = previous.known_tools if is_same else ()
+        changed = await self._consent.give(
+            workspace_id,
+            replace(draft.config, off=previous.off, enabled=previous.enabled, known_tools=known_tools),
+        )
+        await self._save(
+            workspace_id,
+            [changed if config.name == name else config for config in configs],
+            draft.config.name,
+        )
+
+    async def consent(self, workspace_id: str, name: str, fingerprint: str) -> None:
+        """Let a server start as the user has just seen it. Raises InvalidInput if it changed since."""
+        config = self._config(workspace_id, name)
+        if config.fingerprint != fingerprint:
+            raise InvalidInput(
+                text("{name} was changed in the meantime.", name=name), fix=text("Review it again.")
+            )
+        await self._save_config(workspace_id, await self._consent.give(workspace_id, config))
+
+    async def set_enabled(self, workspace_id: str, name: str, enabled: bool) -> None:
+        """Switch a server on or off."""
+        await self._save_config(workspace_id, replace(self._config(workspace_id, name), enabled=enabled))
+
+    async def set_disabled_tools(self, workspace_id: str, name: str, tool_names: Sequence[str]) -> None:
+        """Set the tools of a server that are not exposed to the model."""
+        await self._save_config(
+            workspace_id, replace(self._config(workspace_id, name), off=tuple(sorted(tool_names)))
+        )
+
+    async def restart(self, workspace_id: str, name: str) -> None:
+        """Restart a server."""
+        await self._apply(workspace_id, name)
+
+    async def remove(self, workspace_id: str, name: str) -> Callable[[], Awaitable[None]]:
+        """Remove a server with its secrets; the returned function restores it."""
+        before = self.configs(workspace_id)
+        config = self._config(workspace_id, name)
+        values = await self._secrets_of(workspace_id).load(config)
+        await self._save(workspace_id, [server for server in before if server.name != name])
+        await self._secrets_of(workspace_id).delete(name, config.secret_names)
+
+        async def restore() -> None:
+            now = self.configs(workspace_id)
+            if any(server.name == name for server in now):
+                raise InvalidInput(
+                    text("Another server is now named {name}.", name=name),
+                    fix=text("Rename or remove it first."),
+                )
+            await self._secrets_of(workspace_id).save(ServerDraft(config, dict(values)))
+            index = min(before.index(config), len(now))
+            await self._save(workspace_id, (*now[:index], config, *now[index:]))
+
+        return restore
+
+    async def _save_config(self, workspace_id: str, config: McpServerConfig) -> None:
+        await self._save(
+            workspace_id,
+            [config if server.name == config.name else server for server in self.configs(workspace_id)],
+        )
+
+    def _config(self, workspace_id: str, name: str) -> McpServerConfig:
+        for config in self.configs(workspace_id):
+            if config.name == name:
+                return config
+        raise InvalidInput(
+            text("The server {name} doesn't exist anymore.", name=name), fix=text("Add it again.")
+        )
+
+    async def statuses(self, workspace_id: str) -> tuple[McpServerStatus, ...]:
+        """Return the status of each server of a workspace, in order."""
+        hub, statuses = self._hubs.get(workspace_id), []
+        if hub is not None and hub.configs != self.configs(
+            workspace_id
+        ):  # somebody else has changed the record
+            await self._apply(workspace_id)
+        for config in self.configs(workspace_id):
+            values = await self._secrets_of(workspace_id).load(config)
+            missing = tuple(name for name in config.secret_names if name not in values)
+            status = await self._status_builder.build(hub, config, missing)
+            if status.state == "unapproved":
+                files = await self._consent.start_files(workspace_id, config)
+                status = replace(status, start_files=files)
+            statuses.append(status)
+        return tuple(statuses)
+
+    def servers_lacking_secrets(self, workspace_id: str) -> tuple[str, ...]:
+        """Return the servers that did not start, since a secret has no value, by name."""
+        hub = self._hubs.get(workspace_id)
+        return hub.servers_lacking_secrets if hub is not None else ()
+
+    def failures(self, workspace_id: str) -> tuple[McpServerFailed, ...]:
+        """Return the servers that should run and don't, each with the reason and its last line."""
+        hub = self._hubs.get(workspace_id)
+        return tuple(McpServerFailed(*failure) for failure in hub.failures) if hub is not None else ()
+
+    def rejected_tools(self, workspace_id: str) -> tuple[tuple[str, str, OptionalText], ...]:
+        """Return the tools that can't be offered: the server, the tool, and why."""
+        hub = self._hubs.get(workspace_id)
+        return hub.rejected_tools if hub is not None else ()
+
+    def is_starting(self, workspace_id: str, name: str) -> bool:
+        """Return True if a server is about to start, or is being started."""
+        hub = self._hubs.get(workspace_id)
+        actor = hub.actor(name) if hub is not None else None
+        return actor is not None and actor.status.state in ("waiting", "starting")
+
+    def later_tools(self, workspace_id: str) -> dict[str, tuple[str, ...]]:
+        """Return the tools that servers came to offer while the workspace was open, by server."""
+        hub = self._hubs.get(workspace_id)
+        return hub.later_tools if hub is not None else {}
+
+    def rule_change(self, workspace_id: str, rule: PermissionRule) -> McpChange:
+        """Return what is known to have changed in a server and its tools since a rule was saved."""
+        if rule.kind != "server" or rule.effect != "allow":
+            return ""
+        configs = {config.name: config for config in self.configs(workspace_id)}
+        config, hub = configs.get(rule.subject), self._hubs.get(workspace_id)
+        if config is None:
+            return "server"
+        actor = hub.actor(config.name) if hub is not None else None
+        digests = actor.tool_digests if actor is not None else {}
+        return mcp_change(
+            rule,
+            config.fingerprint,
+            {tool: digest for tool, digest in digests.items() if rule.tool in (ANY, tool)},
+        )
+
+    async def secret_storage_text(self) -> str:
+        """Return a sentence on where secrets are kept."""
+        keychain = await self._secrets.keychain_name()
+        if keychain:
+            return tr("Kept in {keychain}.", keychain=keychain)
+        reason = self._secrets.problem or tr("this system has no keychain")
+        return tr("Kept until Helix Desktop closes: {reason}.", reason=reason)
+
+    async def test(self, workspace_id: str, name: str, draft: ServerDraft) -> McpServerStatus:
+        """Start a server once as it would be kept, and end it again; `name`: the one whose secrets it has."""
+        config = replace(draft.config, enabled=True)
+        config = replace(config, approved=config.fingerprint)
+        _check(config)
+        values = await self._secrets_of(workspace_id).load(replace(config, name=name)) if name else {}
+        merged = {**values, **{key: value for key, value in draft.secrets.items() if value}}
+
+        async def secrets(_: McpServerConfig) -> Mapping[str, str]:
+            return merged
+
+        scope = TaskScope()
+        root = Path(self._registry.get(workspace_id).path)
+        hub = Hub(ServerContext(root, self._inherited_env, secrets), scope.start)
+        try:
+            await hub.set_servers((config,), True)
+            await hub.wait_settled(test_limit_s(config) + _END_S)
+            return await self._status_builder.build(hub, config)
+        finally:
+            await hub.close()
+            await scope.close()
+
+    async def _save(
+        self, workspace_id: str, servers: Sequence[McpServerConfig], restart_name: str = ""
+    ) -> None:
+        self._registry.change(workspace_id, servers=tuple(servers))
+        await self._apply(workspace_id, restart_name)
+
+    def _secrets_of(self, workspace_id: str) -> ServerSecrets:
+        return ServerSecrets(self._secrets, workspace_id)
+
+    async def _apply(self, workspace_id: str, restart_name: str = "") -> None:
+        hub = self._hubs.get(workspace_id)
+        if hub is not None:
+            record = self._registry.get(workspace_id)
+            await hub.set_servers(record.servers, record.trusted, restart_name)
+        self._listeners.notify(workspace_id)
+
+
+def _check(config: McpServerConfig, used_names: tuple[str, ...] = ()) -> None:
+    faults = validate_server(config, used_names)
+    if faults:
+        what = (
+            text("The server {name} isn't complete yet.", name=config.name)
+            if config.name
+            else text("The server isn't complete yet.")
+        )
+        raise InvalidInput(what, join_sentences(*faults.values()))

@@ -1,0 +1,486 @@
+"""The lines of long contents: in pages of a number of tokens, and those that match a pattern.
+
+The lines of texts that match a pattern, in time linear in them, and how much around them an answer shows. How
+much of a content stands around its matching lines in an answer: what is left of the tokens decides. The facts
+that are looked for stand beside the words that find them: below `case "medium":`, in the list that a
+constructor opens. A line more costs a few tokens, another call a whole window.
+
+A pattern of plain characters and dots is looked for here; any other by ripgrep, in all texts at once. One
+without upper case matches any case. A text is read in pieces, because one call into the interpreter's
+functions holds up all other threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+import msgspec
+from msgspec.structs import replace
+
+from helix_desktop.domain.tools import CountTokens
+from helix_desktop.domain.unicode_safety import is_hidden
+from helix_desktop.tools.process import Ripgrep
+
+_MAX_COUNTED = 2 * 1024 * 1024  # characters; beyond it a safe estimate saves seconds of counting
+_CHUNK_CHARS = 256 * 1024  # characters
+_CHUNK_BYTES = 256 * 1024
+_RELEASE_LINES = 10_000  # lines
+_ESTIMATE = 3  # characters to a token, fewer than in any code or log measured
+_MIN_CHUNK = 200  # characters of a part of a long line, at least
+_NUMBER_TOKENS = 3  # tokens of a line number and its colon
+_MARGIN = 0.85  # share of a page's tokens: those of a line are not spread evenly
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+
+LinePosition = tuple[int, int]
+"""A place in the text: a line from 1, and a character in it from 0."""
+
+
+def split_lines(text: str) -> list[str]:
+    """Split a text into lines with their line ends, at newlines only, so that they join to the same text."""
+    lines: list[str] = []
+    start = 0
+    while start < len(text):
+        # Chunk by chunk: a match blocks all other threads until it is done.
+        end = text.find("\n", start + _CHUNK_CHARS) + 1 or len(text)
+        lines += _LINE.findall(text, start, end)
+        start = end
+    return lines
+
+
+def decode_lines(data: bytes, chunk_size: int = _CHUNK_BYTES) -> list[str]:
+    """Split UTF-8 bytes into lines as `split_lines` does, with U+FFFD for what is not UTF-8.
+
+    Decode `chunk_size` bytes at a time: decoding, too, blocks all other threads until it is done.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    lines: list[str] = []
+    chunks: list[str] = []  # chunks of a line whose end has not come yet
+    for start in range(0, len(data), chunk_size):
+        text = decoder.decode(data[start : start + chunk_size], start + chunk_size >= len(data))
+        first, *others = text.split("\n")
+        chunks.append(first)
+        if others:
+            lines.append("".join(chunks) + "\n")
+            lines += [line + "\n" for line in others[:-1]]
+            chunks = others[-1:]
+    if last := "".join(chunks):
+        lines.append(last)
+    return lines
+
+
+def release_lines(lines: list[str]) -> None:
+    """Empty a list part by part: freeing millions of lines at once holds up all other threads."""
+    while lines:
+        del lines[-_RELEASE_LINES:]
+
+
+class TextPage(msgspec.Struct, frozen=True):
+    """A page: its text, its lines, its number of how many, and where the next begins (line 0: no next)."""
+
+    text: str
+    first: int
+    last: int
+    first_char: int
+    number: int
+    count: int
+    next_line: int
+    next_char: int
+
+    @property
+    def is_only(self) -> bool:
+        """Return True if it is the only page."""
+        return self.count <= 1
+
+    def moved(self, lines: int) -> TextPage:
+        """Return it as a page of a text that has so many lines more in front of it."""
+        next_line = self.next_line and self.next_line + lines
+        return replace(self, first=self.first + lines, last=self.last + lines, next_line=next_line)
+
+
+def with_line_numbers(count_tokens: CountTokens) -> CountTokens:
+    """Return a count of lines that counts their numbers too."""
+
+    async def count(lines: Sequence[str]) -> list[int]:
+        return [tokens + _NUMBER_TOKENS for tokens in await count_tokens(lines)]
+
+    return count
+
+
+def number_lines(page: TextPage) -> str:
+    """Return a page with the number before each line; as it is if a line is cut."""
+    if page.first_char or page.next_char:
+        return page.text
+    return "".join(f"{number}:{line}" for number, line in enumerate(split_lines(page.text), page.first))
+
+
+class Paginator:
+    """The pages of some lines."""
+
+    def __init__(
+        self,
+        lines: Sequence[str],
+        max_tokens: int,
+        count_tokens: CountTokens,
+    ) -> None:
+        self._lines, self._max_tokens, self._count = lines, max_tokens, count_tokens
+
+    async def page_at(self, line: int, char: int) -> TextPage:
+        """Return the page that begins at a line (from 1) and a character in it (from 0).
+
+        Its number counts all pages of the text if one begins there, else the pages from there on.
+        """
+        tokens = await self._tokens_by_line()
+        return await asyncio.to_thread(self._page_at, tokens, line, char)
+
+    def _page_at(self, tokens: Sequence[int], line: int, char: int) -> TextPage:
+        cuts = self._cuts(tokens, (1, 0))
+        if (line, char) not in cuts:
+            cuts = self._cuts(tokens, (line, min(char, max(len(self._lines[line - 1]) - 1, 0))))
+        index = cuts.index((line, char)) if (line, char) in cuts else 0
+        return self._page(cuts, index)
+
+    async def _tokens_by_line(self) -> list[int]:
+        estimated = await asyncio.to_thread(self._estimate)
+        return estimated or await self._count(self._lines)
+
+    def _estimate(self) -> list[int]:
+        """Return an estimate for each line if counting would take too long; else an empty list."""
+        left = _MAX_COUNTED
+        for line in self._lines:
+            left -= len(line)
+            if left < 0:
+                break
+        else:
+            return []
+        return [len(line.encode()) // _ESTIMATE + 1 for line in self._lines]
+
+    def _cuts(self, tokens: Sequence[int], start: LinePosition) -> list[LinePosition]:
+        cuts, used, first_char = [start], 0, start[1]
+        for number in range(start[0], len(self._lines) + 1):
+            size = tokens[number - 1]
+            if used and used + size > self._max_tokens:
+                cuts.append((number, 0))
+                used = 0
+            if size > self._max_tokens:
+                cuts += self._cuts_within_line(number, size, first_char)
+            used += size
+            first_char = 0
+        return cuts
+
+    def _cuts_within_line(self, number: int, size: int, first_char: int) -> list[LinePosition]:
+        length = len(self._lines[number - 1])
+        step = max(_MIN_CHUNK, int(length * self._max_tokens / size * _MARGIN))
+        return [(number, char) for char in range(first_char + step, length, step)]
+
+    def _page(self, cuts: Sequence[LinePosition], index: int) -> TextPage:
+        (first, first_char), end = cuts[index], cuts[index + 1] if index + 1 < len(cuts) else (0, 0)
+        last = len(self._lines) if end == (0, 0) else end[0] if end[1] else end[0] - 1
+        lines = list(self._lines[first - 1 : last])
+        if lines and end[1]:
+            lines[-1] = lines[-1][: end[1]]
+        if lines:
+            lines[0] = lines[0][first_char:]
+        return TextPage("".join(lines), first, last, first_char, index + 1, len(cuts), *end)
+
+
+_READ_TOOL = "read_file"
+_HEAD = re.compile(rb"Lines (\d{1,9})-(\d{1,9}) of \d+ of [^\n]*:\n(?=\1:)")
+_SHORT_HEAD = re.compile(r"Lines (\d{1,9}-\d{1,9}) of \d+ of ")
+_NUMBER = re.compile(rb"^\d+:", re.MULTILINE)
+_COUNTED_PIECE = 256 * 1024  # bytes: one call into the interpreter's functions holds up all other threads
+
+
+def file_lines(tool: str, data: bytes) -> tuple[bytes, int]:
+    """Return the lines of a file that an output holds, and the number of the first; else all of it, and 1."""
+    match = _HEAD.match(data) if tool == _READ_TOOL else None
+    if match is None:
+        return data, 1
+    parts, count, start = [], 0, match.end()
+    while start < len(data):
+        end = data.find(b"\n", start + _COUNTED_PIECE) + 1 or len(data)
+        part, replaced = _NUMBER.subn(b"", data[start:end])
+        parts.append(part)
+        count, start = count + replaced, end
+    first, last = int(match[1]), int(match[2])
+    return (b"".join(parts), first) if count == last - first + 1 else (data, 1)
+
+
+def first_line_number(tool: str, target: str, first_line: str) -> int:
+    """Return what line of its file the second line of an output is; 0 if it is no part of a file."""
+    match = _SHORT_HEAD.match(first_line) if tool == _READ_TOOL else None
+    return int(match[1].partition("-")[0]) if match and target.endswith(f":{match[1]}") else 0
+
+
+MAX_LINE = 200  # characters of a line in an answer
+# A content is small if it has few lines, which may be long ones, or few bytes, about 300 tokens.
+_SMALL_LINES, _MAX_SMALL_BYTES = 15, 4_000
+SMALL_BYTES, _MAX_SMALL_LINES = 1_200, 40
+_TINY_LINES, TINY_BYTES = 10, 400  # the bytes are about 100 tokens
+
+
+class ContextLines(msgspec.Struct, frozen=True):
+    """The lines `before` and `after` each matching one; with `has_all` all lines of a small content."""
+
+    before: int
+    after: int
+    has_all: bool = False
+
+
+WIDER = (
+    ContextLines(0, 1),
+    ContextLines(1, 2),
+    ContextLines(1, 2, has_all=True),
+    ContextLines(2, 4, has_all=True),
+)
+"""What an answer with tokens left is widened to, one after the other."""
+NEAR = (ContextLines(0, 0), *WIDER[:2])
+"""What stands around the matches in an entry that was named of an index: the rest wasn't looked for."""
+WIDEST = 4  # lines before or after
+
+
+def widths(context: int | None) -> list[ContextLines]:
+    """Return the context lines to try, the first ones in any case; a `context` of 0 stays."""
+    if context == 0:
+        return [ContextLines(0, 0)]
+    least = context or 0
+    wider = [ContextLines(max(least, each.before), max(least, each.after), each.has_all) for each in WIDER]
+    return list(dict.fromkeys((ContextLines(least, least), *wider)))
+
+
+def split_content(data: bytes) -> tuple[bytes, ...]:
+    """Return the lines of a content, without the empty one behind the last line end."""
+    lines = data.split(b"\n")
+    return tuple(lines[:-1] if lines[-1] == b"" else lines)
+
+
+def lines_if_small(data: bytes) -> tuple[bytes, ...]:
+    """Return the lines of a content that is small enough to stand in an answer whole; else none."""
+    lines = split_content(data) if len(data) <= _MAX_SMALL_BYTES else ()
+    return lines if is_small(lines) else ()
+
+
+def is_small(lines: Sequence[bytes]) -> bool:
+    """Return True if a content of these lines may stand in an answer whole, where there is room."""
+    size = sum(map(len, lines))
+    has_few_bytes = size <= SMALL_BYTES and len(lines) <= _MAX_SMALL_LINES
+    return has_few_bytes or (len(lines) <= _SMALL_LINES and size <= _MAX_SMALL_BYTES)
+
+
+def is_tiny(lines: Sequence[bytes]) -> bool:
+    """Return True if a content says less than the line that names it: it is always whole in an answer."""
+    return 0 < len(lines) <= _TINY_LINES and sum(map(len, lines)) <= TINY_BYTES
+
+
+def clean_line(line: bytes, max_chars: int = MAX_LINE) -> str:
+    """Return a line for an answer, at most `max_chars` characters, with a mark for each hidden one."""
+    text = line[: 4 * max_chars].decode("utf-8", "ignore").rstrip().replace("\t", " ")
+    cut = text if len(text) <= max_chars else f"{text[:max_chars]}…"
+    return cut if cut.isprintable() else "".join("\ufffd" if is_hidden(sign) else sign for sign in cut)
+
+
+_PIECE = 1024 * 1024  # bytes
+_SPECIAL = frozenset("^$*+?()[]{}|")
+_ANY = rb"(?:[^\n\x80-\xff]|[\xc0-\xff][\x80-\xbf]*)"  # one character of UTF-8
+_ROW = re.compile(rb"\d+:(\d+):(\d+):")
+_MAX_LINES = 1_000  # matching lines counted in one text
+_MAX_ALTERNATIVES = 12  # that are told apart: each is another search
+_LEADING_FLAGS = re.compile(r"(?:\(\?[a-zA-Z-]+\))*")
+_FREE_SPACING = re.compile(r"\(\?[a-zA-Z]*x")
+_SIGNS = re.compile(r"\\[pP]\{[^}]*\}|\\.|\(\?P<")  # of a regular expression, whose case says nothing
+
+
+class LineMatch(msgspec.Struct, frozen=True):
+    """A matching line: its number from 1, its begin and end in the text, and where the match begins.
+
+    `alternatives` are those of the pattern that it has, if the pattern is made of several.
+    """
+
+    number: int
+    start: int
+    end: int
+    match_at: int
+    alternatives: frozenset[str] = frozenset()
+
+
+class PlainPattern(msgspec.Struct, frozen=True):
+    """A pattern of plain characters and dots; `literal` is the longest part of it without a dot.
+
+    `whole_words` matches it where it is no part of a longer word; with `is_any_case` all of it is lower case.
+    """
+
+    regex: re.Pattern[bytes]
+    literal: bytes
+    whole_words: re.Pattern[bytes]
+    is_any_case: bool
+
+    def find(self, text: bytes) -> Iterator[LineMatch]:
+        """Yield the matching lines."""
+        if self.is_any_case:
+            pieces = (text[start : start + _PIECE].lower() for start in range(0, len(text), _PIECE))
+            text = b"".join(pieces)
+        number, counted, position = 1, 0, 0
+        while (found := _find(text, self.literal, position)) >= 0:
+            start = text.rfind(b"\n", position, found) + 1 or position
+            end = text.find(b"\n", found)
+            end = len(text) if end < 0 else end
+            number += text.count(b"\n", counted, start)
+            counted, position = start, end + 1
+            if match := self.regex.search(text, start, end):
+                yield LineMatch(number, start, end, match.start())
+
+
+def is_any_case(pattern: str) -> bool:
+    """Return True if a pattern has no upper case, and so matches any."""
+    return not any(map(str.isupper, _SIGNS.sub("", pattern)))
+
+
+def plain_pattern(pattern: str) -> PlainPattern | None:
+    """Return a pattern that needs no ripgrep; None if it is not made of plain characters and dots.
+
+    Nor if it is to match any case of letters beyond ASCII, whose bytes are not those of the other case.
+    """
+    ignores_case = is_any_case(pattern)
+    if ignores_case and not pattern.isascii():
+        return None
+    parts: list[str] = [""]
+    signs = iter(pattern)
+    for sign in signs:
+        if sign == "\\":
+            escaped = next(signs, "")
+            if not escaped or escaped.isalnum() or not escaped.isascii():
+                return None
+            parts[-1] += escaped
+        elif sign == ".":
+            parts.append("")
+        elif sign in _SPECIAL or sign == "\n":
+            return None
+        else:
+            parts[-1] += sign
+    literals = [part.encode("utf-8", "surrogatepass") for part in parts]
+    longest = max(literals, key=len)
+    if not longest:
+        return None
+    joined = _ANY.join(map(re.escape, literals))
+    flags = re.IGNORECASE if ignores_case else re.NOFLAG
+    whole_words = re.compile(rb"(?<!\w)%b(?!\w)" % joined, flags)
+    return PlainPattern(re.compile(joined, flags), longest, whole_words, ignores_case)
+
+
+def split_alternatives(pattern: str) -> list[str]:
+    """Return the patterns that `|` separates outside of groups and classes; empty if there is one alone.
+
+    Each matches the case that the whole pattern does. Too many, and those of a pattern with free spacing,
+    whose comments may hold anything, are not told apart.
+    """
+    if "|" not in pattern or _FREE_SPACING.search(pattern):
+        return []
+    leading = _LEADING_FLAGS.match(pattern)
+    flags = leading[0] if leading else ""
+    parts, begin, groups, classes = list[str](), len(flags), 0, 0
+    position = begin
+    while position < len(pattern):
+        sign = pattern[position]
+        if sign == "\\":
+            position += 1
+        elif classes:
+            classes += (sign == "[") - (sign == "]")
+        elif sign == "[":
+            classes = 1
+            position += pattern.startswith("^", position + 1)
+            position += pattern.startswith("]", position + 1)  # the first one stands for itself
+        elif sign in "()":
+            groups += 1 if sign == "(" else -1
+        elif sign == "|" and not groups:
+            parts.append(pattern[begin:position])
+            begin = position + 1
+        position += 1
+    parts = [part for part in dict.fromkeys([*parts, pattern[begin:]]) if part]
+    if not 1 < len(parts) <= _MAX_ALTERNATIVES:
+        return []
+    keeps_case = not is_any_case(pattern)
+    return [
+        f"(?-i:{flags}{part})" if keeps_case and is_any_case(part) else f"{flags}{part}" for part in parts
+    ]
+
+
+def pattern_options(pattern: str) -> list[str]:
+    """Return the options of ripgrep that name a pattern and its case."""
+    return [f"--regexp={pattern}", *(["--ignore-case"] if is_any_case(pattern) else [])]
+
+
+async def match_lines(
+    texts: Sequence[bytes], pattern: str, plain: PlainPattern | None, ripgrep: Ripgrep
+) -> list[list[LineMatch]]:
+    """Return the matching lines of each text, at most 1,000. Raises ToolError if the pattern is invalid."""
+    if plain is not None:
+        return await asyncio.to_thread(_match_plain, texts, plain)
+    joined = b"\n".join((*texts, b""))
+    options = ["--column", "--byte-offset", "--text", *pattern_options(pattern), "--", "-"]
+    result = await ripgrep.run(options, ".", joined)
+    return await asyncio.to_thread(_match_rows, result.output, joined, texts)
+
+
+async def match_alternatives(
+    texts: Sequence[bytes], pattern: str, found: Sequence[Sequence[LineMatch]], ripgrep: Ripgrep
+) -> list[list[LineMatch]]:
+    """Return the lines `found` in each text for a pattern, each with the alternatives of it that it has.
+
+    A line with a rare one stands there too, even if it is behind the lines that are counted.
+    """
+    lines = [{match.start: match for match in matches} for matches in found]
+    for part in split_alternatives(pattern):
+        matches = await match_lines(texts, part, plain_pattern(part), ripgrep)
+        await asyncio.to_thread(_add_alternative, lines, part, matches)
+    return [sorted(each.values(), key=lambda match: match.start) for each in lines]
+
+
+def _add_alternative(
+    lines: Sequence[dict[int, LineMatch]], part: str, matches: Sequence[Sequence[LineMatch]]
+) -> None:
+    for each, found in zip(lines, matches, strict=True):
+        for match in found:
+            known = each.get(match.start, match)
+            each[match.start] = replace(known, alternatives=known.alternatives | {part})
+
+
+def _match_plain(texts: Sequence[bytes], plain: PlainPattern) -> list[list[LineMatch]]:
+    return [[match for match, _ in zip(plain.find(text), range(_MAX_LINES), strict=False)] for text in texts]
+
+
+def _match_rows(output: bytes, joined: bytes, texts: Sequence[bytes]) -> list[list[LineMatch]]:
+    """Return the matches in ripgrep's rows `line:column:offset:text` on texts joined by line ends."""
+    starts = [0, *accumulate(len(text) + 1 for text in texts)]
+    found: list[list[LineMatch]] = [[] for _ in texts]
+    newest = [(1, 0)] * len(texts)  # number and start of the last matching line, to count on from
+    for row in output.split(b"\n"):
+        match = _ROW.match(row)
+        if match is None:
+            break  # the end, or the gap where the middle of the output was dropped
+        offset = int(match[2])
+        index = bisect_right(starts, offset) - 1
+        if index >= len(texts) or len(found[index]) >= _MAX_LINES:
+            continue
+        start = offset - starts[index]
+        if start and start == len(texts[index]):
+            continue  # the empty line behind a last line end
+        number, counted = newest[index]
+        number += joined.count(b"\n", starts[index] + counted, offset)
+        newest[index] = number, start
+        end = joined.find(b"\n", offset) - starts[index]
+        found[index].append(LineMatch(number, start, end, min(start + int(match[1]) - 1, end)))
+    return found
+
+
+def _find(text: bytes, literal: bytes, position: int) -> int:
+    """Return where a literal occurs next, looked for piece by piece; -1 if it does not."""
+    while position < len(text):
+        found = text.find(literal, position, position + _PIECE + len(literal))
+        if found >= 0:
+            return found
+        position += _PIECE
+    return -1

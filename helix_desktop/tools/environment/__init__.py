@@ -1,1 +1,0 @@
-"""What an agent is told of its workspace before it begins: the environment, and files with instructions."""

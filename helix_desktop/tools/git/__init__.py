@@ -1,1 +1,0 @@
-"""The `git` program: the state of a checkout and its contents, with nothing run that the checkout names."""

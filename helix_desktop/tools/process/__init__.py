@@ -1,1 +1,0 @@
-"""Child processes: environment, output, and ending what they leave."""

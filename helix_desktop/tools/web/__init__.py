@@ -1,1 +1,0 @@
-"""Fetching a page from the web."""

@@ -1,1 +1,0 @@
-"""The whole request in a window: by message, as JSON, and as curl."""
