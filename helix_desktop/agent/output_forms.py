@@ -270,7 +270,7 @@ class OutputForms:
         if not any(entry in (item, PinnedCopy(item)) for entry in self._runtime.transcript.window.entries()):
             raise OutputFormUnavailable(
                 _text("This output isn't in the context."),
-                _text("A summary or a note replaced it."),
+                _text("It was compacted."),
                 _text("Undo that, or pin the output first."),
             )
         return item, item.event

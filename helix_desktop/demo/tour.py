@@ -218,19 +218,19 @@ def _check_noted(transcript: Transcript) -> DemoCheck:
         tr.plural(sum(fold.steps for fold in folds), "%n step", "%n steps"),
         _saved_text(sum(fold.saved for fold in folds)),
     )
-    return DemoCheck(tr("noted"), len(folds) >= MIN_FOLDS, " · ".join(parts))
+    return DemoCheck(tr("compacted as notes"), len(folds) >= MIN_FOLDS, " · ".join(parts))
 
 
 def _check_observations(transcript: Transcript) -> DemoCheck:
     observed = transcript.rewrites.observations.values()
     placed = transcript.rewrites.of_kind(ObservationsPlaced).values()
     parts = (
-        tr.plural(len(observed), "prepared %n time", "prepared %n times"),
-        tr.plural(sum(len(event.observations) for event in observed), "%n fact", "%n facts"),
-        tr.plural(len(placed), "added to the context %n time", "added to the context %n times"),
+        tr.plural(len(observed), "written %n time", "written %n times"),
+        tr.plural(sum(len(event.observations) for event in observed), "%n observation", "%n observations"),
+        tr.plural(len(placed), "used %n time", "used %n times"),
         _saved_text(sum(event.saved for event in placed)),
     )
-    return DemoCheck(tr("noted facts"), bool(placed), " · ".join(parts))
+    return DemoCheck(tr("compacted as observations"), bool(placed), " · ".join(parts))
 
 
 def _check_checkpoints(transcript: Transcript) -> DemoCheck:
@@ -252,7 +252,7 @@ def _check_summarized(transcript: Transcript) -> DemoCheck:
     ]
     times = tr.plural(len(handovers), "%n time", "%n times")
     parts = (times, tr("{count} automatic", count=automatic), *changes)
-    return DemoCheck(tr("summarized"), automatic > 0, " · ".join(parts))
+    return DemoCheck(tr("compacted as handovers"), automatic > 0, " · ".join(parts))
 
 
 def _saved_text(tokens: int) -> str:

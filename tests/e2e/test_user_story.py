@@ -196,8 +196,8 @@ def exclude_a_row(user: DesktopUser) -> None:
     """Exclude the agent's report from the next request, by the keyboard."""
     user.click("list item", "System prompt", inside="Next request")
     user.keys("Down", "Down", "Down", "Down", "Down", "x")
-    user.click("push button", "Exclude", inside="from the requests?")
-    user.see("list item", "Excluded", inside="Next request")
+    user.click("push button", "Leave out", inside="out of the requests?")
+    user.see("list item", "Left out", inside="Next request")
 
 
 def test_a_user_finds_everything_as_it_was(user: DesktopUser) -> None:

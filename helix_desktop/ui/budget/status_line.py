@@ -57,13 +57,11 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
             self.text() if self._shown_texts() != self._texts() else "",
             self.tell_purposes(),
             tr(
-                "Tokens sent and received in this session, with subagents, summaries and questions about "
+                "Tokens sent and received in this session, with subagents, compaction and questions about "
                 "large outputs."
             ),
             tr("The context gauge counts only the next request."),
-            tr(
-                "Provider cache: input tokens of the conversation's own requests, as providers reported them."
-            ),
+            tr("Prompt cache: input tokens of the conversation's own requests, as providers reported them."),
             tr("Click to set a budget."),
         )
         return "\n".join(filter(None, tips))

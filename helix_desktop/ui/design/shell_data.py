@@ -210,7 +210,7 @@ def gauge_text(state: GaugeState) -> str:
 def _compaction_text(state: GaugeState) -> str:
     """Return how far the next compaction is."""
     if state.is_on_hold:
-        return tr("on hold")
+        return tr("paused")
     match state.pressure:
         case "off":
             return tr("compaction off")

@@ -13,7 +13,7 @@ CONTEXT_COMMANDS = PageCommands(
         "context_text": PageCommand(text("Show sent text"), "Space"),
         "context_pin": PageCommand(text("Pin in context or unpin"), "P"),
         "context_cache": PageCommand(text("Cache now"), "C"),
-        "context_recall": PageCommand(text("Recall in full or restore"), "R"),
-        "context_exclude": PageCommand(text("Exclude or restore"), "X"),
+        "context_recall": PageCommand(text("Recall or undo"), "R"),
+        "context_exclude": PageCommand(text("Leave out or undo"), "X"),
     },
 )

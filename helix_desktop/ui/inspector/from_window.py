@@ -99,11 +99,11 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
 def _too_little_text(outlook: CompactionOutlook) -> str:
     least = format_token_count(round(outlook.least))
     if outlook.freed is None:
-        return tr("Too few messages lie before the newest ones, which stay in full.")
+        return tr("Too few messages lie before the newest ones, which always stay.")
     if outlook.freed <= 0:
-        return tr("A summary could be as large as what it replaces. It has to free {least}.", least=least)
+        return tr("A handover could be as large as what it replaces. It has to free {least}.", least=least)
     return tr(
-        "A summary would free about {tokens}. It has to free {least}.",
+        "A handover would free about {tokens}. It has to free {least}.",
         tokens=format_token_count(outlook.freed),
         least=least,
     )

@@ -46,7 +46,7 @@ def _request_cost_text(cost: RequestCost) -> str:
     """Return what the next request costs without its answer, about."""
     if cost.cached:
         tokens = tr(
-            "Next request: {fresh} new, {cached} from the provider's cache",
+            "Next request: {fresh} new, {cached} from the prompt cache",
             fresh=format_token_count(cost.fresh),
             cached=format_tokens(cost.cached),
         )
@@ -65,10 +65,10 @@ def _observation_parts(
         return ()
     share = status.unobserved * gauge.ratio / gauge.window
     figures = (
-        (tr("Not noted yet"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
-        (tr("Noted after a turn from"), format_whole_percent(policy.observe_at)),
+        (tr("Without observations"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
+        (tr("Written after a turn from"), format_whole_percent(policy.observe_at)),
     )
-    return (StatusPart(tr("Noting facts"), figures, _failed_text(status.failed_observations)),)
+    return (StatusPart(tr("Observations"), figures, _failed_text(status.failed_observations)),)
 
 
 def _failed_text(failures: int) -> str:
@@ -76,8 +76,8 @@ def _failed_text(failures: int) -> str:
     if failures >= BREAKER_FAILURES:
         return tr.plural(
             failures,
-            "Noted only when you start it: the last try failed.",
-            "Noted only when you start it: the last %n tries failed.",
+            "Written only when you start it: the last try failed.",
+            "Written only when you start it: the last %n tries failed.",
         )
     if failures:
         return tr.plural(

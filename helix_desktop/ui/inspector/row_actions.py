@@ -12,7 +12,8 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.words.numbers import format_token_count, format_tokens
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
 
@@ -40,12 +41,12 @@ def action_text(action: RowAction, row: WindowRow) -> str:
     texts: dict[RowAction, str] = {
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
-        "recall": tr("Recall in full"),
+        "recall": translate(STATE_WORDS["cached"].verb),
         "open": tr("Open in cache, recall lines"),
         "pin": tr("Pin in context"),
-        "unpin": tr("Unpin"),
+        "unpin": translate(STATE_WORDS["pinned"].verb),
         "exclude": tr("Leave out…"),
-        "include": tr("Undo"),
+        "include": translate(STATE_WORDS["excluded"].verb),
     }
     return texts[action]
 

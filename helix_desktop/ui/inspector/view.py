@@ -115,8 +115,8 @@ class ProviderCacheCard(Card):
         self._share = Pill("", "ok")
         self._share.setToolTip(
             tr(
-                "Share of the input tokens that were read from the provider cache, in the answers of this "
-                "session. Summaries, side questions and subagents aren't counted here."
+                "Share of the input tokens that were read from the prompt cache, in the answers of this "
+                "session. Handovers, side questions and subagents aren't counted here."
             )
         )
         requests = IconButton("eye", tr("Show all requests"), px=15, edge=28)
@@ -546,7 +546,7 @@ class Inspector(Themed, QWidget):
         self._markers.setVisible(cache.markers > 0)
         self.saved_bars.show_savings(cache.savings)
         saved = ("≈ " if cache.saved else "") + format_token_count(cache.saved)
-        self._saved.set_value(tr("Kept out of context"), saved)
+        self._saved.set_value(tr("Saved in the context"), saved)
         entries = tr.plural(cache.entries, "%n entry", "%n entries")
         self._entries.set_value(tr("Workspace"), f"{entries} · {format_size(cache.size)}")
         self._disk.set_value(tr("Outputs, on disk"), format_size(cache.stored_size))

@@ -88,7 +88,7 @@ def chooser_text(card: FormCard) -> str:
         case "agent":
             return tr("Chosen by the agent")
         case "timeout":
-            return tr("The agent didn't choose in time")
+            return tr("Not chosen in time")
         case "user":
             return tr("Chosen by you")
 

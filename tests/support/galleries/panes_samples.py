@@ -508,7 +508,9 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
                 (("Ready to be cached", "3.1k"),),
                 "Cached together, once that pays for sending the rest again.",
             ),
-            StatusPart("Noting facts", (("Not noted yet", "21 %"), ("Noted after a turn from", "30 %"))),
+            StatusPart(
+                "Observations", (("Without observations", "21 %"), ("Written after a turn from", "30 %"))
+            ),
         ),
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -299,7 +299,7 @@ def test_a_value_goes_below_a_name_that_it_would_cut(qtbot: QtBot, width: int, i
     host = QWidget()
     qtbot.addWidget(host)
     column = QVBoxLayout(host)
-    column.addWidget(KeyValue("Kept out of context", "43.8k tokens"))
+    column.addWidget(KeyValue("Saved in the context", "43.8k tokens"))
     host.resize(width, 100)
     host.show()
     name, value = host.findChildren(TextLine)

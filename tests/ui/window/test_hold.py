@@ -50,7 +50,7 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         await until(lambda: "hold" in banners.banner_ids(), "the word")
         find_button(banners, "hold").click()
         await until(commands.hold_compaction.isChecked, "held")
-        await until(lambda: "on hold" in gauge.accessibleName(), "the sign")
+        await until(lambda: "paused" in gauge.accessibleName(), "the sign")
         await until(lambda: "hold" in banners.banner_ids(), "the banner")
 
         (release,) = (action for action in gauge.actions() if action is commands.hold_compaction)

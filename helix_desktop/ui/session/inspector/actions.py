@@ -142,7 +142,7 @@ class InspectorActions(QObject):
             await conversation.window.cache_now(row.seq)
 
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
-        what = tr("Leave out “{name}”?", name=ellipsize(row.name, _NAME_CHARS))
+        what = tr("Leave “{name}” out of the requests?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A line says that you left it out, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)
         cost = change_price_text(saved, row.resent)

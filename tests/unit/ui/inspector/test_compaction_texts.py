@@ -20,17 +20,16 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (
             CompactionOutlook("too_little", freed=1_200, least=2_500),
             "Compacts at 53 % once it pays.\n"
-            "A summary would free about 1.2k tokens. It has to free 2.5k tokens.",
+            "A handover would free about 1.2k tokens. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little", freed=-40, least=2_500),
             "Compacts at 53 % once it pays.\n"
-            "A summary could be as large as what it replaces. It has to free 2.5k tokens.",
+            "A handover could be as large as what it replaces. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little"),
-            "Compacts at 53 % once it pays.\n"
-            "Too few messages lie before the newest ones, which stay in full.",
+            "Compacts at 53 % once it pays.\nToo few messages lie before the newest ones, which always stay.",
         ),
     ],
 )
