@@ -191,14 +191,14 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGau
     if transcript.on_hold:
         ready = tr.plural(
             count,
-            "%n observation is put in place once you resume compaction.",
-            "%n observations are put in place once you resume compaction.",
+            "%n observation is used once you resume compaction.",
+            "%n observations are used once you resume compaction.",
         )
     elif policy.observe_place_at <= policy.observe_at or gauge.used >= place_at * gauge.window:
         ready = tr.plural(
             count,
-            "%n observation is put in place with the next request.",
-            "%n observations are put in place with the next request.",
+            "%n observation is used with the next request.",
+            "%n observations are used with the next request.",
         )
     else:
         ready = tr.plural(
