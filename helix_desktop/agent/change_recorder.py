@@ -251,7 +251,8 @@ class ChangeRecorder:
         return tuple(
             ChangedFile(path, _fingerprint(change.before), _fingerprint(change.after), change.after is None)
             for path, change in found.items()
-            if path not in announced and all(state is None or state.kind == "file" for state in _ends(change))
+            if path not in announced
+            and all(state is None or state.kind == "file" for state in (change.before, change.after))
         )
 
     async def reverts_note(self) -> str:
@@ -443,10 +444,6 @@ def _edited_paths(request: ApprovalRequest) -> tuple[str, ...]:
     printed = (request.subject, *request.other_paths)
     spelled = [name for name in map(unescape_name, printed) if repair_surrogates(name) == name]
     return tuple(dict.fromkeys((*printed, *spelled)))
-
-
-def _ends(change: FileChange) -> tuple[FileState | None, FileState | None]:
-    return change.before, change.after
 
 
 def _fingerprint(state: FileState | None) -> str:

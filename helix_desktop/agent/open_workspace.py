@@ -306,7 +306,6 @@ class OpenWorkspace:
         return [summary for summary in await self.store.sessions() if summary.parent == parent]
 
     async def create_session(self, title: str = NEW_TITLE) -> Conversation:
-        """Create a session and return its conversation."""
         conversation = await self.open_session(uuid.uuid4().hex)
         await conversation.session.record(SessionStarted(title))
         return conversation
@@ -579,7 +578,6 @@ class OpenWorkspace:
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:
-        """The open conversations."""
         return tuple(self._open.values())
 
     async def close(self) -> None:

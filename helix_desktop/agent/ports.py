@@ -181,8 +181,6 @@ def wire_request(model: Model, request: ModelRequest) -> WireRequest | None:
 
 
 class TokenCounter(Protocol):
-    """A token counter."""
-
     async def count(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, counted off the calling thread."""
         ...

@@ -1,8 +1,8 @@
 """Run the window once it is on screen: event loop, services, garbage collection, and shutdown.
 
-Collect garbage on the main thread only. Python collects cycles on whatever thread happens to allocate. A Qt
-object that dies on a worker thread leaves its timers behind ("Timers cannot be stopped from another thread");
-the next event for them ends the process.
+Garbage is collected on the main thread only. Python collects cycles on whatever thread happens to allocate. A
+Qt object that dies on a worker thread leaves its timers behind ("Timers cannot be stopped from another
+thread"); the next event for them ends the process.
 """
 
 from __future__ import annotations

@@ -27,12 +27,10 @@ class WindowContext(msgspec.Struct, frozen=True):
 
     @property
     def window(self) -> MainWindow:
-        """Return the window."""
         return self.frame.window
 
     @property
     def appearance(self) -> Appearance:
-        """Return the appearance of all windows."""
         return self.frame.appearance
 
     @property

@@ -392,7 +392,7 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
         return await _allow_again(args, services, workspace)
     if args.stdin and sys.stdin.isatty():
         print_err(tr("Enter the text to remove, then end it with {keys}.", keys="Ctrl+D"))
-    typed = _strip_newline(sys.stdin.read()) if args.stdin else ""
+    typed = sys.stdin.read().removesuffix("\n").removesuffix("\r") if args.stdin else ""  # as `echo` ends
     request = RedactionRequest(
         typed, tuple([await workspace.contents.resolve(prefix) for prefix in args.sha])
     )
@@ -418,11 +418,6 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     if matches.is_empty:
         print_out(tr("no occurrences found"))
     return 0
-
-
-def _strip_newline(typed: str) -> str:
-    """Remove the line end that `echo` adds."""
-    return typed.removesuffix("\n").removesuffix("\r")
 
 
 def _matches_json(matches: RedactionMatches) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """The data directory: its move by a pointer, and a copy to read from when it can't be written.
 
-Move a data directory: copy, verify, switch by a pointer, and only then remove the old one. Until the pointer
-is written the old folder is complete and in use; from then on the new one is. A mark file in the new folder
-says that it is being filled, so that an interrupted move can be restarted there, and nothing else is ever
-deleted.
+A move copies, verifies, switches by a pointer, and only then removes the old one. Until the pointer is
+written the old folder is complete and in use; from then on the new one is. A mark file in the new folder says
+that it is being filled, so that an interrupted move can be restarted there, and nothing else is ever deleted.
 
 A copy of a data folder that can't be written, to read and export from: the disk is full, or read-only.
 LevelDB and SQLite write even to open what is only read. So the small files are copied to where there is room,

@@ -322,7 +322,6 @@ class Redaction:
         return line
 
     def redact_draft(self, draft: Draft) -> Draft:
-        """Return the draft redacted."""
         return cast(Draft, self._redact_value(self._blanked(draft), "", self.redact_text))
 
     def _blanked(self, value: T) -> T:

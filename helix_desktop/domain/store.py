@@ -351,7 +351,6 @@ Position = tuple[int | str, ...]
 
 
 def matches_filter(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
-    """Return True if an entry matches a filter."""
     return (
         _matches_names(entry, entry_filter)
         and _matches_ranges(entry, entry_filter)

@@ -1,8 +1,7 @@
 """The database of one workspace's file history: its tables and its opening; a damaged one is salvaged.
 
-The file of the database: its tables, and its opening; a damaged one is salvaged into a new one. A damaged one
-is copied row by row, each content checked against its hash. The tree as last seen is not among it: the
-workspace is read again.
+A damaged one is copied into a new one, row by row, each content checked against its hash. The tree as last
+seen is not among it: the workspace is read again.
 
 file-history.db         the database, with -wal and -shm beside it while it is open
 ….db.lock               held while it is opened
@@ -444,5 +443,4 @@ class FileHistoryDatabase:
         return int(self._connection.query("PRAGMA freelist_count")[0][0])
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()

@@ -406,7 +406,6 @@ class TreeRows:
         self._connection = connection
 
     def load(self) -> dict[str, SeenPath]:
-        """Return all of them by path."""
         rows = self._connection.query(
             "SELECT path, kind, digest, size, mode, target, stored, modified_ns, stamp, fresh FROM tree"
         )

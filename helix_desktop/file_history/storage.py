@@ -1,8 +1,8 @@
 """What a file history takes on disk, its clean-up, the removal of secrets, and the full check.
 
-The clean-up of a file history: what deleted sessions had, what nothing names, what is over the quota.
-Contents of the tree as last seen always stay. Over the quota those go first that only old captures name; the
-captures and their lists stay, so that everything that changed is still listed.
+The clean-up takes what deleted sessions had, what nothing names, and what is over the quota. Contents of the
+tree as last seen always stay. Over the quota those go first that only old captures name; the captures and
+their lists stay, so that everything that changed is still listed.
 
 A content that holds a secret goes for good; a tombstone says when, and it is not stored again. A list of
 changes is rewritten where a path or the target of a link holds it: such a change stays listed and can't be

@@ -1,8 +1,8 @@
 """`builtin_context_cache`: a workspace's cache as an MCP server, for other programs, over stdio.
 
-Serve MCP over this process's standard input and output until the other side closes. The reading thread is a
-daemon that reads the bare descriptor: a signal may then end the process at any moment, where a thread that
-waits inside a file object would hold it up until the next line.
+Standard input and output are served until the other side closes. The reading thread is a daemon that reads
+the bare descriptor: a signal may then end the process at any moment, where a thread that waits inside a file
+object would hold it up until the next line.
 
 The tools are the same ones that our own agent has; this module only translates them to MCP.
 """

@@ -40,7 +40,6 @@ def as_integer(value: Any) -> int | None:
 
 
 def is_json_object(text: str) -> bool:
-    """Return True if a text is one JSON object."""
     try:
         return isinstance(msgspec.json.decode(text), dict)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -74,7 +73,6 @@ def arguments_object(text: str) -> dict[str, Any]:
 
 
 def data_url(image: Image, data: bytes) -> str:
-    """Return an image as a data URL."""
     return f"data:{image.media};base64,{b64encode(data).decode()}"
 
 

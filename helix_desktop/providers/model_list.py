@@ -1,7 +1,6 @@
 """The models of a server with their windows, limits and prices; and servers found on this machine.
 
-Find and identify servers that run models on this machine, with their models' actual windows. Servers are
-probed only on request. Probes are small, carry no key, and follow no redirect.
+Servers on this machine are probed only on request. Probes are small, carry no key, and follow no redirect.
 """
 
 from __future__ import annotations

@@ -402,7 +402,7 @@ class ChatAssembler:
 
     def _call_for(self, delta: Mapping[str, Any]) -> _Call:
         """Return the call that a delta belongs to; servers omit, repeat or cut index, id and name."""
-        index, call_id, name = _index(delta), str(delta.get("id") or ""), _name(delta)
+        index, call_id, name = as_integer(delta.get("index")), str(delta.get("id") or ""), _name(delta)
         last = self._calls[-1] if self._calls else None
         target = self._by_index.get(index, None if call_id or name else last) if index is not None else last
         arguments = _function(delta).get("arguments")
@@ -561,10 +561,6 @@ def _function(delta: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the name and the arguments of a call; some servers put them beside its id."""
     function = delta.get("function")
     return function if isinstance(function, dict) else delta
-
-
-def _index(delta: Mapping[str, Any]) -> int | None:
-    return as_integer(delta.get("index"))
 
 
 def _name(delta: Mapping[str, Any]) -> str:

@@ -1,9 +1,8 @@
 """The errors of servers: images, no credit, retry later, and requests that were too large, in any wording.
 
-Read from a server's error that a request was too large, and for which window: in any wording. Servers word
-this in dozens of ways and several languages, so nothing here is a list of messages. Three things are told
-apart by the words around the numbers: the request's own length, the length of the answer (which says nothing
-of the window), and a rate (for which the request only has to be smaller this once).
+Servers say the last in dozens of ways and several languages, so nothing here is a list of messages. Three
+things are told apart by the words around the numbers: the request's own length, the length of the answer
+(which says nothing of the window), and a rate (for which the request only has to be smaller this once).
 """
 
 from __future__ import annotations

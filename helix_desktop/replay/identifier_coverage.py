@@ -68,12 +68,10 @@ class IdentifierCoverage(msgspec.Struct, frozen=True):
 
     @property
     def share_old(self) -> float:
-        """Return the share of the old."""
         return self.in_window_old / self.identifiers_old if self.identifiers_old else 1.0
 
     @property
     def share_very_old(self) -> float:
-        """Return the share of the very old."""
         return self.in_window_very_old / self.identifiers_very_old if self.identifiers_very_old else 1.0
 
 

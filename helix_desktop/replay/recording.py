@@ -189,7 +189,7 @@ class _OrderChecker:
                 text(
                     "the outputs of {calls} are missing before this {role} message",
                     calls=tuple(self._unanswered),
-                    role=_role(message),
+                    role=str(message.__struct_config__.tag),
                 )
             )
         if isinstance(message, _System) and self._has_started:
@@ -222,7 +222,3 @@ class _OrderChecker:
         if self._unanswered:
             return text("the file ends before the outputs of {calls}", calls=tuple(self._unanswered))
         return "" if self._has_answer else text("the recording has no assistant message to replay")
-
-
-def _role(message: _AnyLine) -> str:
-    return str(message.__struct_config__.tag)

@@ -32,7 +32,6 @@ class BackupService:
         self._registry, self._borrow_store, self._clock = registry, borrow_store, clock
 
     def file_name(self, workspace_id: str) -> str:
-        """Return a name for a file of a workspace."""
         return file_name(self._registry.get(workspace_id).name)
 
     def session_file_name(self, title: str, suffix: str) -> str:

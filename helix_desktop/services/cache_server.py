@@ -160,7 +160,6 @@ class CacheEndpoints:
         await self.start(workspace_id)
 
     async def stop(self, workspace_id: str) -> None:
-        """Stop the endpoint of a workspace."""
         self._states.pop(workspace_id, None)
         scope = self._scopes.pop(workspace_id, None)
         if scope is not None:

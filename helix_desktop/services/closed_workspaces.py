@@ -1,7 +1,7 @@
 """Workspaces that are not open: their stores, opened when needed, and sessions; data that is gone.
 
-A workspace's store, opened when it is needed and closed when nobody has used it for a while. Who serves a
-cache for hours, or looks for a session, must not keep the window from opening the workspace.
+A store is closed when nobody has used it for a while. Who serves a cache for hours, or looks for a session,
+must not keep the window from opening the workspace.
 """
 
 from __future__ import annotations

@@ -187,7 +187,6 @@ class FileHistories:
             await history.use_settings(settings)
 
     async def close(self, workspace_id: str) -> None:
-        """Close the file history of a workspace."""
         history = self._open.pop(workspace_id, None) or self._read_only.pop(workspace_id, None)
         scope = self._scopes.pop(workspace_id, None)
         if scope is not None:

@@ -37,7 +37,6 @@ class Link:
 
     @property
     def text(self) -> str:
-        """Return the link as text."""
         place = (
             f"content/{self.digest}"
             if self.digest

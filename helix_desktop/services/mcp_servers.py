@@ -336,7 +336,6 @@ class McpServerService:
             await self._hubs[workspace_id].wait_settled(timeout_s)
 
     async def stop(self, workspace_id: str) -> None:
-        """Stop the servers of a workspace."""
         hub = self._hubs.pop(workspace_id, None)
         if hub is not None:
             await hub.close()
@@ -411,7 +410,6 @@ class McpServerService:
         )
 
     async def restart(self, workspace_id: str, name: str) -> None:
-        """Restart a server."""
         await self._apply(workspace_id, name)
 
     async def remove(self, workspace_id: str, name: str) -> Callable[[], Awaitable[None]]:

@@ -1,7 +1,7 @@
 """The sample projects: copied from the resources, opened with a played session, with a Python of their own.
 
-The Python of the sample projects: a built app lends them its own, because a system may have none. Their
-commands say `python3`; `resources/demo/bin` holds a program of that name, which starts this app again.
+A built app lends them its own Python, because a system may have none. Their commands say `python3`;
+`resources/demo/bin` holds a program of that name, which starts this app again.
 
 The session that a sample opens with: the first tasks of its script, played by the engine at first opening.
 The demo model, the files, the window and the file history are real; only what commands print is recorded, so

@@ -1,8 +1,8 @@
 """Export and import of an open store: what goes into an archive, its writing from a snapshot, and merging.
 
-Export and import of an open store, as its owner does them for itself and for clients. An import only adds.
-Contents are matched by digest, sessions by id. A session that exists and continues in the archive is
-extended; a diverged one is stored under an id derived from both, so that importing again adds nothing.
+Its owner does both, for itself and for clients. An import only adds. Contents are matched by digest, sessions
+by id. A session that exists and continues in the archive is extended; a diverged one is stored under an id
+derived from both, so that importing again adds nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """The files of a workspace's store: the owner's lock, damaged rows that were saved, and small notes.
 
-The files of a workspace's store, and the small ones with its format, last close, and notes on damage.
-
 owner.lock   who has it open          db/           the LevelDB
 format       schema and workspace     quarantine/   damaged rows
 doubt        damage was met: repair   kept/1/ ...   damaged databases as they were found
@@ -384,7 +382,6 @@ class StoreFiles(msgspec.Struct, frozen=True):
 
     @property
     def owner_lock(self) -> Path:
-        """Return the path of the owner lock."""
         return self.folder / "owner.lock"
 
     @property

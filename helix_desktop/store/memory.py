@@ -157,7 +157,6 @@ class MemoryRetention:
         return _result_of(collected)
 
     async def trash(self) -> TrashContents:
-        """Return the contents of the trash."""
         self._check_open()
         entries = (entry for entry in self._data.entries.values() if entry.trashed)
         summaries = self._data.summaries.values()

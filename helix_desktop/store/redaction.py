@@ -1,9 +1,9 @@
 """Redaction in a workspace on disk: search, preview, removal, tombstones, files without the removed data.
 
-Secure deletion: what was removed from the rows is removed from the files too. LevelDB keeps old versions of
-rows until it happens to compact them, and a manual compaction skips the deepest level. So every live row is
-copied into new files, and the old ones are deleted: what is not live is not copied, nor are chunks of a write
-that was never completed.
+What was removed from the rows is removed from the files too: LevelDB keeps old versions of rows until it
+happens to compact them, and a manual compaction skips the deepest level. So every live row is copied into new
+files, and the old ones are deleted: what is not live is not copied, nor are chunks of a write that was never
+completed.
 """
 
 from __future__ import annotations

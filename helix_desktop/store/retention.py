@@ -1,7 +1,7 @@
 """What may be removed from a store and when: references, pins, clean-up, and the trash.
 
-The trash: entries and sessions are moved there, restored, or deleted permanently with what only they need. Of
-a session that branches begin with, the part of the log that they need stays, and with it the subagents that
+From the trash, entries and sessions are restored, or deleted permanently with what only they need. Of a
+session that branches begin with, the part of the log that they need stays, and with it the subagents that
 were started there; it goes with the last of these branches.
 """
 
@@ -507,7 +507,6 @@ class LevelDbRetention:
         return await self._in_batches(stage, collected)
 
     async def trash(self) -> TrashContents:
-        """Return the contents of the trash."""
         return await self._access.run_query(
             lambda view: TrashContents(tuple(read_trash(view)), tuple(read_trashed(view)))
         )

@@ -173,7 +173,7 @@ class Indexer:
         return None
 
     def _open_index(self) -> None:
-        self._index = index = SearchIndex(self._path, _read_workspace_id(self._database))
+        self._index = index = SearchIndex(self._path, ROWS.identity.get(self._database) or "")
         is_in_sync = index.sequence == self._sequence and not self._is_suspect
         self._next = None if is_in_sync else keys.RECORDS[0]
         if self._next is not None:
@@ -260,11 +260,6 @@ class Indexer:
 
 def _records_from(view: ReadView, first: bytes) -> dict[bytes, bytes]:
     return dict(islice(view.scan((first, keys.RECORDS[1])), _RECORDS_AT_ONCE))
-
-
-def _read_workspace_id(database: Database) -> str:
-    """Return the workspace that the store belongs to. Raise RowDamaged."""
-    return ROWS.identity.get(database) or ""
 
 
 def _read_sequence(database: Database) -> int:

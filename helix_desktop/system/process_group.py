@@ -183,7 +183,6 @@ if sys.platform == "win32":
             self.kill()
 
         def kill(self) -> None:
-            """Kill all processes of the group."""
             self._job.end()
             if self._transport is not None and self._transport.get_returncode() is None:
                 self._transport.kill()  # no job could take it
@@ -233,7 +232,6 @@ else:
             self._signal(signal.SIGTERM)
 
         def kill(self) -> None:
-            """Kill all processes of the group."""
             self._signal(signal.SIGKILL)
 
         def close(self) -> None:

@@ -266,7 +266,6 @@ class WorkspaceEnvironment(msgspec.Struct, frozen=True):
 
     @property
     def git(self) -> GitProgram:
-        """The git program in the workspace."""
         return GitProgram(self.root, self.variables, self.sandboxes, self.current_grants, self.guard)
 
 

@@ -1,9 +1,9 @@
 """The `git` program: a checkout's state and stored contents, with nothing run that the checkout names.
 
-Runs the `git` program: confined, bounded, and so that a checkout cannot have anything run. A checkout's
-configuration and attributes can name programs: hooks, a file monitor, filters that files go through, pagers,
-helpers for passwords and connections. The commands here read; each of these is off, whatever is configured.
-So a file that only a filter would make equal, as of LFS, may count as changed.
+It is confined and bounded. A checkout's configuration and attributes can name programs: hooks, a file
+monitor, filters that files go through, pagers, helpers for passwords and connections. The commands here read;
+each of these is off, whatever is configured. So a file that only a filter would make equal, as of LFS, may
+count as changed.
 """
 
 from __future__ import annotations

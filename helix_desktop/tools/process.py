@@ -1,8 +1,8 @@
 """Run programs to their end, output capped, ended as a tree on timeout or cancel; and the bundled ripgrep.
 
-Run programs to their end: output is capped, and the whole process tree ends on timeout or cancel. Processes
-that a command leaves behind, found by a tag in their environment, whatever their group. Only Linux shows the
-environment of other processes; elsewhere nothing is found, and ending the process group has to be enough.
+Processes that a command leaves behind are found by a tag in their environment, whatever their group. Only
+Linux shows the environment of other processes; elsewhere nothing is found, and ending the process group has
+to be enough.
 
 Built on `loop.subprocess_exec`, which asyncio's own loop and the Qt loop both have.
 

@@ -1,12 +1,61 @@
-"""What a call was about, as the title of what it returned."""
+"""What a tool call did, in a few words: its verb, the tests that failed in it; what it was about."""
 
 from __future__ import annotations
 
-from helix_desktop.words.translation import Translator
+from typing import Literal, NamedTuple, TypeAlias
+
+from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.tools import failed_tests
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Words")
+text = TextContext("Words")
+
+CallTense: TypeAlias = Literal["to_do", "running", "done"]
 
 _WORKSPACE_FOLDER = "."
+
+
+class _Verb(NamedTuple):
+    to_do: TranslatableText
+    running: TranslatableText
+    done: TranslatableText
+
+
+_EDIT = _Verb(text("Edit"), text("Editing"), text("Edited"))
+_VERBS: dict[str, _Verb] = {
+    "ask_user": _Verb(text("Ask"), text("Asking"), text("Asked")),
+    "delegate": _Verb(text("Delegate"), text("Delegating"), text("Delegated")),
+    "edit_file": _EDIT,
+    "fetch_url": _Verb(text("Fetch"), text("Fetching"), text("Fetched")),
+    "find_files": _Verb(text("Find files"), text("Finding files"), text("Found files")),
+    "list_cached_content": _Verb(text("List cache"), text("Listing cache"), text("Listed cache")),
+    "list_directory": _Verb(text("List"), text("Listing"), text("Listed")),
+    "multi_edit": _EDIT,
+    "read_file": _Verb(text("Read", "to do"), text("Reading"), text("Read", "done")),
+    "recall_cached_content": _Verb(text("Recall"), text("Recalling"), text("Recalled")),
+    "run_command": _Verb(text("Run"), text("Running"), text("Ran")),
+    "search_cached_content": _Verb(text("Search cache"), text("Searching cache"), text("Searched cache")),
+    "search_text": _Verb(text("Search"), text("Searching"), text("Searched")),
+    "todo": _Verb(*(text("To-do list"),) * 3),
+    "show_output": _Verb(text("Show"), text("Showing"), text("Showed")),
+    "write_file": _Verb(text("Write"), text("Writing"), text("Wrote")),
+}
+
+
+def call_verb(tool: str, tense: CallTense) -> str:
+    """Return what a call of a tool does, is doing or did; the name of a tool that is not Helix's own."""
+    verb = _VERBS.get(tool)
+    return translate(getattr(verb, tense)) if verb is not None else display_name(tool)
+
+
+def failed_tests_text(output: str) -> str:
+    """Return how many tests failed, as the last lines of a test run say; empty if they don't."""
+    count = failed_tests(output)
+    if count is None:
+        return ""
+    return tr.plural(count, "%n failed", "%n failed") if count else tr("Tests failed")
 
 
 def target_title(target: str) -> str:

@@ -299,7 +299,6 @@ class WorkspaceRegistry:
         return self.data_folder(workspace_id) / STORE_FOLDER
 
     def policy_file(self, workspace_id: str) -> PolicyFile:
-        """Return the policy file of a workspace."""
         return PolicyFile(self.data_folder(workspace_id), self._files)
 
     def load_policy(self, workspace_id: str) -> ContextPolicy:

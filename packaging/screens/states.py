@@ -98,7 +98,7 @@ class StateScreens:
     async def _capture_hold(self) -> None:
         """Capture a context on hold, and the gauge's menu."""
         self._window.show_page("chat")
-        hold, gauge = self._window.commands.hold_compaction, self._window.top_bar.gauge
+        hold, gauge = self._window.commands.hold_compaction, self._views.chat.composer.gauge
         hold.trigger()
         await wait_until(lambda: "hold" in self._window.banners.banner_ids())
         await self._screenshots.capture("hold")

@@ -307,7 +307,6 @@ class FixedApprover:
         self._reply = ApprovalReply(decision, is_fixed=True)
 
     async def decide(self, session_id: str, request: ApprovalRequest) -> ApprovalReply:
-        """Return the fixed reply."""
         return self._reply
 
     async def reply(self, session_id: str, question: Question) -> QuestionReply | None:

@@ -171,7 +171,6 @@ class Summarizer:
         )
 
     async def estimate(self, task: SummaryTask) -> CostEstimate:
-        """Return the cost estimate of a summary task."""
         roles = self._runtime.roles
         attempt = _Attempt(self._runtime, str, lambda _: None)
         return await attempt.estimate(task, roles.summary_models)

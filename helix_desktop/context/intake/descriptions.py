@@ -1,7 +1,7 @@
 """Descriptions: what an output or an argument holds, in a few words; and lines with errors or results.
 
-Which lines of an output report an error or a result: test runners, compilers, build tools, tracebacks. A word
-in a name is no report: a passed test called `test_error_handling`, a package `errors`, `0 failed`.
+Errors and results are reported by test runners, compilers, build tools and tracebacks. A word in a name is no
+report: a passed test called `test_error_handling`, a package `errors`, `0 failed`.
 
 They stand in markers, notes, index lines and the cache browser, so that nobody has to open a content to
 know what is in it: source by its definitions, a command by its last informative line, a search by its hits,

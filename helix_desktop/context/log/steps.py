@@ -102,7 +102,7 @@ def point_of_retry(log: Log, seq: int) -> int:
     if not message:
         raise _refusal(_text("Event e{event} comes before the first message.", event=str(seq)))
     following = range(message + 1, len(log) + 1)
-    ends = (number for number in following if _ends_question(_event(log, number)))
+    ends = (number for number in following if isinstance(_event(log, number), AssistantSpoke | UserSpoke))
     return _without(log, next(ends, len(log) + 1) - 1, _ENDINGS)
 
 
@@ -113,10 +113,6 @@ def holder_of(transcript: Transcript, session_id: str, seq: int) -> str:
 
 def _begins_turn(event: Event) -> bool:
     return isinstance(event, UserSpoke) and not event.steered
-
-
-def _ends_question(event: Event) -> bool:
-    return isinstance(event, AssistantSpoke | UserSpoke)
 
 
 def _event(log: Log, seq: int) -> Event:

@@ -469,27 +469,22 @@ class RewriteState:
 
     @property
     def sweeps(self) -> Mapping[int, SweepMade]:
-        """Return all sweeps."""
         return self.of_kind(SweepMade)
 
     @property
     def handovers(self) -> Mapping[int, HandoverMade]:
-        """Return all handovers."""
         return self.of_kind(HandoverMade)
 
     @property
     def folds(self) -> Mapping[int, FoldMade]:
-        """Return all folds."""
         return self.of_kind(FoldMade)
 
     @property
     def active_handovers(self) -> Mapping[int, HandoverMade]:
-        """Return the active handovers."""
         return self._active(HandoverMade)
 
     @property
     def active_folds(self) -> Mapping[int, FoldMade]:
-        """Return the active folds."""
         return self._active(FoldMade)
 
     @property

@@ -383,7 +383,6 @@ def _condensation(
 
 
 def is_fold_note(entry: WindowEntry) -> bool:
-    """Return True if an entry is the note of a fold."""
     return isinstance(entry, SummaryBlock) and isinstance(entry.event, FoldMade)
 
 

@@ -22,7 +22,6 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 
 
 def is_table_row(line: str) -> bool:
-    """Return True for a row of a table."""
     return line.lstrip().startswith("|")
 
 
@@ -36,7 +35,6 @@ def row_text(line: str) -> str:
 
 
 def without_heading_mark(line: str) -> str:
-    """Return a line without the mark of a heading."""
     return _HEADING_MARK.sub("", line)
 
 
@@ -288,13 +286,9 @@ def _statement(found: Sequence[Sentence], places: Set[int]) -> str:
             parts.append(f" {_GAP} ")
         elif parts:
             parts.append(" " if _ENDED.search(parts[-1]) else "; ")
-        parts.append(_plain(found[place]))
+        parts.append(_LISTED.sub("", found[place].text).strip("| "))
         previous = place
     return "".join(parts)
-
-
-def _plain(sentence: Sentence) -> str:
-    return _LISTED.sub("", sentence.text).strip("| ")
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -442,7 +436,7 @@ def _sentence(text: str, needs: int, heading: str) -> Sentence:
     if only_announces(text):
         return Sentence(text, 0, False, needs)
     part = text[:_NAMED_CHARS]
-    names = _count_names(part)
+    names = len({*identifiers_in(part), *_NUMBER.findall(part)})
     lowered = part.lower()
     states_cause = bool(_CAUSE.search(lowered) or (heading and _CAUSE.search(heading.lower())))
     states_result = bool(_RESULT.search(lowered))
@@ -450,10 +444,6 @@ def _sentence(text: str, needs: int, heading: str) -> Sentence:
     if worth or len(text.split()) >= _MIN_WORDS:
         worth += _CAUSE_WORTH * states_cause + _RESULT_WORTH * states_result
     return Sentence(text, worth, states_cause, needs, states_result)
-
-
-def _count_names(text: str) -> int:
-    return len({*identifiers_in(text), *_NUMBER.findall(text)})
 
 
 def _head_and_tail(lines: Sequence[str]) -> Sequence[str]:

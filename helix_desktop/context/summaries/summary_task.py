@@ -74,7 +74,6 @@ class TranscriptLine(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the line as text."""
         if not self.is_output:
             return f"{self.start}{truncate_middle(self.body, self.max_chars)}{self.end}"
         body = self.shorten(self.body, self.max_chars)  # the signs before its further lines come on top
@@ -348,7 +347,7 @@ def split_task(task: SummaryTask, max_chars: int) -> list[SummaryTask]:
     used = 0
     for line in _shorten_lines(task.lines, max_part_chars * _MAX_PARTS):
         shortened = msgspec.structs.replace(
-            line, max_chars=min(line.max_chars, max(1, max_part_chars - _frame_chars(line) - 4))
+            line, max_chars=min(line.max_chars, max(1, max_part_chars - len(line.start) - len(line.end) - 4))
         )
         size = len(shortened.text) + 1
         if size > max_part_chars + 1:
@@ -373,10 +372,6 @@ def merge_task(task: SummaryTask, texts: Sequence[str]) -> SummaryTask:
 
 def _build_request(task: SummaryTask, texts: Sequence[str]) -> ModelRequest:
     return ModelRequest((Message("system", task.prompt), Message("user", "\n".join([*task.header, *texts]))))
-
-
-def _frame_chars(line: TranscriptLine) -> int:
-    return len(line.start) + len(line.end)
 
 
 def _total_chars(texts: Sequence[str]) -> int:

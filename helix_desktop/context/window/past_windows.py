@@ -64,7 +64,7 @@ class PastWindows:
 
     def transcript_at(self, seq: int) -> Transcript:
         """Return the session after event `seq` (0: before all). Don't change it."""
-        place = bisect_right(self._states, seq, key=_last_seq) - 1
+        place = bisect_right(self._states, seq, key=lambda transcript: transcript.last_seq) - 1
         nearest = self._states[place]
         if nearest.last_seq <= self._newest.last_seq <= seq:
             nearest = self._newest
@@ -131,10 +131,6 @@ def _own_gauge(gauge: UsageGauge, answer: AssistantSpoke) -> UsageGauge:
     return msgspec.structs.replace(
         gauge, used=answer.usage.input, is_reported=True, ratio=ratio, report_count=1
     )
-
-
-def _last_seq(transcript: Transcript) -> int:
-    return transcript.last_seq
 
 
 def _frame_of(answer: AssistantSpoke, frame: PromptFrame) -> PromptFrame:

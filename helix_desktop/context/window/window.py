@@ -459,7 +459,6 @@ def user_text(event: UserSpoke, masked: bool = False) -> str:
 
 
 def output_marker(output: ToolAnswered) -> str:
-    """Return the marker of an output."""
     return _remembered_marker(
         output.digest,
         output.name,

@@ -285,7 +285,6 @@ def without_implied(changes: Sequence[FileChange]) -> list[FileChange]:
 
 
 def folders_of(paths: Iterable[str]) -> set[str]:
-    """Return all folders that paths are in."""
     folders: set[str] = set()
     for path in paths:
         folder = path.rpartition("/")[0]

@@ -632,7 +632,6 @@ def hunk_states(
 
 
 def all_in_state(diff: FileDiff, state: HunkState) -> tuple[HunkState, ...]:
-    """Return one state for each hunk of a diff."""
     return tuple(state for _ in diff.hunks)
 
 

@@ -23,6 +23,7 @@ _PLAIN = re.compile(r"(?:[\w%+,\-./:=@^!]|(?<=[^\W_])~)+")  # else ~ may be a ho
 _BLANKS = re.compile(r"[ \t]+")
 _JOINED_ERRORS = re.compile(r"[ \t]*2>&1(?=[ \t]*(?:$|[|;&\n]))")
 _OPERATORS = re.compile(r"\|\||&&|[|;]|\n+")
+_BRACED = re.compile(r"\{[\w^-]*\}")  # as in stash@{0}: with a comma or dots it would be several words
 _WILDCARDS = re.compile(r"[*?\[\]]+")
 _IN_QUOTES = re.compile(r"""[^"\\$`]+|\\(.)|\$(?=["\s|)/])""", re.DOTALL)
 _KEPT_BACKSLASH = frozenset('$`"\\\n')
@@ -142,8 +143,8 @@ def _read_word(text: str, start: int) -> tuple[Word | None, int]:
         elif char == "\\" and at + 1 < len(text) and text[at + 1] != "\n":
             parts.append(text[at + 1])
             at += 2
-        elif char == "{" and (braced := re.compile(r"\{[^{},.\s\"'\\$`]*\}").match(text, at)):
-            parts.append(braced[0])  # as in stash@{0}: with a comma or dots it would be several words
+        elif char == "{" and (braced := _BRACED.match(text, at)):
+            parts.append(braced[0])
             at = braced.end()
         elif plain := _PLAIN.match(text, at):
             parts.append(plain[0])

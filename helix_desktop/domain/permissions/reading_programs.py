@@ -318,7 +318,7 @@ def _is_runner(name: str) -> bool:
 
 def _invalid(line: str, why: TranslatableText) -> InvalidInput:
     return InvalidInput(
-        _text("This line of reading commands is invalid: {line}", line=line.strip()[:80]),
+        _text("The line “{line}” is invalid.", line=line.strip()[:80]),
         why,
         _text("Enter a program and what may follow it, such as: mytool list FILES --json --depth=N"),
     )

@@ -65,7 +65,6 @@ class Folder:
         return os.stat(self._handle)
 
     def names(self) -> list[str]:
-        """Return the names in the folder."""
         return os.listdir(self._handle)
 
     def open_file(self, name: str) -> AbstractContextManager[int]:
@@ -300,7 +299,6 @@ class JournalEntry(msgspec.Struct, frozen=True):
     operations: tuple[RevertOperation, ...] = msgspec.field(name="steps")
 
     def encode(self) -> bytes:
-        """Return its bytes."""
         return msgspec.json.encode(self)
 
     @classmethod

@@ -184,7 +184,7 @@ class WorkspaceTree:
         targets = set(paths)
         update = _Update()
         with OpenFolders(self.root) as folders:
-            for path in _all_with_folders(targets):
+            for path in sorted({above for target in targets for above in _with_folders(target)}):
                 if self.is_outside(path):
                     continue
                 file_stat = _stat(folders, path)
@@ -466,10 +466,6 @@ def _with_folders(path: str) -> list[str]:
     """Return the folders above a path, from the top, and the path."""
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-
-
-def _all_with_folders(paths: Iterable[str]) -> list[str]:
-    return sorted({above for path in paths for above in _with_folders(path)})
 
 
 def _stat(folders: OpenFolders, path: str) -> os.stat_result | None:

@@ -579,7 +579,11 @@ class Hub:
         """
         async with self._servers_lock:
             self._configs, self._trusted = tuple(configs), trusted
-            runnable = {config.name: config for config in configs if self._may_run(config)}
+            runnable = {
+                config.name: config
+                for config in configs
+                if self._trusted and config.enabled and config.is_consented
+            }
             previous_tools: dict[str, tuple[ExposedTool, ...]] = {}
             for name, actor in tuple(self._actors.items()):
                 unchanged = name in runnable and _can_keep_running(runnable[name], actor.config)
@@ -593,9 +597,6 @@ class Hub:
                     self._start_server(config, previous_tools.get(name, ()))
         self._on_change()
         await self.on_tools_changed()
-
-    def _may_run(self, config: McpServerConfig) -> bool:
-        return self._trusted and config.enabled and config.is_consented
 
     def _start_server(self, config: McpServerConfig, known_tools: tuple[ExposedTool, ...]) -> None:
         """Start a server; offer `known_tools` until it lists its tools."""
@@ -652,7 +653,6 @@ class Hub:
         return self._actors.get(name)
 
     def status(self, config: McpServerConfig) -> ServerStatus:
-        """Return the status of a server."""
         actor = self._actors.get(config.name)
         if actor is not None:
             return actor.status

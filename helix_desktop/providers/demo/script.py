@@ -92,7 +92,6 @@ class ScriptPosition(msgspec.Struct, frozen=True):
 
     @property
     def task(self) -> Task:
-        """The task."""
         return self.script.task[self.task_index]
 
     @property

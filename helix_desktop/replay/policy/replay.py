@@ -1,8 +1,8 @@
 """Replay a session under a policy by the live engine's decisions; whether windows had what was used next.
 
-What the agent used next, and whether a window had it: coverage without rendering every request. The
-definitions are those of `replay/identifier_coverage.py`. Which message holds which identifier does not depend
-on the policy, so that is read once; of a window only what stands there instead of messages is searched.
+Of what the agent used next, the definitions are those of `replay/identifier_coverage.py`. Which message holds
+which identifier does not depend on the policy, so that is read once; of a window only what stands there
+instead of messages is searched.
 """
 
 from __future__ import annotations

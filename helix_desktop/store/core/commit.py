@@ -76,7 +76,6 @@ class WriteBatch:
         return below | {key: row for key, row in self.rows.items() if first <= key < stop}
 
     def put(self, key: bytes, row: bytes = b"") -> None:
-        """Write a row."""
         self.rows[key] = row
 
     def put_unreferenced(self, key: bytes, row: bytes) -> None:

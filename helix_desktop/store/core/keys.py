@@ -134,7 +134,6 @@ def event(session_id: str, seq: int) -> bytes:
 
 
 def session_of_event(key: bytes) -> str:
-    """Return the session in an event key."""
     return key[1 : -_NUMBER.size - 1].decode()
 
 

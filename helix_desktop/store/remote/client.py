@@ -118,7 +118,6 @@ class OwnerConnection(asyncio.Protocol):
         self._max_bytes = MAX_ANSWER_BYTES
 
     def send_handshake(self, frame: Frame) -> None:
-        """Send a frame of the handshake."""
         self._write(frame, HANDSHAKE_ID)
 
     def request(self, frame: Frame, on_progress: OnProgress | None = None) -> asyncio.Future[Frame]:
@@ -245,7 +244,6 @@ class RemoteRetention:
         return await self._call(rpc.COLLECT, digests, grace_ms)
 
     async def trash(self) -> TrashContents:
-        """Return the contents of the trash."""
         return await self._call(rpc.TRASH)
 
     async def restore(self, digests: Sequence[str]) -> CleanupResult:

@@ -7,10 +7,10 @@ wants progress, progress frames come before the answer, under its id.
 The types are those of the methods themselves: a new parameter with a default needs no change here, and a
 caller that does not know it yet leaves it out.
 
-How two processes of a user find and trust each other: the owner's address, and proof of a shared secret.
-Where the system has Unix domain sockets, the socket is in a folder of its own that nobody else may enter,
-with a short path: an address has room for 104 to 108 bytes. Elsewhere it is a port of the loopback interface;
-there only the secret keeps others out.
+The owner's address and proof of a shared secret let two processes find and trust each other. Where the system
+has Unix domain sockets, the socket is in a folder of its own that nobody else may enter, with a short path:
+an address has room for 104 to 108 bytes. Elsewhere it is a port of the loopback interface; there only the
+secret keeps others out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What a damaged database's files still hold: visible damage, row versions, contents and logs from them.
 
-Rebuild the records of contents and the logs of sessions from what can still be read. A branch whose parent's
-log is cut before its point ends there too. Events after a gap are saved as lines of JSON: a conversation with
-a gap would be a different one.
+A branch whose parent's log is cut before its point ends there too. Events after a gap are saved as lines of
+JSON: a conversation with a gap would be a different one.
 
 LevelDB's own repair is not used: it reads logs without their checksums, puts all tables on one level, where
 an old row can hide a newer one, and drops a block with one flipped bit. Here each row is checked by its own

@@ -1,8 +1,7 @@
 """The lines of long contents: in pages of a number of tokens, and those that match a pattern.
 
-The lines of texts that match a pattern, in time linear in them, and how much around them an answer shows. How
-much of a content stands around its matching lines in an answer: what is left of the tokens decides. The facts
-that are looked for stand beside the words that find them: below `case "medium":`, in the list that a
+How much of a content stands around its matching lines in an answer: what is left of the tokens decides. The
+facts that are looked for stand beside the words that find them: below `case "medium":`, in the list that a
 constructor opens. A line more costs a few tokens, another call a whole window.
 
 A pattern of plain characters and dots is looked for here; any other by ripgrep, in all texts at once. One
@@ -93,7 +92,6 @@ class TextPage(msgspec.Struct, frozen=True):
 
     @property
     def is_only(self) -> bool:
-        """Return True if it is the only page."""
         return self.count <= 1
 
     def moved(self, lines: int) -> TextPage:

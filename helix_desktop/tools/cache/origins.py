@@ -28,9 +28,7 @@ class CallingSession(Protocol):
     """The session whose agent calls a tool."""
 
     @property
-    def id(self) -> str:
-        """Return its id."""
-        ...
+    def id(self) -> str: ...
 
     @property
     def transcript(self) -> Transcript:

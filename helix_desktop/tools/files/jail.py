@@ -1,7 +1,7 @@
 """The jail: gives tools access to files inside the workspace's folder, none outside or in the ignore file.
 
-The workspace's ignore file: what it lists, in the syntax of .gitignore, no tool reads or writes. Commands
-can: builds and tests need files that a model need not read. Their approval says so.
+What the workspace's ignore file lists, in the syntax of .gitignore, no tool reads or writes. Commands can:
+builds and tests need files that a model need not read. Their approval says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The line below the center: what the session has spent, and how much of its budget that is."""
+"""The line below the center: what the session has spent, where that has a price or a budget."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ STATUS_LINE_PX = 30
 
 
 class CostLine(EnterActivates, Themed, QAbstractButton):
-    """A quiet line; a click asks for the budget. Hidden without a session, and while a job has its place."""
+    """A quiet line; a click asks for the budget.
+
+    Without a price and a budget it is empty, so that a job that takes its place moves nothing. Hidden without
+    a session, and while a job has its place.
+    """
 
     budget_requested = Signal()
 
@@ -65,7 +69,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
     def event(self, event: QEvent) -> bool:
         """Let the tip say what was spent by now."""
         if event.type() is QEvent.Type.ToolTip:
-            self.setToolTip(self._tip())
+            self.setToolTip(self._tip() if self.isEnabled() else "")
         return super().event(event)
 
     def tint(self, theme: Theme) -> None:
@@ -81,6 +85,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
             return
         if state != self._state:
             self._state = state
+            self.setEnabled(bool(state.spent.cost or state.budget_text))
             self.update()
         self.setAccessibleName(f"{self.text()} · {tr('Set session budget')}")
 
@@ -97,7 +102,9 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         return " · ".join(filter(None, self._texts()))
 
     def shown_text(self) -> str:
-        """Return what is painted, as words: less than `text` where the line is narrow."""
+        """Return what is painted, as words: less than `text` where the line is narrow, or nothing."""
+        if not self.isEnabled():
+            return ""
         return " · ".join(filter(None, self._shown_texts()))
 
     def _texts(self) -> tuple[str, str, str]:
@@ -145,6 +152,8 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if not self.isEnabled():
+            return
         painter.fillRect(self.rect(), QColor(theme.hover if self.underMouse() else theme.canvas))
         painter.fillRect(QRectF(0, 0, self.width(), 1), QColor(theme.border))
         if self.hasFocus():

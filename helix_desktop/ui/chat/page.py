@@ -273,7 +273,7 @@ class ChatPage(QWidget):
         self.model.row_added.connect(self._show_first_ask)
         self.model.row_removed.connect(lambda _: self._go_on_after_asks())
         strips = (self.past_strip, self.trust_strip, self.key_strip)
-        parts = (self.todo_panel, self.next_messages, *strips, self.composer)
+        parts = (self.next_messages, *strips, self.todo_panel, self.composer)
         self._frame_widths = {part.frame: part.frame.maximumWidth() for part in parts}  # at zoom 1
         below = column(
             *parts,

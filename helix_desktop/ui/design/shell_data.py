@@ -30,7 +30,6 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Controls")
 
 BannerLevel = Literal["error", "warning", "info"]
-GaugeDetail = Literal["percent", "share", "tokens", "to_compaction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,19 +198,13 @@ def error_banner(error: HelixError, workspace_id: str = "", session_id: str = ""
     )
 
 
-def gauge_text(state: GaugeState, detail: GaugeDetail = "to_compaction") -> str:
-    """Return the gauge as text: the share, which `percent` shows without its bar; with `tokens` also used and
-    window; with `way` also the rest.
-    """
+def gauge_text(state: GaugeState) -> str:
+    """Return the gauge as text: the share, used and window, and how far the next compaction is."""
     if state.window <= 0:
         return tr("Context window unknown")
-    parts = [format_whole_percent(state.share, is_estimated=state.estimated)]
-    if detail in ("tokens", "to_compaction"):
-        used, window = format_tokens(state.used), format_tokens(state.window)
-        parts.append(tr("{used} / {window}", used=used, window=window))
-    if detail == "to_compaction":
-        parts.append(_compaction_text(state))
-    return " · ".join(parts)
+    share = format_whole_percent(state.share, is_estimated=state.estimated)
+    used, window = format_tokens(state.used), format_tokens(state.window)
+    return " · ".join((share, tr("{used} / {window}", used=used, window=window), _compaction_text(state)))
 
 
 def _compaction_text(state: GaugeState) -> str:

@@ -14,21 +14,28 @@ if TYPE_CHECKING:  # the window's first frame needs the colors, not the engine
     from helix_desktop.context.window.usage_gauge import UsageGauge
 
 Pressure = Literal["calm", "near", "over", "off"]
-_WARN_RATIO = 0.8  # of the threshold: from here on gauges warn
+_WARN_SHARE = 0.7  # of the context window: from here on gauges have a color
 
 
 def pressure_of(gauge: UsageGauge) -> Pressure:
     """Return how near the next handover is; whether there will be one, the policy says."""
     if gauge.pressure != "none":
         return "over"
-    return "calm" if gauge.used < gauge.handover_threshold * _WARN_RATIO else "near"
+    return "calm" if gauge.share < _WARN_SHARE else "near"
 
 
 def share_tone(share: float, threshold: float) -> Tone:
-    """Return the tone of a pill beside the gauge, in its colors: calm, near the threshold, above it."""
+    """Return the tone of a pill about a share: calm, from 70 % on, above the threshold."""
     if share >= threshold:
         return "error"
-    return "warn" if share >= threshold * _WARN_RATIO else "accent"
+    return "warn" if share >= _WARN_SHARE else "accent"
+
+
+def share_color(share: float, theme: Theme) -> str:
+    """Return the color of a share of the context window: another from 70 % on, and where it is full."""
+    if share >= 1.0:
+        return theme.error
+    return theme.warn if share >= _WARN_SHARE else theme.accent
 
 
 def paint_usage_bar(painter: QPainter, bar: QRectF, share: float, color: str, theme: Theme) -> None:

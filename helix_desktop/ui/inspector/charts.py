@@ -15,20 +15,19 @@ from PySide6.QtGui import (
     QPainterPath,
     QPaintEvent,
     QPen,
-    QPolygonF,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from helix_desktop.ui.design.mirror import mirror, mirrored_x
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.inspector.inspector_data import Level, Saving, Segment, SegmentKind
+from helix_desktop.ui.inspector.inspector_data import Saving, Segment, SegmentKind
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
-_BAR, _OVER = 12.0, 5.0  # height of the bar, and how far ticks stand out of it, in pixels
+_BAR, _OVER = 8.0, 4.0  # height of the bar, and how far ticks stand out of it, in pixels
 _GAP = 1.5  # between two segments
 _MAX_BARS = 24
 _NEAR_TICK = 4.0  # pixels on each side of a tick in which the mouse asks for it
@@ -56,7 +55,7 @@ SEGMENT_COLORS: dict[SegmentKind | Literal["excluded"], Callable[[Theme], str]] 
 
 
 class WindowBar(Themed, QWidget):
-    """What fills the window, at the right what is kept for the answer; a tick at each level of the policy.
+    """What fills the window, at the right what is kept for the answer; a tick where it is compacted.
 
     What does not fit is drawn to the same scale, behind a mark at the window's edge.
     """
@@ -67,29 +66,35 @@ class WindowBar(Themed, QWidget):
         super().__init__()
         self._segments: tuple[Segment, ...] = ()
         self._window, self._used, self._scale = 1, 0, 1.0
-        self._levels: tuple[Level, ...] = ()
+        self._threshold = 0.0
         self.setFixedHeight(int(_BAR + 2 * _OVER))
         self.setMouseTracking(True)
 
-    def show_window(
-        self, segments: Sequence[Segment], used: int, window_size: int, levels: Sequence[Level]
-    ) -> None:
-        """Show other segments and levels; `window_size` in tokens, of which the provider counts `used`."""
+    def show_window(self, segments: Sequence[Segment], used: int, window_size: int, threshold: float) -> None:
+        """Show other segments; `window_size` in tokens, of which the provider counts `used`.
+
+        `threshold` is the share at which it is compacted, 0 where it never is.
+        """
         self._segments = tuple(segment for segment in segments if segment.tokens > 0)
-        self._window, self._levels = max(1, window_size), tuple(levels)
+        self._window, self._threshold = max(1, window_size), threshold
         filling = [part for part in segments if part.kind not in ("free", "reserve")]
         # The parts are by our count; they share the place that the provider's total takes.
         self._used, self._scale = used, used / max(1, sum(part.tokens for part in filling))
         parts = [f"{segment.label} {format_tokens(segment.tokens)}" for segment in self._segments]
         over = [self._over_text()] if self._used > self._window else []
         self.setAccessibleName(
-            tr("Context: {parts}", parts=" · ".join([*parts, *map(_level_text, self._levels), *over]))
+            tr("Context: {parts}", parts=" · ".join(filter(None, [*parts, self._threshold_text(), *over])))
         )
         self.update()
 
     def window_edge_px(self) -> float:
         """Return where the window ends, in pixels from the left: the right end unless it is overfull."""
         return self.width() * self._window / max(self._window, self._used)
+
+    def _threshold_text(self) -> str:
+        if not self._threshold:
+            return ""
+        return tr("Compacts at {share}", share=format_whole_percent(self._threshold))
 
     def _over_text(self) -> str:
         return tr(
@@ -108,9 +113,8 @@ class WindowBar(Themed, QWidget):
         """Return what stands at a place of the bar, as text."""
         if self._used > self._window and abs(x - self.window_edge_px()) <= _NEAR_TICK:
             return self._over_text()
-        for level in self._levels:
-            if abs(x - self.window_edge_px() * level.share) <= _NEAR_TICK:
-                return _level_text(level)
+        if self._threshold and abs(x - self.window_edge_px() * self._threshold) <= _NEAR_TICK:
+            return self._threshold_text()
         for segment, left, right in self._spans():
             if left <= x < right:
                 tokens = tr.plural(segment.tokens, "%n token", "%n tokens")
@@ -143,8 +147,12 @@ class WindowBar(Themed, QWidget):
         painter.fillRect(over, veil)
         painter.fillRect(over, QBrush(QColor(self._theme.error), Qt.BrushStyle.BDiagPattern))
         painter.setClipping(False)
-        for level in self._levels:
-            self._paint_tick(painter, level)
+        if self._threshold:
+            x = self.window_edge_px() * self._threshold
+            painter.setPen(QPen(QColor(self._theme.side), 4))
+            painter.drawLine(QPointF(x, 0.5), QPointF(x, self.height() - 0.5))
+            painter.setPen(QPen(QColor(self._theme.text), 2))
+            painter.drawLine(QPointF(x, 1), QPointF(x, self.height() - 1))
         if self._used > self._window:
             self._paint_edge(painter)
 
@@ -160,21 +168,6 @@ class WindowBar(Themed, QWidget):
             ((x - 3, bottom), (x + 3, bottom)),
         ):
             painter.drawLine(QPointF(*begin), QPointF(*end))
-
-    def _paint_tick(self, painter: QPainter, level: Level) -> None:
-        """Handover and panic cut through the bar; observing, which looks at a part of it, stands above."""
-        theme, x = self._theme, self.window_edge_px() * level.share
-        if level.kind in ("observe", "place"):
-            point = QPolygonF([QPointF(x - 3.5, 0), QPointF(x + 3.5, 0), QPointF(x, _OVER - 1)])
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(theme.seg_observations))
-            painter.drawPolygon(point)
-            return
-        top = 1.5 if level.kind == "handover" else _OVER - 1
-        painter.setPen(QPen(QColor(theme.surface), 4))
-        painter.drawLine(QPointF(x, top - 0.5), QPointF(x, self.height() - top + 0.5))
-        painter.setPen(QPen(QColor(theme.text if level.kind == "handover" else theme.error), 2))
-        painter.drawLine(QPointF(x, top), QPointF(x, self.height() - top))
 
     def _spans(self) -> list[tuple[Segment, float, float]]:
         scale, x = self.window_edge_px() / self._window, 0.0
@@ -245,29 +238,14 @@ class SavingsBars(Themed, QWidget):
         return self.width() / max(14, len(self._savings))
 
 
-def _level_text(level: Level) -> str:
-    share = format_whole_percent(level.share)
-    match level.kind:
-        case "observe":
-            return tr("At {share}: a model notes facts about older messages", share=share)
-        case "place":
-            return tr("At {share}: the noted facts replace these messages", share=share)
-        case "handover":
-            return tr("At {share}: older messages are summarized", share=share)
-        case "panic":
-            return tr(
-                "At {share}: what is needed is freed, or the next step waits for the summary", share=share
-            )
-
-
 def _saving_name(saving: Saving) -> str:
     match saving.kind:
         case "fold":
-            return tr("Noted")
+            return tr("Note")
         case "observations":
-            return tr("Noted as facts")
+            return tr("Observations")
         case "handover":
-            return tr("Summarized")
+            return tr("Handover")
         case "excluded":
-            return tr("Excluded by you")
+            return tr("Left out by you")
     return tr("Cached")

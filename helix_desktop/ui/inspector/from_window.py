@@ -22,7 +22,6 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
-    Level,
     RowKind,
     Saving,
     Segment,
@@ -53,12 +52,12 @@ _LABELS: dict[RowKind, TranslatableText] = {
     "environment": text("Environment"),
     "instructions": text("Instructions"),
     "handover": text("Handover"),
-    "observations": text("Noted facts"),
-    "fold": text("Noted steps"),
+    "observations": text("Observations"),
+    "fold": text("Notes"),
     "pinned": text("Pinned"),
     "user": text("You"),
     "assistant": text("Agent"),
-    "arguments": text("Agent, arguments cached"),
+    "arguments": text("Agent, cached in part"),
     "output": text("Tool outputs"),
     "recalled": text("Recalled"),
 }
@@ -71,28 +70,28 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
     """Return when the conversation is compacted; if it is above the threshold and isn't, why, in a line."""
     state = outlook.state
     if state == "off":
-        return tr("Context management is off")
+        return tr("Context management is off.")
     if state == "hold":
         return explain_hold()
     if state == "paused":
         return tr.plural(
             BREAKER_FAILURES,
-            "Compacts only when you start it: the last try failed or freed too little",
-            "Compacts only when you start it: the last %n tries failed or freed too little",
+            "Compacts only when you start it: the last try failed or freed too little.",
+            "Compacts only when you start it: the last %n tries failed or freed too little.",
         )
     share = format_whole_percent(gauge.handover_threshold / gauge.window)
     left = format_tokens(max(0, gauge.handover_threshold - gauge.used))
     texts: dict[CompactionState, str] = {
-        "room": tr("Compacts at {share} · {tokens} left", share=share, tokens=left),
-        "due": tr("Compacts at {share} · due now", share=share),
-        "full": tr("Compacts at {share} · room is made with the next request", share=share),
-        "facts": tr("Compacts at {share} · older messages are noted first", share=share),
+        "room": tr("Compacts at {share}, {tokens} left.", share=share, tokens=left),
+        "due": tr("Compacts at {share}, due now.", share=share),
+        "full": tr("Compacts at {share}. Room is made with the next request.", share=share),
+        "facts": tr("Compacts at {share}, with observations first.", share=share),
         "waiting": tr(
-            "Compacts at {share} · at least {time} after the last try",
+            "Compacts at {share}, at least {time} after the last try.",
             share=share,
             time=pause_text(outlook.wait_ms // 1000),
         ),
-        "too_little": tr("Compacts at {share} once it pays", share=share) + "\n" + _too_little_text(outlook),
+        "too_little": tr("Compacts at {share} once it pays.", share=share) + "\n" + _too_little_text(outlook),
     }
     return texts[state]
 
@@ -144,7 +143,6 @@ def inspector_state(
         segments=_segments(rows, gauge),
         rows=rows,
         cache=_cache(transcript, totals, _tokens_of_messages(items, transcript)),
-        levels=policy_levels(policy, gauge.handover_threshold / gauge.window),
         own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
         pending_text=_pending_text(transcript, policy, gauge),
         is_managed=policy.enabled,
@@ -182,23 +180,6 @@ def _kind(item: WindowItem) -> RowKind:
     return "arguments" if item.kind == "assistant" and item.state == "arguments_cached" else item.kind
 
 
-def policy_levels(policy: ContextPolicy, handover_at: float) -> tuple[Level, ...]:
-    """Return where something falls due by the policy, lowest first; nothing while it is off.
-
-    `handover_at` is where a handover does, which may be earlier than the policy says.
-    """
-    if not policy.enabled:
-        return ()
-    levels = []
-    if policy.observe_at:
-        levels.append(Level("observe", policy.observe_at))
-        if policy.observe_place_at > policy.observe_at:
-            levels.append(Level("place", policy.observe_place_at))
-    levels.append(Level("handover", handover_at))
-    levels.append(Level("panic", policy.panic_at))
-    return tuple(sorted(levels, key=lambda level: level.share))
-
-
 def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> str:
     """Return what is prepared and not in place yet, and what it waits for."""
     seq = observation.pending_observations(transcript)
@@ -210,18 +191,20 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGau
     if transcript.on_hold:
         ready = tr.plural(
             count,
-            "%n noted fact ready: used once you resume compaction",
-            "%n noted facts ready: used once you resume compaction",
+            "%n observation is used once you resume compaction.",
+            "%n observations are used once you resume compaction.",
         )
     elif policy.observe_place_at <= policy.observe_at or gauge.used >= place_at * gauge.window:
         ready = tr.plural(
-            count, "%n noted fact ready for the next request", "%n noted facts ready for the next request"
+            count,
+            "%n observation is used with the next request.",
+            "%n observations are used with the next request.",
         )
     else:
         ready = tr.plural(
             count,
-            "%n noted fact ready: used at {share}, with another change, or when the provider cache expires",
-            "%n noted facts ready: used at {share}, with another change, or when the provider cache expires",
+            "%n observation waits for {share}, another change, or the end of the prompt cache.",
+            "%n observations wait for {share}, another change, or the end of the prompt cache.",
             share=format_whole_percent(place_at),
         )
     # What they would replace now: since they were noted, notes may have come, or been undone.

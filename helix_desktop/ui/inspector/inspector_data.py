@@ -6,18 +6,18 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
+from helix_desktop.context.window.window_breakdown import MessageState, WindowItemKind, WindowItemState
+from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
-from helix_desktop.words.call_targets import target_title
+from helix_desktop.words.call_targets import call_verb, target_title
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_explanations import (
+    STATE_WORDS,
+    StateWords,
     changed_since,
-    explain_cached,
     explain_changed,
-    explain_noted,
-    explain_summarized,
 )
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
 
@@ -65,8 +65,25 @@ class WindowRow(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Return its name beside its icon, which stands for the tool of an output."""
-        return target_title(self.name.removeprefix(f"{self.tool} ")) if self.tool else self.name
+        """Return what it is, in a few words; `name` has all of it."""
+        if self.tool:
+            target = target_title(self.name.removeprefix(f"{self.tool} "))
+            if tool_kind(self.tool) in ("read", "write", "edit"):
+                target = target.rpartition("/")[2] or target
+            return f"{call_verb(self.tool, 'done')} {target}"
+        match self.kind:
+            case "user":
+                return tr("You")
+            case "assistant" | "arguments":
+                return tr("Answer")
+            case "handover" | "observations" | "fold":
+                return tr("Older messages")
+        return self.name
+
+    @property
+    def is_fixed(self) -> bool:
+        """Return True if it stands in every request as it is."""
+        return self.state == "fixed"
 
     @property
     def actions(self) -> tuple[RowAction, ...]:
@@ -100,6 +117,11 @@ class WindowRow(msgspec.Struct, frozen=True):
         return _state_text(self.state) if self.state is not None else ""
 
     @property
+    def shown_state(self) -> str:
+        """Return the same if it is unusual: all else is in the context, as it was."""
+        return "" if self.state in ("fixed", "full", "recalled") else self.state_text
+
+    @property
     def tooltip(self) -> str:
         """Return its name, why it is there, what its state means, and whether its file has changed."""
         changed = explain_changed(self.changed_since) if self.changed_since else ""
@@ -118,42 +140,32 @@ def _state_text(state: WindowItemState) -> str:
         "fixed": tr("Always sent"),
         "cut": tr("Cut short"),
         "not_read": tr("Not read"),
-        "full": tr("In full"),
+        "full": translate(STATE_WORDS["in_window"].label),
         "preview": tr("Preview"),
         "extract": tr("Extract"),
         "recalled": tr("Recalled"),
         "pinned": tr("Pinned"),
-        "cached": tr("Cached"),
-        "arguments_cached": tr("Arguments cached"),
-        "images_cached": tr("Images cached"),
-        "noted": tr("Noted"),
-        "removed": tr("Removed"),
-        "summarized": tr("Summarized"),
-        "excluded": tr("Excluded"),
     }
-    return texts[state]
+    return texts.get(state) or translate(_words(state).label)
+
+
+def _words(state: WindowItemState) -> StateWords:
+    """Return the words of what left the context; of anything else, of what stands in it."""
+    states: dict[WindowItemState, MessageState] = {
+        "cached": "cached",
+        "arguments_cached": "cached",
+        "images_cached": "cached",
+        "noted": "folded",
+        "removed": "left_out",
+        "summarized": "handed_over",
+        "excluded": "excluded",
+    }
+    return STATE_WORDS[states.get(state, "in_window")]
 
 
 def _explain_state(state: WindowItemState | None) -> str:
-    match state:
-        case "cached" | "arguments_cached" | "images_cached":
-            return explain_cached()
-        case "noted":
-            return explain_noted()
-        case "summarized":
-            return explain_summarized()
-        case "removed":
-            return tr("Removed to fit the context window. The agent can recall it.")
-        case "excluded":
-            return tr("You left this out of the requests. The agent can recall it.")
-    return ""
-
-
-class Level(msgspec.Struct, frozen=True):
-    """Where something falls due, as a part of 1 of the window."""
-
-    kind: Literal["observe", "place", "handover", "panic"]
-    share: float
+    is_usual = state in (None, "fixed", "cut", "not_read", "full", "preview", "extract", "recalled", "pinned")
+    return "" if state is None or is_usual else translate(_words(state).tooltip)
 
 
 class Saving(msgspec.Struct, frozen=True):
@@ -245,7 +257,6 @@ class InspectorState(msgspec.Struct, frozen=True):
     segments: tuple[Segment, ...] = ()
     rows: tuple[WindowRow, ...] = ()
     cache: CacheStats = CacheStats()
-    levels: tuple[Level, ...] = ()
     compaction_text: str = ""
     own_count: str = ""
     pending_text: str = ""

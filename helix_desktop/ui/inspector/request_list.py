@@ -29,9 +29,11 @@ from PySide6.QtGui import (
     QFontMetricsF,
     QKeyEvent,
     QPainter,
+    QPaintEvent,
     QPen,
 )
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QAbstractItemView,
     QFrame,
     QListView,
@@ -42,54 +44,34 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
+from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
 from helix_desktop.ui.design.page_keys import PageKeys, pressed_key
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
-from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
-from helix_desktop.ui.inspector.inspector_data import RowAction, RowKind, WindowRow
+from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.ui.inspector.row_actions import COMMAND_ACTIONS, RowButtons, action_key, action_text
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
-ROW_HEIGHT = 46  # pixels at 100 %
+ROW_HEIGHT = 32  # pixels at 100 %
 ROW_ROLE = Qt.ItemDataRole.UserRole.value
 
 Index = QModelIndex | QPersistentModelIndex
 
-_GLYPHS: dict[RowKind, str] = {
-    "system": "settings",
-    "tools": "wrench",
-    "mcp": "server",
-    "fields": "circle-plus",
-    "environment": "monitor",
-    "instructions": "book-open",
-    "handover": "history",
-    "user": "user",
-    "assistant": "sparkles",
-    "output": tool_icon(""),
-    "recalled": "corner-down-left",
-    "observations": "eye",
-    "fold": "list-tree",
-    "pinned": "pin",
-    "arguments": "braces",
-}
 _TONES: dict[WindowItemState, Tone] = {
-    "cached": "accent",
-    "arguments_cached": "accent",
-    "images_cached": "accent",
-    "recalled": "accent",
     "pinned": "ok",
     "cut": "warn",
     "not_read": "warn",
     "excluded": "warn",
 }
-_PAD, _ICON_PX = 14, 15
+_DOT_PX, _TEXT_X = 8, 20
+_OUT_PX = 8  # that the ground of a row reaches out to both sides
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 
@@ -141,20 +123,20 @@ class RequestModel(QAbstractListModel):
 
 
 class RequestDelegate(QStyledItemDelegate):
-    """Two lines: what it is and its tokens; why it is there and its state."""
+    """One line: a dot in the color of its segment, what it is, what is unusual, and its tokens."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.covered_row, self.covered_px = -1, 0  # the row with buttons on its second line
+        self.covered_row, self.covered_px = -1, 0  # the row with buttons at its end
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme and the text size in force."""
         self._theme = theme
-        self._name, self._small, self._pill = ui_font(12, 500), ui_font(11), ui_font(10, 500)
+        self._name, self._small, self._pill = ui_font(13), ui_font(12), ui_font(10, 500)
         self._name_metrics, self._small_metrics = QFontMetricsF(self._name), QFontMetricsF(self._small)
         self._pill_metrics = QFontMetricsF(self._pill)
-        self._height, self._text_x = scaled(ROW_HEIGHT), _PAD + scaled(_ICON_PX) + 11
+        self._height = scaled(ROW_HEIGHT)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return the same height for all rows."""
@@ -167,19 +149,24 @@ class RequestDelegate(QStyledItemDelegate):
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect: QRect = option.rect
-        mirror(painter, rect)
-        self._paint_background(painter, rect, option.state)
-        if index.row():
-            painter.setPen(QPen(QColor(self._theme.border), 1))
-            painter.drawLine(
-                QPointF(rect.left() + _PAD, rect.top()), QPointF(rect.right() - _PAD, rect.top())
-            )
-        self._paint_icon(painter, rect, row)
+        rect: QRect = option.rect.adjusted(_OUT_PX, 0, -_OUT_PX, 0)
+        mirror(painter, option.rect)
+        self._paint_background(painter, option.rect, option.state)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(SEGMENT_COLORS[row.kind](self._theme)))
         middle = rect.top() + rect.height() / 2
-        covered = self.covered_px if index.row() == self.covered_row else 0
-        self._paint_first_line(painter, rect, middle, row)
-        self._paint_second_line(painter, rect, middle, row, covered)
+        painter.drawEllipse(QPointF(rect.left() + _DOT_PX / 2, middle), _DOT_PX / 2, _DOT_PX / 2)
+        right = float(rect.right())
+        if index.row() == self.covered_row:
+            right -= self.covered_px
+        else:
+            right = self._paint_end(painter, rect, row)
+        line = QRectF(rect.left() + _TEXT_X, rect.top(), right - rect.left() - _TEXT_X, rect.height())
+        painter.setFont(self._name)
+        painter.setPen(QColor(self._theme.text))
+        elide = Qt.TextElideMode.ElideMiddle if row.tool else Qt.TextElideMode.ElideRight
+        name = self._name_metrics.elidedText(row.label, elide, line.width())
+        draw_text(painter, line, _VCENTER, name)
         painter.restore()
 
     def _paint_background(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
@@ -191,61 +178,88 @@ class RequestDelegate(QStyledItemDelegate):
         if color:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(color))
-            painter.drawRoundedRect(QRectF(rect).adjusted(5, 2, -5, -2), 8, 8)
+            painter.drawRoundedRect(QRectF(rect).adjusted(1, 1, -1, -1), 7, 7)
         if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_KeyboardFocusChange:
             painter.setPen(QPen(QColor(self._theme.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(rect).adjusted(5, 2, -5, -2), 8, 8)
+            painter.drawRoundedRect(QRectF(rect).adjusted(2, 2, -2, -2), 7, 7)
 
-    def _paint_icon(self, painter: QPainter, rect: QRect, row: WindowRow) -> None:
-        device = painter.device()
-        ratio = device.devicePixelRatioF() if device is not None else 1.0
-        side = scaled(_ICON_PX)
-        glyph = tool_icon(row.tool) if row.tool else _GLYPHS[row.kind]
-        picture = pixmap(glyph, SEGMENT_COLORS[row.kind](self._theme), side, ratio)
-        draw_pixmap(painter, rect.left() + _PAD, rect.top() + (rect.height() - side) // 2, picture)
-
-    def _paint_first_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
+    def _paint_end(self, painter: QPainter, rect: QRect, row: WindowRow) -> float:
+        """Paint tokens and state; return where they begin, with the gap before them."""
         tokens = row.tokens_text
         width = self._small_metrics.horizontalAdvance(tokens)
         painter.setFont(self._small)
         painter.setPen(QColor(self._theme.muted))
-        right = rect.right() - _PAD
-        line = QRectF(
-            right - width, middle - self._name_metrics.height(), width + 1, self._name_metrics.height()
-        )
-        draw_text(painter, line, _VCENTER, tokens)
-        room = right - width - 8 - rect.left() - self._text_x
-        painter.setFont(self._name)
-        painter.setPen(QColor(self._theme.text))
-        is_message = row.kind in ("user", "assistant")
-        elide = Qt.TextElideMode.ElideRight if is_message else Qt.TextElideMode.ElideMiddle
-        name = self._name_metrics.elidedText(row.label, elide, room)
         draw_text(
-            painter, QRectF(rect.left() + self._text_x, line.top(), room, line.height()), _VCENTER, name
+            painter, QRectF(rect.right() - width, rect.top(), width + 1, rect.height()), _VCENTER, tokens
         )
+        right, words = rect.right() - width - 8, row.shown_state
+        if not words or row.state is None:
+            return right
+        wide, tall = self._pill_metrics.horizontalAdvance(words) + 14, self._pill_metrics.height() + 3
+        box = QRectF(right - wide, rect.center().y() - tall / 2 + 0.5, wide, tall)
+        colors = tone_colors(self._theme, _TONES.get(row.state, "neutral"))
+        paint_pill(painter, box, words, colors, self._pill, 7)
+        return box.left() - 8
 
-    def _paint_second_line(
-        self, painter: QPainter, rect: QRect, middle: float, row: WindowRow, covered: int
-    ) -> None:
-        right, top = rect.right() - _PAD - covered, middle + 1
-        if row.state is not None and not covered:
-            width = self._pill_metrics.horizontalAdvance(row.state_text) + 14
-            height = self._pill_metrics.height() + 3
-            box = QRectF(right - width, top + 0.5, width, height)
-            colors = tone_colors(self._theme, _TONES.get(row.state, "neutral"))
-            paint_pill(painter, box, row.state_text, colors, self._pill, 7)
-            right = round(box.left() - 6)
-        line = QRectF(
-            rect.left() + self._text_x,
-            top,
-            right - rect.left() - self._text_x,
-            self._small_metrics.height() + 3,
+
+class AlwaysSentRow(EnterActivates, Themed, QAbstractButton):
+    """One line for all that stands in every request; it opens and closes these rows below it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tokens = ""
+        self.setObjectName("always_sent")
+        self.setCheckable(True)
+        self.setText(tr("Always sent"))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.tint(LIGHT)
+
+    def show_rows(self, rows: Sequence[WindowRow]) -> None:
+        """Show how many tokens these rows are."""
+        self._tokens = format_tokens(sum(row.tokens for row in rows), in_column=True)
+        self.setAccessibleName(f"{self.text()} · {self._tokens}")
+        self.setToolTip(" · ".join(dict.fromkeys(row.name for row in rows)))
+        self.setVisible(bool(rows))
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme and the text size in force."""
+        super().tint(theme)
+        self.setFixedHeight(scaled(ROW_HEIGHT))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw it like a row, with a chevron."""
+        theme, painter = self._theme, QPainter(self)
+        mirror(painter, self.rect())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.underMouse() or self.hasFocus():
+            painter.setPen(QPen(QColor(theme.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.row_hover) if self.underMouse() else Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 7, 7)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.seg_system))
+        middle = self.height() / 2
+        painter.drawEllipse(QPointF(_OUT_PX + _DOT_PX / 2, middle), _DOT_PX / 2, _DOT_PX / 2)
+        painter.setFont(ui_font(12))
+        painter.setPen(QColor(theme.muted))
+        width = painter.fontMetrics().horizontalAdvance(self._tokens)
+        right = self.width() - _OUT_PX - 1 - width
+        draw_text(painter, QRectF(right, 0, width + 1, self.height()), _VCENTER, self._tokens)
+        side = scaled(14)
+        draw_chevron(
+            painter,
+            right - side - 6,
+            (self.height() - side) // 2,
+            theme.faint,
+            side,
+            is_open=self.isChecked(),
         )
-        painter.setFont(self._small)
-        painter.setPen(QColor(self._theme.muted))
-        why = self._small_metrics.elidedText(row.reason_text, Qt.TextElideMode.ElideRight, line.width())
-        draw_text(painter, line, _VCENTER, why)
+        painter.setFont(ui_font(13))
+        painter.setPen(QColor(theme.text))
+        room = QRectF(_OUT_PX + _TEXT_X, 0, right - side - 14 - _OUT_PX - _TEXT_X, self.height())
+        draw_text(painter, room, _VCENTER, self.text())
 
 
 class RequestList(Themed, QListView):
@@ -260,6 +274,7 @@ class RequestList(Themed, QListView):
     def __init__(self, keys: PageKeys) -> None:
         super().__init__()
         self.is_read_only, self._keys = False, keys
+        self._shows_fixed = True
         self.entries = RequestModel(self)
         self._delegate = RequestDelegate(self)
         self.setModel(self.entries)
@@ -286,15 +301,28 @@ class RequestList(Themed, QListView):
         self.entries.show_rows(rows)
         if is_gone:
             self.setCurrentIndex(QModelIndex())
+        self._hide_fixed()
         self._show_buttons()
-        self.setFixedHeight(len(rows) * scaled(ROW_HEIGHT))
+
+    def show_fixed(self, shows_fixed: bool) -> None:
+        """Show what stands in every request, or not."""
+        self._shows_fixed = shows_fixed
+        self._hide_fixed()
+
+    def _hide_fixed(self) -> None:
+        count, hidden = self.entries.rowCount(), 0
+        for at in range(count):
+            is_hidden = not self._shows_fixed and self.entries.index(at).data(ROW_ROLE).is_fixed
+            self.setRowHidden(at, is_hidden)
+            hidden += is_hidden
+        self.setFixedHeight((count - hidden) * scaled(ROW_HEIGHT))
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme and the text size in force."""
         self._delegate.tint(theme)
         retint(self.buttons, theme)
         set_style_sheet(self, "QListView { background: transparent; border: 0; }")
-        self.setFixedHeight(self.entries.rowCount() * scaled(ROW_HEIGHT))
+        self._hide_fixed()
         self.scheduleDelayedItemsLayout()  # else rows keep the height of the text size before
         self.viewport().update()
 

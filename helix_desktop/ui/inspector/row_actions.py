@@ -33,7 +33,7 @@ _ICONS: dict[RowAction, str] = {
     "include": "undo-2",
 }
 """The actions with a button: a click on the row itself shows it, the menu has all."""
-_EDGE, _GAP, _AROUND = 19, 4, 1  # pixels of a button, between two, and around them: one line of a row
+_EDGE, _GAP, _AROUND = 22, 3, 1  # pixels of a button, between two, and around them
 
 
 def action_text(action: RowAction, row: WindowRow) -> str:
@@ -88,7 +88,7 @@ def _resent_text(resent: int) -> str:
 
 
 class RowButtons(Themed, QWidget):
-    """The buttons of one row, over the end of its second line: its tokens stay in sight."""
+    """The buttons of one row, over its end: its tooltip has what they cover."""
 
     triggered = Signal(str, object)  # RowAction, WindowRow
     left = Signal()  # the mouse or the keyboard left it
@@ -123,7 +123,7 @@ class RowButtons(Themed, QWidget):
                 button.set_tip(action_text(action, row))
         width = len(actions) * (scaled(_EDGE) + _GAP) + 8
         height = scaled(_EDGE) + 2 * _AROUND
-        place = QRect(rect.right() - width - 9, rect.bottom() - height - 2, width, height)
+        place = QRect(rect.right() - width - 4, rect.center().y() - height // 2, width, height)
         self.setGeometry(QStyle.visualRect(self.layoutDirection(), rect, place))
         self.show()
         self.raise_()

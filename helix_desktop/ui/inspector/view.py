@@ -21,10 +21,10 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine, label, show_text
+from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
 from helix_desktop.ui.design.layout import boxes
 from helix_desktop.ui.design.layout.boxes import column, line
-from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
+from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import mirror, set_margins
@@ -32,7 +32,6 @@ from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
@@ -47,12 +46,11 @@ from helix_desktop.ui.inspector.inspector_data import (
     SegmentKind,
     StatusPart,
 )
-from helix_desktop.ui.inspector.request_list import RequestList
+from helix_desktop.ui.inspector.request_list import AlwaysSentRow, RequestList
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
     format_tokens,
-    format_whole_percent,
 )
 from helix_desktop.words.rewrite_explanations import (
     explain_cached,
@@ -63,9 +61,9 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
-_MIN_TITLE_PX = 120
 _HEAD_MARGINS = (16, 14, 16, 6)
-_MARGINS, _BAR_MARGINS = (16, 6, 16, 16), (16, 6, 4, 16)
+_MARGINS, _BAR_MARGINS = (8, 6, 8, 16), (8, 6, 0, 16)
+_SIDES = (8, 0, 8, 0)  # margins of what has no ground that reaches out, as rows have
 
 
 class KeyValue(Themed, QWidget):
@@ -111,7 +109,7 @@ class ProviderCacheCard(Card):
     requests_requested = Signal()  # all of them, as a text
 
     def __init__(self) -> None:
-        super().__init__((16, 9, 16, 13), 6)
+        super().__init__((12, 9, 12, 11), 6)
         self._state: ProviderCacheState | None = None
         self._lines: list[_RequestLine] = []
         self._share = Pill("", "ok")
@@ -123,7 +121,9 @@ class ProviderCacheCard(Card):
         )
         requests = IconButton("eye", tr("Show all requests"), px=15, edge=28)
         requests.clicked.connect(self.requests_requested)
-        self.body.addWidget(ResponsiveRow(TextLine(tr("Provider cache"), 13, 600), [self._share, requests]))
+        self.body.addWidget(
+            ResponsiveRow(TextLine(tr("Prompt cache discount"), 13, 600), [self._share, requests])
+        )
         self._figures = tuple(KeyValue("", "") for _ in range(5))
         for figure in self._figures:
             self.body.addWidget(figure)
@@ -200,7 +200,7 @@ class WaitingView(Themed, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._column = column(margins=(20, 0, 0, 6), gap=10)
+        self._column = column(margins=(0, 0, 0, 6), gap=10)
         self.setLayout(self._column)
         self._parts: list[_PartView] = []
 
@@ -308,6 +308,7 @@ class Inspector(Themed, QWidget):
         count = len(state.rows)
         self._count.set_text(tr.plural(count, "%n item", "%n items"))
         self.requests.show_rows(state.rows)
+        self.always_sent.show_rows([row for row in state.rows if row.is_fixed])
 
     def show_page(self, title: str, text: str) -> None:
         """Show a text over the overview, until the user goes back."""
@@ -370,12 +371,17 @@ class Inspector(Themed, QWidget):
         page.setObjectName("page")
         column = QVBoxLayout(page)
         set_margins(column, *_MARGINS)
-        column.setSpacing(12)
-        column.addWidget(self._window_card())
-        column.addWidget(self._cache_card())
-        column.addWidget(self.provider_cache)
-        column.addWidget(self._request_card())
+        column.setSpacing(18)
+        column.addWidget(self._total())
+        column.addWidget(self._request())
         column.addStretch(1)
+        inside = self._details()
+        self.details = DisclosureHead(tr("Details"), "", "muted")
+        self.details.setObjectName("details")
+        self.details.toggled.connect(inside.setVisible)
+        inside.hide()
+        column.addLayout(boxes.row(self.details, margins=_SIDES))
+        column.addWidget(inside)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -388,14 +394,11 @@ class Inspector(Themed, QWidget):
             lambda _, end: set_margins(column, *(_MARGINS if end == 0 else _BAR_MARGINS))
         )
         overview = QWidget()
-        head = boxes.column(self._title(), self._past_card(), margins=_HEAD_MARGINS, gap=12)
+        head = boxes.column(
+            TextLine(tr("Context"), 15, 600), self._past_card(), margins=_HEAD_MARGINS, gap=12
+        )
         overview.setLayout(boxes.column(head, self._scroll, gap=0))
         return overview
-
-    def _title(self) -> QWidget:
-        self.share = Pill("", "accent")
-        words = FlowBox([TextLine(tr("Context"), 15, 600), HelpLink("context")])
-        return ResponsiveRow(words, [self.share], _MIN_TITLE_PX, at_top=True)
 
     def _past_card(self) -> Card:
         """Return what says that a request of the past is shown, with the way back."""
@@ -420,72 +423,61 @@ class Inspector(Themed, QWidget):
         for row in (self._entries, self._disk):  # of the cache now
             row.setVisible(not state.past)
 
-    def _window_card(self) -> Card:
-        card = Card((15, 10, 15, 12), 4)
+    def _total(self) -> QWidget:
+        """Return how full the window is: the total, the bar, and when it is compacted."""
         self.used, self._window_text = TextLine("", 26, 600), TextLine("", 13, role="muted")
         self.used.is_fixed_width = True
-        card.body.addWidget(FlowBox([self.used, self._window_text]))
-        self.source = SelectableText("", 12, "faint")
-        card.body.addWidget(self.source)
-        self.own_count = SelectableText("", 12, "faint")
-        card.body.addWidget(self.own_count)
-        card.body.addSpacing(3)
         self.bar = WindowBar()
-        card.body.addWidget(self.bar)
-        card.body.addSpacing(3)
+        self.until = SelectableText("", 12, "muted")
+        total = QWidget()
+        total.setLayout(
+            boxes.column(FlowBox([self.used, self._window_text]), self.bar, self.until, margins=_SIDES, gap=5)
+        )
+        return total
+
+    def _details(self) -> QWidget:
+        """Return all that is not needed at a glance."""
+        self.source, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        self.cost, self.pending = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        self.policy = SelectableText("", 12, "muted")
         self._legend_box = QVBoxLayout()
         self._legend_box.setSpacing(5)
-        card.body.addLayout(self._legend_box)
-        card.body.addSpacing(4)
-        card.body.addWidget(boxes.line())
-        card.body.addSpacing(3)
-        foot = QHBoxLayout()
-        foot.setSpacing(8)
-        self.until = SelectableText("", 12, "muted")
-        foot.addWidget(IconLabel("history", px=14), 0, Qt.AlignmentFlag.AlignTop)
-        foot.addWidget(self.until, 1)
-        card.body.addLayout(foot)
-        self._cost_row, self.cost = _icon_row("send", "faint")
-        card.body.addWidget(self._cost_row)
-        self._pending_row, self.pending = _icon_row("eye", "seg_observations")
-        card.body.addWidget(self._pending_row)
         self.waiting = WaitingView()
-        self.due = Disclosure(DisclosureHead(tr("Waiting now"), "", "muted"), lambda: self.waiting)
-        self.waiting.setParent(self.due)
-        self.waiting.hide()
-        card.body.addWidget(self.due)
-        return card
-
-    def _cache_card(self) -> Card:
-        card = Card((16, 12, 16, 13), 7)
-        head = QHBoxLayout()
         self._markers = Pill("", "ok")
         self._markers.setToolTip(explain_cached())
-        head.addWidget(TextLine(tr("Cache"), 13, 600))
-        head.addStretch(1)
-        head.addWidget(self._markers)
-        card.body.addLayout(head)
         self.saved_bars = SavingsBars()
-        self._saved = KeyValue("", "")
-        self._entries = KeyValue("", "")
-        self._disk = KeyValue("", "")
-        for part in (self.saved_bars, self._saved, self._entries, self._disk):
-            card.body.addWidget(part)
-        return card
+        self._saved, self._entries, self._disk = KeyValue("", ""), KeyValue("", ""), KeyValue("", "")
+        self._count = TextLine("", 12, role="muted")
+        body = QVBoxLayout()
+        set_margins(body, *_SIDES)
+        body.setSpacing(8)
+        for part in (self.source, self.own_count, self._count, self.cost, self.pending, self.policy):
+            body.addWidget(part)
+        body.addLayout(self._legend_box)
+        body.addWidget(self.waiting)
+        body.addWidget(ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers]))
+        for row in (self.saved_bars, self._saved, self._entries, self._disk, self.provider_cache):
+            body.addWidget(row)
+        body.addWidget(HelpLink("context"))
+        details = QWidget()
+        details.setLayout(body)
+        return details
 
-    def _request_card(self) -> Card:
-        card = Card((1, 6, 1, 6), 2)
-        head = QHBoxLayout()
-        set_margins(head, 15, 2, 8, 0)
-        self._count = TextLine("", 12, role="faint")
+    def _request(self) -> QWidget:
+        """Return the list of what is sent next."""
         show_request = IconButton("eye", tr("Show request"), px=15, edge=28)
         show_request.setObjectName("show_request")
         show_request.clicked.connect(self.request_requested)
         self._request_title = TextLine(tr("Next request"), 13, 600)
-        title = FlowBox([self._request_title, self._count])
-        head.addWidget(ResponsiveRow(title, [], corner=show_request))
-        card.body.addLayout(head)
-        card.body.addWidget(self.requests)
+        self.always_sent = AlwaysSentRow()
+        self.always_sent.toggled.connect(self.requests.show_fixed)
+        self.requests.show_fixed(False)
+        title = boxes.row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)
+        rows = boxes.column(self.always_sent, self.requests, gap=0)
+        content = boxes.column(title, gap=4)
+        content.addLayout(rows)
+        card = QWidget()
+        card.setLayout(content)
         return card
 
     def _reader(self) -> QWidget:
@@ -514,22 +506,19 @@ class Inspector(Themed, QWidget):
         return page
 
     def _show_window(self, state: InspectorState) -> None:
-        share = state.used / state.window if state.window else 0.0
-        tone = share_tone(share, state.threshold if state.is_managed else 1.0)
         about = "≈ " if state.is_estimated else ""
-        self.share.set_text(format_whole_percent(share, is_estimated=state.is_estimated), tone)
         self.used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
         self.source.setText(state.source)
         show_text(self.own_count, state.own_count)
-        self.bar.show_window(state.segments, state.used, state.window, state.levels)
-        self.until.setText("\n".join(filter(None, (state.compaction_text, state.own_policy))))
-        self.pending.setText(state.pending_text)
-        self._pending_row.setVisible(bool(state.pending_text))
-        self.cost.setText(state.cost_text)
-        self._cost_row.setVisible(bool(state.cost_text))
+        threshold = state.threshold if state.is_managed else 0.0
+        self.bar.show_window(state.segments, state.used, state.window, threshold)
+        self.until.setText(state.compaction_text)
+        show_text(self.policy, state.own_policy)
+        show_text(self.pending, state.pending_text)
+        show_text(self.cost, state.cost_text)
         self.waiting.show_parts(state.waiting)
-        self.due.setVisible(bool(state.waiting))
+        self.waiting.setVisible(bool(state.waiting))
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:
         visible = [part for part in segments if part.tokens > 0]
@@ -566,17 +555,6 @@ class Inspector(Themed, QWidget):
         if current.isValid() and self.requests.hasFocus():
             center = self.requests.mapTo(self._page, self.requests.visualRect(current).center())
             self._scroll.ensureVisible(center.x(), center.y(), 0, 60)
-
-
-def _icon_row(icon: str, color_token: str) -> tuple[QWidget, SelectableText]:
-    """Return a row with an icon, and its text."""
-    widget, words = QWidget(), SelectableText("", 12, "muted")
-    row = QHBoxLayout(widget)
-    row.setContentsMargins(0, 2, 0, 0)
-    row.setSpacing(8)
-    row.addWidget(IconLabel(icon, px=14, color_token=color_token), 0, Qt.AlignmentFlag.AlignTop)
-    row.addWidget(words, 1)
-    return widget, words
 
 
 def _explain(kind: SegmentKind) -> str:

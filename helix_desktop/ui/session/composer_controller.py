@@ -16,7 +16,7 @@ from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.slash_command import SLASH, PromptFile, SlashInput, parse_slash_input
-from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
+from helix_desktop.domain.tools import ApprovalReply
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.services.prompt_files import ExpandedPrompt
@@ -272,8 +272,7 @@ class ComposerController(QObject):
         if card is not None and not card.is_late and typed is None:
             message.question, message.options = card.question, card.selection
         elif typed is None:
-            asks = self._conversation.asks
-            message.denied = tuple(ask.call_id for ask in asks if isinstance(ask, ApprovalRequest))
+            message.denied = self._page.view.settled_approvals
         self.outgoing.add(message)
         if self.attachments.is_attaching:
             message.task = self._async_actions.start(self._send_when_attached(message), "send")

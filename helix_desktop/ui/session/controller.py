@@ -63,6 +63,7 @@ tr = Translator("Session")
 text = TextContext("Session")
 
 _COALESCE_MS = 120
+_DETAILS = "inspector_details"  # whether the panel's details are open
 
 _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
 
@@ -278,7 +279,18 @@ class SessionController(QObject):
         self._stale_pages: set[str] = set()
         self.composer.attachments.content_stored.connect(self.schedule_refresh)
         self.next_messages.changed.connect(self.schedule_refresh)
-        window.commands.steer.triggered.connect(views.chat.composer.steer)
+        details, stored = views.inspector.details, window.layout_store
+        details.setChecked(stored.load(_DETAILS) == b"on")
+        details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
+        commands, gauge = window.commands, views.chat.composer.gauge
+        gauge.clicked.connect(commands.toggle_inspector.trigger)
+        gauge.addActions(
+            (
+                *(commands.toggle_inspector, commands.hold_compaction, commands.compact_now),
+                *(commands.undo_compaction, commands.redo_compaction, commands.change_policy),
+            )
+        )
+        commands.steer.triggered.connect(views.chat.composer.steer)
         window.page_shown.connect(self._refresh_page)
         window.page_shown.connect(self.focus_page)
 
@@ -429,7 +441,7 @@ class SessionController(QObject):
         transcript = conversation.session.transcript
         self._window.show_session_title(ellipsize_title(session_title(transcript.title)))
         policy_text = policy_in_use(transcript.session_policy, workspace.policy)
-        self._window.top_bar.show_gauge(
+        self.views.chat.composer.gauge.show_state(
             gauge_state(gauge, conversation.window.policy, policy_text, transcript.on_hold)
         )
 

@@ -172,12 +172,12 @@ class ReadingGroup(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.switch = Switch(tr("Run commands that only read without asking"))
+        self.switch = Switch(tr("Run reading commands without asking"))
         self.switch.toggled.connect(self.switched)
         note = label(
             tr(
-                "In the sandbox, where they can't write or use the network. The agent still asks about other "
-                "options, redirections, paths outside the workspace, and files that may hold keys."
+                "They run in a sandbox where they can't write or use the network. The agent still asks about "
+                "other options, redirections, paths outside the workspace, and files that may hold keys."
             ),
             "faint",
             wrap=True,

@@ -570,6 +570,5 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     def _show_panes(self, sidebar: bool, inspector: bool) -> None:
         self.top_bar.show_sidebar_button(not sidebar and self._center_page != "welcome")
-        self.top_bar.show_inspector_open(inspector)
         self.commands.toggle_sidebar.setChecked(sidebar)
         self.commands.toggle_inspector.setChecked(inspector)

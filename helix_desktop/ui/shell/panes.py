@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from helix_desktop.ui.design.style import fonts
 
-INSPECTOR_MIN_WINDOW_PX = 1120
+INSPECTOR_MIN_WINDOW_PX = 1280
 SIDEBAR_MIN_WINDOW_PX = 760
-"""Widths of the window, at 100 % text, below which a pane folds away by itself."""
+"""Widths of the window, at 100 % text, below which a pane folds away by itself: the inspector only as long as
+the user has not opened it."""
 LAYOUT_NAMES = ("geometry", "splitter", "sidebar", "inspector", "page", "workspace")
 """The keys of a layout store that each window has its own values for; all windows share the others."""
 _FIRST_WIDTHS = (272, 826, 278)
@@ -44,7 +45,7 @@ class Panes(QSplitter):
         """Take three panes; widths and wishes come back from the memory."""
         super().__init__(Qt.Orientation.Horizontal)
         self._sidebar, self._inspector, self._layout_store = sidebar, inspector, layout_store
-        self._requested = {key: layout_store.load(key) != b"off" for key in ("sidebar", "inspector")}
+        self._requested = {key: layout_store.load(key) for key in ("sidebar", "inspector")}  # "": no wish yet
         self._available = {"sidebar": False, "inspector": False}
         self._fits = (False, False)  # whether there is room for the sidebar, and the inspector
         for pane in (sidebar, center, inspector):
@@ -104,14 +105,15 @@ class Panes(QSplitter):
         self.changed.emit()
 
     def _remember_visible(self, key: str, visible: bool) -> None:
-        self._requested[key] = visible
-        self._layout_store.save(key, b"on" if visible else b"off")
+        self._requested[key] = b"on" if visible else b"off"
+        self._layout_store.save(key, self._requested[key])
         self.changed.emit()
 
     def _lay_out(self) -> None:
         self._apply(
-            self._requested["sidebar"] and self._fits[0],
-            self._requested["inspector"] and self._fits[1],
+            self._requested["sidebar"] != b"off" and self._fits[0],
+            self._requested["inspector"] == b"on"
+            or (self._requested["inspector"] != b"off" and self._fits[1]),
         )
 
     def _apply(self, sidebar: bool, inspector: bool) -> None:

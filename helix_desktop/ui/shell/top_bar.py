@@ -1,4 +1,4 @@
-"""The bar above the center: session title and status, the pages, the context gauge, and buttons."""
+"""The bar above the center: session title and status, the pages, the mode, and buttons."""
 
 from __future__ import annotations
 
@@ -42,14 +42,13 @@ from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.pill import Badge, Dot
-from helix_desktop.ui.design.shell_data import GaugeDetail, GaugeState, TopBarState
+from helix_desktop.ui.design.shell_data import TopBarState
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon, pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.shell.actions import WindowActions, keep_tip, tip_with_keys
-from helix_desktop.ui.shell.context_gauge import ContextGauge
 from helix_desktop.ui.shell.menus import mode_menu, more_menu
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
@@ -65,18 +64,10 @@ _IDLE_COLOR = "border_strong"  # of the dot of a session that has nothing to say
 _DOT_PX = 22  # of the dot before the session's state, with the gaps around it
 _STATE_PX = 80  # room behind the demo badge for the session's state
 _GIT_PX = 120  # room that the git state needs to say something
-_DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
-    ("to_compaction", "full", 420),
-    ("tokens", "full", 320),
-    ("share", "full", 240),
-    ("share", "words", 190),
-    ("share", "current", 115),
-    ("share", "icons", 0),
-    ("percent", "icons", -10_000),
-)
+_DETAILS: tuple[tuple[PageDetail, int], ...] = (("full", 240), ("words", 190), ("current", 115), ("icons", 0))
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
 _TITLE_PX = 80
-"""Room below which the title takes that of the mode's word, then of two buttons: all are elsewhere, too."""
+"""Room below which the title takes that of the mode's word, then of a button: both are elsewhere, too."""
 _HEIGHT_PX, _TITLE_HEIGHT_PX, _BUTTON_PX = 57, 26, 30  # at 100 %
 _TIP_CAP = 160  # characters of the title in its tooltip
 
@@ -376,7 +367,7 @@ class PageSwitch(Themed, TabList):
 
 
 class TopBar(Themed, QWidget):
-    """Title and status at the left, pages, gauge and buttons at the right; shortens as the window narrows."""
+    """Title and status at the left, pages, mode and buttons at the right; shortens as the window narrows."""
 
     page_selected = Signal(str)
     renamed = Signal(str, str)
@@ -389,7 +380,7 @@ class TopBar(Themed, QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session_id = ""
         self._git_text = NO_GIT
-        self._waiting = self._is_demo = self._has_inspector = False
+        self._waiting = self._is_demo = False
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
         actions.rename_session.triggered.connect(self.title.edit)
@@ -402,18 +393,7 @@ class TopBar(Themed, QWidget):
         self._git.clicked.connect(actions.commit_changes.trigger)
         self.pages = PageSwitch()
         self.pages.page_selected.connect(self.page_selected)
-        self.gauge = ContextGauge()
-        self.gauge.clicked.connect(actions.toggle_inspector.trigger)
-        self.gauge.addActions(
-            (
-                *(actions.toggle_inspector, actions.hold_compaction, actions.compact_now),
-                *(actions.undo_compaction, actions.redo_compaction, actions.change_policy),
-            )
-        )
         self.mode = ModeButton(mode_menu(self, actions), actions.next_mode)
-        self.compact = IconButton("layers", "")
-        keep_tip(actions.compact_now, tr("Compact conversation"), self.compact.set_tip)
-        self.compact.clicked.connect(actions.compact_now.trigger)
         self.inspector = IconButton("panel-right", "")
         keep_tip(actions.toggle_inspector, tr("Context panel"), self.inspector.set_tip)
         self.inspector.clicked.connect(actions.toggle_inspector.trigger)
@@ -433,9 +413,9 @@ class TopBar(Themed, QWidget):
         status.setStretch(2, 1)
         status.addStretch()  # keeps the dot and the badge together where the status has no room
         names = column(None, self.title, status, None, gap=1)
-        line = row(self.sidebar, names, self.pages, self.gauge, self.mode, margins=(16, 0, 10, 0), gap=8)
+        line = row(self.sidebar, names, self.pages, self.mode, margins=(16, 0, 10, 0), gap=8)
         line.setStretch(1, 1)
-        line.addLayout(row(self.compact, self.inspector, self.more, gap=3))
+        line.addLayout(row(self.inspector, self.more, gap=3))
         for index in range(line.count()):
             item = line.itemAt(index)
             if item is not None and item.widget() is not None:
@@ -465,7 +445,7 @@ class TopBar(Themed, QWidget):
         self._status.set_full_text(*self._status_texts(header))
         self._status.show()
         self._status.set_note(header.failure if header is not None and not header.running else "")
-        for part in (self.pages, self.gauge, self.mode, self.compact, self.inspector):
+        for part in (self.pages, self.mode, self.inspector):
             part.setVisible(header is not None)
         self.shorten()
 
@@ -484,18 +464,9 @@ class TopBar(Themed, QWidget):
         self.sidebar.setVisible(is_visible)
         self._show_git()
 
-    def show_inspector_open(self, is_open: bool) -> None:
-        """Note whether the inspector, which has the gauge's bar in large, is open."""
-        self._has_inspector = is_open
-        self.shorten()
-
     def _show_git(self) -> None:
         self._git.show_text(self._git_text if self.sidebar.isVisibleTo(self) else NO_GIT)
         self.shorten()
-
-    def show_gauge(self, state: GaugeState) -> None:
-        """Show how full the window is."""
-        self.gauge.show_state(state)
 
     def show_page(self, page: str) -> None:
         """Mark the page that is shown."""
@@ -527,29 +498,24 @@ class TopBar(Themed, QWidget):
         self.shorten()
 
     def shorten(self) -> None:
-        """Choose what fits by width and inspector: nothing moves because of a longer number or title."""
-        if not self.gauge.isVisibleTo(self):
+        """Choose what fits by width: nothing moves because of a longer title."""
+        if not self.pages.isVisibleTo(self):
             return
         button_width = scaled(_BUTTON_PX) + 3
         fixed = (
             26
             + self.mode.width_at("word")
-            + 4 * 8
-            + 3 * button_width
+            + 3 * 8
+            + 2 * button_width
             + (scaled(_BUTTON_PX) + 8 if self.sidebar.isVisibleTo(self) else 0)
         )
         free_width = self.width() - fixed
         scale = fonts.scale(self.font())
-        detail, form, min_width = _DETAILS[-1]
-        names = 0
-        for detail, form, min_width in _DETAILS:
-            names = free_width - self.gauge.reserved_width(detail) - self.pages.width_at(form)
-            if names >= min_width * scale:
-                break
-        if self._has_inspector and detail == "share":  # the bar stands in there, in large
-            names += self.gauge.reserved_width(detail) - self.gauge.reserved_width("percent")
-            detail = "percent"
-        self.gauge.set_detail(detail)
+        form = next(
+            (form for form, least in _DETAILS if free_width - self.pages.width_at(form) >= least * scale),
+            _DETAILS[-1][0],
+        )
+        names = free_width - self.pages.width_at(form)
         self.pages.set_detail(form)
         line = self.layout()
         if line is not None:
@@ -558,14 +524,13 @@ class TopBar(Themed, QWidget):
         self.mode.set_detail("word" if has_word else "icon")
         names += 0 if has_word else self.mode.width_at("word") - self.mode.width_at("icon")
         has_buttons = form != "icons" or names >= _TITLE_PX * scale
-        for button in (self.compact, self.inspector):
-            button.setVisible(has_buttons)
+        self.inspector.setVisible(has_buttons)
         self._make_room_for_git(names)
         badge = translate(DEMO_BADGE)
         reserved = (_STATE_PX + (_GIT_PX if self._git.isVisibleTo(self) else 0)) * scale
         is_long = names >= self._badge.width_of(badge) + reserved and not self._waiting
         self._badge.set_text(badge if is_long else tr("Demo"))
-        room = names + (0 if has_buttons else 2 * button_width)
+        room = names + (0 if has_buttons else button_width)
         badge_width = self._badge.sizeHint().width() if self._is_demo else 0
         self._badge.setVisible(self._is_demo and room >= badge_width + _DOT_PX)  # the sidebar says it, too
         fits = room >= badge_width + _DOT_PX + self._status.shortest_width()

@@ -12,7 +12,7 @@ import msgspec
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
 
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
@@ -176,15 +176,12 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         await until(lambda: len(rig.chat.next_messages.queue.waiting) > 1, "the messages that wait")
         later = (TodoItem(f"Count to {number}") for number in range(4, 14))
         items = (TodoItem("Look", "done"), TodoItem("Count to three", "in_progress"), *later)
-        rig.chat.model.append(ToolRow(row_key("todo"), "update_todo", state="ok", todo=items, is_newest=True))
-        (arrow,) = rig.chat.todo_panel.findChildren(QToolButton)
-        arrow.click()
+        rig.chat.model.append(ToolRow(row_key("todo"), "update_todo", state="ok", todo=items))
         rig.type_message("And more", send=False)
         if stopped:
             await rig.conversation.stop()
             await rig.wait_for_turn_end()
         yield rig.window
-        arrow.click()
         rig.composer.set_text("")
         await rig.conversation.stop()
         await rig.wait_for_turn_end()

@@ -140,7 +140,7 @@ def pane_screens() -> Iterator[Screen]:
         ("inspector without a session", None),
     ):
         inspector = panes_gallery.make_inspector(LIGHT, window_state, 296, 900)
-        inspector.due.head.setChecked(True)
+        inspector.details.setChecked(True)
         yield Screen(name, inspector, ((296, 900), (264, 1_200), (380, 1_100)))
 
 

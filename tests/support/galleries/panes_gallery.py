@@ -289,7 +289,7 @@ async def inspector(scope: TaskScope, theme: Theme) -> QWidget:
 async def inspector_near(scope: TaskScope, theme: Theme) -> QWidget:
     """Beyond the threshold, estimated, in a wider dock."""
     pane = make_inspector(theme, samples.inspector_state(3_000, 20_900, True), 380, 1_100)
-    pane.due.head.setChecked(True)
+    pane.details.setChecked(True)
     return pane
 
 

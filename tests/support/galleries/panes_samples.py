@@ -10,7 +10,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from helix_desktop.context.log.steps import Step
-from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.domain.errors import StoreError
@@ -25,7 +24,6 @@ from helix_desktop.ui.cache.rows import (
     CacheTotals,
     HandoverLink,
 )
-from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
@@ -501,10 +499,9 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
     return InspectorState(
         used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
-        policy_levels(PROFILES["balanced"], 0.85), "Compacts at 85 % · 5.8k left",
+        "Compacts at 85 %, 5.8k left.",
         "The items add up to 11.7k by Helix's count",
-        "12 noted facts ready: used at 38 %, with another change, or when the provider cache expires "
-        "(9.1k → 1.2k tokens)",
+        "12 observations wait for 38 %, another change, or the end of the prompt cache. (9.1k → 1.2k tokens)",
         (
             StatusPart(
                 "Caching",

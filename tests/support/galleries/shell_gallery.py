@@ -20,7 +20,7 @@ from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.dialogs import DialogChoice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, GaugeState, JobRow, TopBarState
+from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
@@ -133,7 +133,6 @@ def show_running_session(window: MainWindow) -> None:
     window.top_bar.show_session(
         TopBarState("s0", "Streaming cache for handovers", True, "opus", demo=True, messages=412)
     )
-    window.top_bar.show_gauge(GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm"))
     window.show_center_page("work")
 
 
@@ -155,7 +154,6 @@ def _show_problems(window: MainWindow) -> None:
                                       "Automatic compaction pauses for 4 minutes.", "", ()))  # fmt: skip
     window.banners.show_banner(Banner("b3", "info", "This session was interrupted; its last turn is marked."))
     window.jobs.show_jobs(JOBS)
-    window.top_bar.show_gauge(GaugeState(19_900, 24_000, False, "reported by the provider", 0.85, "near"))
 
 
 def _show_switcher(window: MainWindow) -> None:

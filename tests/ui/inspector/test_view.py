@@ -12,9 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     RowKind,
@@ -43,14 +41,14 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.source.text()) == ("14.6k", "By the provider's count")
-    assert pane.share.text() == "61 %"
-    assert pane.until.text() == "Compacts at 85 % · 5.8k left"
+    assert pane.until.text() == "Compacts at 85 %, 5.8k left."
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.source.text()) == ("≈ 20.9k", "Estimated from the provider's last report")
 
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
     """Segments of nothing have no row."""
+    pane.details.click()
     assert len(pane._legend) == 13
     state = inspector_state()
     without = tuple(
@@ -68,6 +66,7 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -
 def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplication) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
     appearance.changed.connect(pane.requests.tint)
+    pane.always_sent.click()
     index = pane.requests.model().index(0, 0)
     for px in (20, fonts.BASE_PX):
         appearance.set_text_px(px)
@@ -75,26 +74,46 @@ def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplic
     appearance.deleteLater()
 
 
-def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> None:
-    """Ticks have tooltips and accessible texts; the profile off has none, and says so."""
-    kinds = {
-        name: " ".join(level.kind for level in policy_levels(policy, 0.85))
-        for name, policy in PROFILES.items()
-    }
-    assert kinds["balanced"] == "observe place handover panic"
-    assert kinds["lean"] == "observe handover panic"
-    assert kinds["plain"] == "handover panic"
-    assert kinds["off"] == ""
+def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
+    """With a tooltip and an accessible text; without compaction there is none."""
     width = pane.bar.width()
-    assert pane.bar.tooltip_at(width * 0.30) == "At 30 %: a model notes facts about older messages"
-    assert pane.bar.tooltip_at(width * 0.38) == "At 38 %: the noted facts replace these messages"
-    assert pane.bar.tooltip_at(width * 0.85 + 2) == "At 85 %: older messages are summarized"
-    assert "panic" not in pane.bar.tooltip_at(width * 0.95)
-    assert "95 %" in pane.bar.accessibleName()
+    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Compacts at 85 %"
+    assert "Compacts at 85 %" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
-    off = replace(inspector_state(), levels=policy_levels(PROFILES["off"], 0.85), is_managed=False)
-    pane.set_state(off)
+    pane.set_state(replace(inspector_state(), is_managed=False))
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
+    assert "Compacts" not in pane.bar.accessibleName()
+
+
+def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> None:
+    hidden = (pane.source, pane.own_count, pane.pending, pane.saved_bars, pane.provider_cache, pane.waiting)
+    assert not any(part.isVisible() for part in (*hidden, *pane._legend.values()))
+    assert pane.until.isVisible()
+    assert pane.requests.isVisible()
+    pane.details.click()
+    assert all(part.isVisible() for part in (*hidden, *pane._legend.values()))
+
+
+def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
+    fixed = [at for at, row in enumerate(inspector_state().rows) if row.is_fixed]
+    assert fixed
+    assert all(pane.requests.isRowHidden(at) for at in fixed)
+    closed = pane.requests.height()
+    tokens = format_tokens(sum(inspector_state().rows[at].tokens for at in fixed), in_column=True)
+    assert pane.always_sent.accessibleName() == f"Always sent · {tokens}"
+    pane.always_sent.click()
+    assert not any(pane.requests.isRowHidden(at) for at in fixed)
+    assert pane.requests.height() == closed + len(fixed) * fonts.scaled(ROW_HEIGHT)
+
+
+def test_a_row_says_only_what_is_unusual() -> None:
+    """What is in the context as it was has a name and its tokens."""
+    states = {row.state: (row.shown_state, row.label) for row in window_rows(20)}
+    assert states["full"][0] == states["fixed"][0] == ""
+    assert states["summarized"] == ("Compacted", "Older messages")
+    assert {state[0] for state in states.values()} <= {
+        "", "Cached", "Compacted", "Left out", "Preview", "Extract", "Pinned",
+    }  # fmt: skip
 
 
 def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) -> None:
@@ -108,7 +127,7 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     width = pane.bar.width()
     assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
     assert "tokens over the context window of" in pane.bar.tooltip_at(width / 2)
-    assert pane.bar.tooltip_at(width / 2 * 0.85) == "At 85 %: older messages are summarized"
+    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Compacts at 85 %"
     assert "tokens over the context window" in pane.bar.accessibleName()
     spans = {segment.kind: (left, right) for segment, left, right in pane.bar._spans()}
     assert spans["recalled"][1] == pytest.approx(width, abs=1)
@@ -134,8 +153,9 @@ def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
 
 
 def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
+    pane.details.click()
     assert pane.pending.isVisible()
-    assert "12 noted facts ready" in pane.pending.text()
+    assert "12 observations wait" in pane.pending.text()
     pane.set_state(replace(inspector_state(), pending_text=""))
     assert not pane.pending.isVisible()
 
@@ -163,26 +183,25 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
         QTest.keyClick(pane.requests, Qt.Key.Key_P)
 
 
-def test_the_buttons_of_a_row_leave_its_name_and_tokens_in_sight(pane: Inspector) -> None:
-    """They stand on its second line."""
+def test_the_buttons_of_a_row_leave_the_beginning_of_its_name_in_sight(pane: Inspector) -> None:
     requests = pane.requests
     at = next(at for at, row in enumerate(inspector_state().rows) if row.kind == "output")
     requests.setFocus()
-    pictures = []
-    for is_read_only in (False, True):
-        requests.is_read_only = is_read_only
-        requests.setCurrentIndex(QModelIndex())
-        requests.setCurrentIndex(requests.model().index(at, 0))
-        assert requests.buttons.isHidden() is is_read_only
-        line = requests.visualRect(requests.currentIndex())
-        line.setHeight(line.height() * 2 // 5)  # without the tails of letters
-        pictures.append(requests.viewport().grab(line).toImage())
-    assert pictures[0] == pictures[1]
+    requests.setCurrentIndex(requests.model().index(at, 0))
+    row = requests.visualRect(requests.currentIndex())
+    assert requests.buttons.isVisible()
+    assert row.contains(requests.buttons.geometry())
+    assert requests.buttons.x() > row.width() // 3
+    requests.is_read_only = True
+    requests.setCurrentIndex(QModelIndex())
+    requests.setCurrentIndex(requests.model().index(at, 0))
+    assert requests.buttons.isHidden()
 
 
 def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(inspector_state().rows)}
     offered: dict[str, list[str]] = {}
+    pane.always_sent.click()
     kinds: tuple[RowKind, ...] = ("pinned", "fold", "system")
     for kind in kinds:
         at = pane.requests.visualRect(pane.requests.model().index(rows[kind], 0)).center()
@@ -203,7 +222,7 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
 
 def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
     assert pane.saved_bars.accessibleName().startswith(
-        "Tokens saved: Cached 1.2k · Noted 2.9k · Summarized 2.1k"
+        "Tokens saved: Cached 1.2k · Note 2.9k · Handover 2.1k"
     )
     pane.set_state(replace(inspector_state(), cache=CacheStats(3, 100, 80)))
     assert pane.saved_bars.isHidden()
@@ -228,6 +247,7 @@ def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
 def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
     """Down keeps the row visible, Space requests its text."""
     pane.set_state(inspector_state(2_000))
+    pane.always_sent.click()
     pane.requests.setFocus()
     pane.requests.setCurrentIndex(pane.requests.model().index(0, 0))
     for _ in range(40):
@@ -317,10 +337,10 @@ def test_fewer_figures_leave_nothing_of_more(pane: Inspector) -> None:
     """Its lines are used again."""
     long = StatusPart("Caching", (("Ready", "2k"), ("Kept", "1k")), "Once that pays.")
     pane.set_state(replace(inspector_state(), waiting=(long, StatusPart("Noting", (("Now", "9 %"),)))))
-    pane.due.head.setChecked(True)
+    pane.details.click()
     caching = ["Caching", "Ready: 2k", "Kept: 1k", "Once that pays."]
     assert pane.waiting.texts() == [*caching, "Noting", "Now: 9 %"]
     pane.set_state(replace(inspector_state(), waiting=(StatusPart("Caching", (("Ready", "9k"),)),)))
     assert pane.waiting.texts() == ["Caching", "Ready: 9k"]
     pane.set_state(replace(inspector_state(), waiting=()))
-    assert not pane.due.isVisible()
+    assert not pane.waiting.isVisible()

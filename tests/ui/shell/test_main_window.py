@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.pill import Badge, Dot
-from helix_desktop.ui.design.shell_data import GaugeState, JobRow, TopBarState
+from helix_desktop.ui.design.shell_data import JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
@@ -30,7 +30,6 @@ _CONTROL = Qt.KeyboardModifier.ControlModifier
 HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
 _TITLE_PX = 120  # the minimum width of a title that is long enough
 _MIN_BAR_PX = 440  # a narrower bar contains its controls and little else
-GAUGE = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
 
 
 def work(window: MainWindow) -> None:
@@ -40,7 +39,6 @@ def work(window: MainWindow) -> None:
         [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, False, True)], datetime.now()
     )
     window.top_bar.show_session(HEADER)
-    window.top_bar.show_gauge(GAUGE)
     window.show_center_page("work")
 
 
@@ -80,14 +78,6 @@ def test_keys_fold_panes_and_the_state_is_stored(
     assert (layout_states["sidebar"], layout_states["inspector"]) == (b"off", b"off")
     QTest.mouseClick(window.top_bar.sidebar, Qt.MouseButton.LeftButton)
     assert window.sidebar.isVisible()
-
-
-def test_the_gauge_opens_and_closes_the_inspector(qtbot: QtBot, window: MainWindow) -> None:
-    work(window)
-
-    QTest.mouseClick(window.top_bar.gauge, Qt.MouseButton.LeftButton)
-
-    assert not inspector_of(window).isVisible()
 
 
 def test_splitter_widths_are_restored(qtbot: QtBot, layout_states: dict[str, bytes]) -> None:
@@ -139,17 +129,30 @@ def test_a_narrow_window_folds_panes_and_a_wide_one_restores_them(qtbot: QtBot, 
     assert inspector_of(window).isVisible()
 
 
+def test_a_panel_that_the_user_opened_in_a_narrow_window_stays_open(
+    window: MainWindow, layout_states: dict[str, bytes]
+) -> None:
+    work(window)
+    window.resize(1279, 800)
+    assert not inspector_of(window).isVisible()
+    window.commands.toggle_inspector.trigger()
+    assert inspector_of(window).isVisible()
+    window.resize(1100, 800)
+    assert inspector_of(window).isVisible()
+    assert layout_states["inspector"] == b"on"
+    window.commands.toggle_inspector.trigger()
+    window.resize(1440, 900)
+    assert not inspector_of(window).isVisible()
+
+
 def test_the_top_bar_drops_text_but_no_control(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
     QTest.keyClick(window, Qt.Key.Key_I, _CONTROL)
-    assert window.top_bar.gauge.text() == "≈ 61 % · 14.6k / 24k · compacts in ≈ 5.8k"
-
     window.resize(640, 600)
     bar = window.top_bar
-    qtbot.waitUntil(bar.compact.isVisible)  # the sidebar has folded away
-    assert bar.gauge.text() == "≈ 61 %"
-    assert [button.text() for button in bar.pages.findChildren(QPushButton)] == ["", "", "", ""]
-    for control in (bar.pages, bar.gauge, bar.compact, bar.inspector, bar.more):
+    qtbot.waitUntil(bar.inspector.isVisible)  # the sidebar has folded away
+    assert [button.text() for button in bar.pages.findChildren(QPushButton)] == ["Chat", "", "", ""]
+    for control in (bar.pages, bar.mode, bar.inspector, bar.more):
         assert control.isVisible()
         assert bar.rect().contains(control.geometry())
 
@@ -168,11 +171,7 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
     def check() -> None:
         title_width = min(_TITLE_PX, bar.title.full_width())
         assert bar.width() < _MIN_BAR_PX or bar.title.width() >= title_width
-        if bar.title.width() < bar.title.full_width():
-            assert "compacts" not in bar.gauge.text()
-            assert "/" not in bar.gauge.text() or bar.title.width() >= 2 * _TITLE_PX
-            assert not inspector or bar.gauge.width() == bar.gauge.width_at("percent")
-        for control in (bar.pages, bar.gauge, bar.mode, bar.more):
+        for control in (bar.pages, bar.mode, bar.more):
             assert control.isVisible()
             assert bar.rect().contains(control.geometry())
 
@@ -180,9 +179,9 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
 
 
 @pytest.mark.parametrize(
-    ("width", "words"), [(820, ("Chat", "Cache", "Timeline", "Changes")), (700, ("Chat", "", "", ""))]
+    ("width", "words"), [(820, ("Chat", "Cache", "Timeline", "Changes")), (540, ("Chat", "", "", ""))]
 )
-def test_the_page_names_stay_readable_with_any_title_status_and_gauge(
+def test_the_page_names_stay_readable_with_any_title_and_status(
     qtbot: QtBot, width: int, words: tuple[str, ...]
 ) -> None:
     host = QWidget()
@@ -195,17 +194,15 @@ def test_the_page_names_stay_readable_with_any_title_status_and_gauge(
     bar.resize(width, 57)
     host.show()
     names: set[tuple[str, ...]] = set()
-    widths: set[tuple[int, int, int]] = set()
+    widths: set[tuple[int, int]] = set()
     headers = (HEADER, replace(HEADER, title="A", demo=True, waiting=True), replace(HEADER, title="A" * 90))
     for header in headers:
-        for used in (0, 900, 99_900, 128_000):
-            bar.show_session(header)
-            bar.show_gauge(replace(GAUGE, used=used, window=128_000))
-            layout = bar.layout()
-            assert layout is not None
-            layout.activate()
-            widths.add((bar.gauge.sizeHint().width(), bar.mode.width(), bar.pages.x()))
-            names.add(tuple(button.text() for button in bar.pages.findChildren(QPushButton)))
+        bar.show_session(header)
+        layout = bar.layout()
+        assert layout is not None
+        layout.activate()
+        widths.add((bar.mode.width(), bar.pages.x()))
+        names.add(tuple(button.text() for button in bar.pages.findChildren(QPushButton)))
 
     assert names == {words}
     assert len(widths) == 1
@@ -329,15 +326,14 @@ def test_the_demo_badge_stays_beside_its_dot_where_the_status_has_no_room(qtbot:
     bar = TopBar(make_actions(host))
     bar.setParent(host)
     bar.sidebar.hide()
-    bar.resize(440, 57)
+    bar.resize(360, 57)
     bar.show_session(replace(HEADER, title="A" * 90, demo=True))
-    bar.show_gauge(GAUGE)
     host.show()
     badge, dot = bar.findChildren(Badge)[0], bar.findChildren(Dot)[0]
     assert not bar.findChildren(ElidedLabel)[-1].isVisible(), "no room for the status"
     assert dot.x() == bar.title.x()
     assert badge.x() - dot.geometry().right() <= 8
-    bar.resize(410, 57)
+    bar.resize(320, 57)
     assert not badge.isVisible()
     assert not dot.isVisible(), "it says nothing alone"
 

@@ -101,6 +101,7 @@ async def _check_a_denial(rig: WindowRig) -> None:
         assert (rig.rows(ApprovalRow), rig.composer.text()) == ([approval], "123"), "keys answer nothing"
         editor.clear()
         QTest.keyClicks(editor, "Write it to out.txt")
+        await until(lambda: rig.chat.view.settled_approvals, "the card stands still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
         assert (rig.composer.text(), rig.events(MessageQueued)) == ("", [])

@@ -21,7 +21,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.ui.chat.actions import CompactUpTo, button_name
+from helix_desktop.ui.chat.actions import CompactUpTo, Undo
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.pill import Pill
@@ -398,7 +398,9 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     assert (again.replaces, again.focus) == ((first,), "the fourth file")
     rows = {row.key.seq: row for row in rig.rows(DividerRow) if row.kind == "context"}
     assert not rows[first].is_undone
-    assert "undo" not in [button_name(action) for action in rows[first].actions]
+    handover = rig.conversation.session.transcript.window.handover
+    assert handover is not None
+    assert Undo((handover[0],)) in rows[first].actions, "of the one that replaced it before the same request"
     rig.window.commands.undo_compaction.trigger()
     active = rig.conversation.session.transcript
     await until(lambda: active.window.handover and active.window.handover[0] == first, "the former one again")

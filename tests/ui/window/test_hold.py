@@ -32,7 +32,7 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         rig.conversation.handovers.start()
         await until(lambda: rig.events(HandoverMade), "the handover")
         await rig.conversation.wait_for_background_work()
-        banners, commands, gauge = rig.window.banners, rig.window.commands, rig.window.top_bar.gauge
+        banners, commands, gauge = rig.window.banners, rig.window.commands, rig.composer.gauge
         transcript = rig.conversation.session.transcript
         commands.undo_compaction.trigger()
         await until(lambda: not transcript.window.handover, "undone")

@@ -139,7 +139,7 @@ async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
     await until(lambda: _text(page, "policy_in_use") == in_use, "what is in use")
     assert page.slider.track.hasFocus(), "not the button that undoes it"
     assert rig.workspace.policy == PROFILES["balanced"]
-    await until(lambda: "for this session only" in rig.window.top_bar.gauge.toolTip(), "the gauge")
+    await until(lambda: "for this session only" in rig.composer.gauge.toolTip(), "the gauge")
     find_button(page, "use_workspace_policy").click()
     await until(lambda: len(rig.events(PolicyChosen)) > 1, "the other event")
     await until(lambda: "whole workspace" in _text(page, "policy_in_use"), "the workspace's again")

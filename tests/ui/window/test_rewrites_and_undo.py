@@ -25,7 +25,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-FILES = part_files(lines=240)
+FILES, LARGE_FILES = part_files(), part_files(lines=240)
 BY_HAND = {"protect_tokens": 100_000, "protect_steps": 50, "handover_least_gain": 0.0}
 
 
@@ -55,7 +55,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
     """A sweep and its undo appear on every page."""
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
     async with reads_all() as server:
-        await rig.begin("sweep", FILES, server, **sweeps)
+        await rig.begin("sweep", LARGE_FILES, server, **sweeps)
         await rig.run_turn("Read everything")
         sweep = rig.events(SweepMade)[0]
         sent = rig.conversation.window.measure()[0]

@@ -84,7 +84,7 @@ async def _check_numbers_agree(rig: WindowRig) -> None:
     listed = [entries.index(at, 0).data(ROW_ROLE) for at in range(entries.rowCount())]
     assert len(listed) > 4
     assert sum(row.tokens for row in listed) == used
-    assert f" {format_tokens(used)} / " in rig.window.top_bar.gauge.accessibleName()
+    assert f" {format_tokens(used)} / " in rig.composer.gauge.accessibleName()
 
 
 async def _check_streamed_answers(rig: WindowRig) -> None:

@@ -1,4 +1,4 @@
-"""The agent's list in the real window: its cards, and the line above the composer while it works."""
+"""The agent's to-do list in the real window: above the message field while its turn runs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.chat.items.todo import TodoCard
-from helix_desktop.ui.chat.rows.row_texts import accessible_name, text_of_row
-from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.items.tool_card import ToolCard
+from helix_desktop.ui.chat.rows.row_texts import accessible_name
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
+from helix_desktop.ui.design.labels import TextLine
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -20,6 +19,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.window.chat_geometry import click_area
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -38,19 +38,15 @@ def waits() -> StreamedReply:
     return StreamedReply(Call("run_command", '{"command": "sleep 0"}', id="w"))
 
 
-async def test_the_newest_list_is_in_sight_and_lists_open_with_a_click(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_the_newest_list_is_pinned_while_its_turn_runs(qapp: QApplication, tmp_path: Path) -> None:
     """Each step has a session of its own."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_the_newest_list(rig)
-        await _check_a_click(rig)
-        await _check_a_refused_list(rig)
-        await _check_an_unfinished_list(rig)
+        await _check_a_list_that_is_left(rig)
 
 
 async def _check_the_newest_list(rig: WindowRig) -> None:
-    """The newest list is open and stays in sight."""
+    """It stands above the message field; a call that wrote one is a line, which opens onto what it wrote."""
     script = replies_in_order(listed(0), listed(1), waits(), listed(3), text_reply("Done."))
     async with ChatServer(script) as server:
         await rig.open_folder("project")
@@ -60,83 +56,40 @@ async def _check_the_newest_list(rig: WindowRig) -> None:
         await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
         await until(panel.isVisible, "the list above the composer")
         assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
-        old, new = rig.rows(ToolRow)[:2]
-        assert (old.is_newest, new.is_newest) == (False, True)
-        assert [len(rig.call_card(number, TodoCard).texts) for number in (0, 1)] == [0, 3]
-        assert accessible_name(new) == "To do: 1 of 3 done"
-        assert text_of_row(new).splitlines()[1:] == list(STEPS)
+        assert [line.text for line in panel.findChildren(TextLine)] == list(STEPS)
+        first = rig.rows(ToolRow)[0]
+        assert accessible_name(first).startswith("Tool To-do list 0 of 3 done: ")
+        assert not rig.call_card(0, ToolCard).texts
+        click_area(rig.chat.view, first.key, "open:card")
+        assert [text.text().splitlines()[1:] for text in rig.call_card(0, ToolCard).texts][-1] == [
+            "[>] Read it",
+            "[ ] Write it",
+            "[ ] Run it",
+        ]
         await rig.answer_approval("once")
         await rig.wait_for_turn_end()
         assert not panel.isVisible()
-        assert [row.is_newest for row in rig.rows(ToolRow) if row.todo] == [False, False, True]
 
 
-async def _check_a_click(rig: WindowRig) -> None:
-    """A list opens with a click and so does the line."""
-    script = replies_in_order(listed(0), listed(1), waits(), text_reply("Done."))
-    async with ChatServer(script) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
-        rig.type_message("Do it")
-        await until(rig.chat.todo_panel.isVisible, "the list above the composer")
-        await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
-        viewport = rig.chat.view.chat_viewport
-        placed = next(
-            placed
-            for placed in viewport.scroll_layout.placed
-            if placed.row_index == viewport.model.index_of(rig.rows(ToolRow)[0].key)
-        )
-        point = QPointF(
-            viewport.column.left + 40, placed.y + viewport.item_cache.gap(placed.row_index) + 20
-        ).toPoint()
-        QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
-        assert len(rig.call_card(0, TodoCard).texts) == 3
-        closed = rig.chat.todo_panel.height()
-        line = rig.chat.todo_panel.childAt(60, 20)
-        assert line is not None
-        QTest.mouseClick(line, Qt.MouseButton.LeftButton)
-        await until(lambda: rig.chat.todo_panel.height() > closed, "the whole list above the composer")
-        await rig.answer_approval("once")
-        await rig.wait_for_turn_end()
-
-
-async def _check_a_refused_list(rig: WindowRig) -> None:
-    """A list that was refused is a call that failed."""
-    items = [{"content": "both", "status": "in_progress"}] * 2
-    script = replies_in_order(StreamedReply(Call("todo", json.dumps({"items": items}))), text_reply("Oh."))
-    async with ChatServer(script) as server:
-        await rig.wiring.workspace_controller.new_session()
-        await rig.use_server(server)
-        await rig.run_turn("Do it")
-        viewport = rig.chat.view.chat_viewport
-        index = viewport.model.index_of(rig.rows(ToolRow)[0].key)
-        assert index is not None
-        assert not isinstance(viewport.item(index), TodoCard)
-
-
-async def _check_an_unfinished_list(rig: WindowRig) -> None:
-    """A list with open items stays when the turn is stopped, and is there again in another look at it."""
+async def _check_a_list_that_is_left(rig: WindowRig) -> None:
+    """A list with open items goes with its turn; a refused one, or that of another turn, never comes."""
     refused = StreamedReply(
         Call("todo", json.dumps({"items": [{"content": "both", "status": "in_progress"}] * 2}), id="r")
     )
-    script = replies_in_order(
-        listed(1), refused, waits(), text_reply("Three."), listed(3), text_reply("Done.")
-    )
+    script = replies_in_order(listed(1), refused, waits(), waits(), text_reply("Done."))
     async with ChatServer(script) as server:
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
-        panel, session_id = rig.chat.todo_panel, rig.conversation.session.id
+        panel = rig.chat.todo_panel
         rig.type_message("Do it")
         await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
+        await until(panel.isVisible, "the list above the composer")
+        assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
         await rig.conversation.stop()
         await rig.wait_for_turn_end()
-        assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
-        assert panel.isVisible()
-        await rig.wiring.workspace_controller.new_session()
-        await until(lambda: not panel.isVisible(), "no list of another session")
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
-        await until(panel.isVisible, "the list of the session")
-        await rig.run_turn("How many files are there?")
-        assert not panel.isVisible()  # what the user does now is something else
-        await rig.run_turn("Go on")
         assert not panel.isVisible()
+        rig.type_message("And now?")
+        await until(lambda: rig.rows(ApprovalRow), "a call that waits")
+        assert not panel.isVisible(), "the turn that runs has no list"
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()

@@ -1,4 +1,4 @@
-"""The message composer: text, attachments, earlier messages, and the Send, Queue, Steer and Stop buttons."""
+"""The message composer: text, attachments, earlier messages, the gauge, and the buttons Send and Stop."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWi
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
 from helix_desktop.ui.chat.composer.completer import Completer
+from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.items.painting import paint_box
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
@@ -190,10 +191,15 @@ class Composer(Themed, QWidget):
         self._steer = QPushButton(tr("Steer", "verb: send into the running turn"), self.frame)
         self._steer.setObjectName("steer")
         self._steer.setToolTip(tr("Steer: send after the current step (Ctrl+Shift+Enter)"))
-        self._queue = QPushButton(self.frame)
-        self._queue.setObjectName("queue")
+        self.gauge = ContextGauge(self.frame)
+        self._stop = QPushButton(self.frame)
+        self._stop.setObjectName("stop")
+        self._stop.setAccessibleName(tr("Stop"))
+        self._stop.setToolTip(tr("Stop the turn and all that it runs (Esc Esc)"))
+        self._stop.hide()
         self._send = QPushButton(self.frame)
         self._send.setObjectName("send")
+        self._send.setAccessibleName(tr("Send"))
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
         self._unsaved = QElapsedTimer()
@@ -213,7 +219,7 @@ class Composer(Themed, QWidget):
 
     @property
     def is_running(self) -> bool:
-        """Return True if the agent runs: Send is Stop, and what is typed is queued."""
+        """Return True if the agent runs: what is sent waits for the end of the turn."""
         return self._running
 
     def text(self) -> str:
@@ -332,11 +338,11 @@ class Composer(Themed, QWidget):
         self._show_model()
         self._attach.setFixedSize(tall, tall)
         send_edge = max(_BUTTON, tall)
-        self._send.setFixedSize(send_edge, send_edge)
+        for button in (self._send, self._stop):
+            button.setFixedSize(send_edge, send_edge)
         set_style_sheet(self._attach, _bare_style(theme))
-        for button in (self._queue, self._steer):
-            button.setFixedHeight(max(_BUTTON - 2, tall))
-            set_style_sheet(button, _outline_style(style, 9))
+        self._steer.setFixedHeight(send_edge)
+        set_style_sheet(self._steer, _outline_style(style, 9))
         self._refresh()
         self.editor.fit_height()
         self.update()
@@ -358,7 +364,7 @@ class Composer(Themed, QWidget):
         row.addWidget(self._attach)
         row.addWidget(self.model_button)
         row.addWidget(self._status, 1)
-        for button in (self._steer, self._queue, self._send):
+        for button in (self.gauge, self._steer, self._stop, self._send):
             row.addWidget(button)
         inner = QVBoxLayout(self.frame)
         inner.setContentsMargins(14, 10, 10, 9)
@@ -369,21 +375,21 @@ class Composer(Themed, QWidget):
         inner.addLayout(row)
         self.frame.setMaximumWidth(_MAX_WIDTH)
         outer = QHBoxLayout(self)
-        outer.setContentsMargins(14, 4, 14, 16)
+        outer.setContentsMargins(14, 0, 14, 6)
         outer.addStretch(1)
         outer.addWidget(self.frame, 1000)
         outer.addStretch(1)
-        for button in (self._send, self._queue, self._steer, self.model_button, self._attach):
+        for button in (self._send, self._stop, self._steer, self.model_button, self._attach):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.setAutoDefault(False)
-        for button in (self._send, self._queue, self._steer):  # a click leaves the keyboard with the text
+        for button in (self._send, self._stop, self._steer):  # a click leaves the keyboard with the text
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.setFocusProxy(self.editor)
 
     def _connect(self) -> None:
         self.editor.installEventFilter(self)
-        for submit in (self.editor.submitted, self._queue.clicked):
+        for submit in (self.editor.submitted, self._send.clicked):
             submit.connect(lambda: self._submit(self.submitted))
         self.editor.textChanged.connect(self._on_text_changed)
         self.history.text_requested.connect(self._put_in)
@@ -396,7 +402,7 @@ class Composer(Themed, QWidget):
         self._chips.left.connect(self.editor.setFocus)
         self._steer.clicked.connect(self.steer)
         self.editor.steer_submitted.connect(self.steer)
-        self._send.clicked.connect(self._send_or_stop)
+        self._stop.clicked.connect(self.stop_requested)
         self.model_button.clicked.connect(self.model_clicked)
         self._attach.clicked.connect(self.file_picker_requested)
         self.editor.files_added.connect(self.files_added)
@@ -422,12 +428,6 @@ class Composer(Themed, QWidget):
         self._refresh()
         self.text_changed.emit(self.text())
 
-    def _send_or_stop(self) -> None:
-        if self._running:
-            self.stop_requested.emit()
-        else:
-            self._submit(self.submitted)
-
     def steer(self) -> None:
         """Send what is typed into the turn that runs; without one it begins a turn."""
         self._submit(self.steered if self._running else self.submitted)
@@ -446,40 +446,39 @@ class Composer(Themed, QWidget):
         theme = self._style.theme
         ready = bool(self.text().strip() or self._chips.keys)
         answers = self._is_asked and not self._chips.keys  # an answer can't have attachments
-        self._queue.setVisible(self._running and ready)
-        self._queue.setText(tr("Answer", "verb") if answers else tr("Queue", "verb: send after this turn"))
-        self._queue.setToolTip(
-            tr("Answer the agent's question") if answers else tr("Queue: send after this turn")
-        )
         self._steer.setVisible(self._running and ready and not answers)
+        self._stop.setVisible(self._running)
         keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")
-        hint = tr("{keys} to queue", keys=keys) if self._running else tr("{keys} to send", keys=keys)
-        hint = tr("{keys} to answer", keys=keys) if answers else hint
-        parts = [part for part in (self._estimate, hint if ready or not self._running else "") if part]
+        hint = tr("Queue: send after this turn ({keys})", keys=keys)
+        if answers:
+            hint = tr("Answer the agent's question ({keys})", keys=keys)
+        elif not self._running:
+            hint = tr("Send ({keys})", keys=keys)
+        self._send.setToolTip(hint)
         if self._is_stop_offered:
             hint = tr("Esc again to stop")
-            parts = [hint]
-        self._status.set_full_text(" · ".join(parts), self._estimate)  # no part of a word
-        name = tr("Stop") if self._running else tr("Send")
-        self._send.setAccessibleName(name)
-        self._send.setToolTip(tr("Stop the turn and all that it runs (Esc Esc)") if self._running else name)
-        self._send.setEnabled(self._running or ready)
-        lit = self._send.isEnabled()
-        color = theme.on_accent if lit else theme.faint
-        side = round(self._style.px(14 if self._running else 17))
-        self._send.setIcon(icon("square" if self._running else "arrow-up", color, side))
-        self._send.setIconSize(QSize(side, side))
-        background = theme.accent if lit else theme.hover
-        set_style_sheet(
-            self._send,
-            f"QPushButton {{ background: {background}; border: 2px solid {background};"
-            " border-radius: 9px; padding: 0; }"
-            f"QPushButton:hover {{ border-color: {theme.accent_text if lit else background}; }}"
-            f"QPushButton:focus {{ border-color: {theme.text}; }}",
-        )
-        for button in (self._queue, self._steer):
-            button.setFont(self._style.font(SMALL, MEDIUM))
+        self._status.set_full_text(hint if self._is_stop_offered else self._estimate)
+        self._send.setEnabled(ready)
+        color, background = (theme.on_accent, theme.accent) if ready else (theme.faint, theme.hover)
+        self._show_button(self._send, "arrow-up", 17, (color, background, background))
+        self._show_button(self._stop, "square", 14, (theme.text, theme.surface, theme.border_strong))
+        self._steer.setFont(self._style.font(SMALL, MEDIUM))
         self.editor.setAccessibleDescription(". ".join(filter(None, (hint, self._note.full_text()))))
+
+    def _show_button(self, button: QPushButton, name: str, px: int, colors: tuple[str, str, str]) -> None:
+        """Draw a button with an icon of so many pixels: its color, the ground and the edge."""
+        color, background, edge = colors
+        focus = self._style.theme.text if background == self._style.theme.accent else self._style.theme.accent
+        theme, side = self._style.theme, round(self._style.px(px))
+        button.setIcon(icon(name, color, side))
+        button.setIconSize(QSize(side, side))
+        set_style_sheet(
+            button,
+            f"QPushButton {{ background: {background}; border: 2px solid {edge};"
+            " border-radius: 9px; padding: 0; }"
+            f"QPushButton:hover:enabled {{ border-color: {theme.accent_text}; }}"
+            f"QPushButton:focus {{ border-color: {focus}; }}",
+        )
 
 
 def _editor_style(style: ChatStyle) -> str:

@@ -1,18 +1,16 @@
-"""The newest list of what is to be done, kept in sight above the composer until all of it is done."""
+"""The agent's to-do list above the message field while its turn runs."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from helix_desktop.domain.todo import TodoItem, current_item
-from helix_desktop.ui.chat.items.todo import ITEM_ICONS, done_ratio, item_color, item_text
+from helix_desktop.domain.todo import TodoItem
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import ToolRow, TurnFooterRow, UserRow
-from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import clear_layout, row
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
@@ -21,95 +19,57 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
 
-_MAX_WIDTH = 760  # pixels, as the conversation above
-_MAX_HEIGHT = 190  # pixels
+_MAX_WIDTH = 728  # pixels, as the conversation above and less than the message field below
+_MAX_HEIGHT = 136  # pixels
 _MAX_LOOKBACK_ROWS = 400  # rows; an older list says nothing of the work under way
 _ICON_SIZE = 15  # pixels
+_ICONS = {"done": "check", "in_progress": "circle-dot", "pending": "circle"}
 
 
 class _StatusIcon(Themed, QWidget):
-    """A circle that fills as the list is done, or the sign of one item; pixels."""
+    """The sign of one item."""
 
-    def __init__(self, item: TodoItem | None = None) -> None:
+    def __init__(self, item: TodoItem) -> None:
         super().__init__()
-        self._item, self._share = item, 0.0
+        self._item = item
         self.setFixedSize(_ICON_SIZE + 1, _ICON_SIZE + 1)
-
-    def set_share(self, share: float) -> None:
-        """Show another share, from 0 to 1."""
-        self._share = share
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw it."""
-        painter, theme = QPainter(self), self._theme
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if self._item is not None:
-            name, color = ITEM_ICONS[self._item.status], item_color(self._item, theme)
-            painter.drawPixmap(0, 0, pixmap(name, color, _ICON_SIZE, self.devicePixelRatioF()))
-            return
-        ring = QRectF(1.5, 1.5, _ICON_SIZE - 3, _ICON_SIZE - 3)
-        pen = painter.pen()
-        pen.setWidthF(2.5)
-        for color, share in ((theme.seg_free, 1.0), (theme.ok, self._share)):
-            pen.setColor(QColor(color))
-            painter.setPen(pen)
-            painter.drawArc(ring, 90 * 16, round(-360 * 16 * share))
-
-
-class _Head(QFrame):
-    """The line that is always there; a click anywhere opens or closes the list."""
-
-    pressed = Signal()
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Open or close."""
-        if event.button() == Qt.MouseButton.LeftButton:
-            self.pressed.emit()
+        theme = self._theme
+        color = {"done": theme.ok, "in_progress": theme.accent, "pending": theme.faint}[self._item.status]
+        picture = pixmap(_ICONS[self._item.status], color, _ICON_SIZE, self.devicePixelRatioF())
+        QPainter(self).drawPixmap(0, 0, picture)
 
 
 class _ItemList(QScrollArea):
-    """The whole list; it takes the keyboard when there is something to scroll."""
+    """The list; it takes the keyboard when there is something to scroll."""
 
     accessible_role = QAccessible.Role.Grouping
 
-    def __init__(self, inside: QWidget) -> None:
-        super().__init__()
-        self.setObjectName("todo_items")
-        self.setAccessibleName(tr("To do"))
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidget(inside)
-
-    def fit_height(self, content: int) -> None:
-        """Be as tall as its content, up to a limit; pixels."""
-        overflows = content > _MAX_HEIGHT
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if overflows else Qt.FocusPolicy.NoFocus)
-        self.setFixedHeight(min(content, _MAX_HEIGHT) + 2 * self.frameWidth())
-
 
 class TodoPanel(Themed, QWidget):
-    """One line: how much is done and what comes now; opened, the whole list. Hidden when all is done."""
+    """The newest list of the turn that runs; hidden when that ends."""
 
     def __init__(self, model: ChatModel) -> None:
         super().__init__()
-        self._model, self._running, self._open = model, False, False
+        self._model, self._running = model, False
         self.items: tuple[TodoItem, ...] = ()
-        self._ring, self._done, self._current = (
-            _StatusIcon(),
-            TextLine("", 12, 600),
-            TextLine("", 12, role="muted"),
-        )
-        self._arrow = IconButton("chevron-up", tr("Show full list"))
-        self._arrow.clicked.connect(self._toggle)
         self._list = QVBoxLayout()
-        self._list.setSpacing(5)
-        self._list.setContentsMargins(12, 3, 10, 9)
+        self._list.setSpacing(4)
+        self._list.setContentsMargins(16, 10, 14, 8)
         inside = QWidget()
         inside.setLayout(self._list)
-        self._scroll = _ItemList(inside)
-        self._scroll.hide()
-        self.setLayout(self._build_layout())
+        self.frame = _ItemList()
+        self.frame.setObjectName("todo")
+        self.frame.setAccessibleName(tr("To-do list"))
+        self.frame.setWidgetResizable(True)
+        self.frame.setFrameShape(QFrame.Shape.NoFrame)
+        self.frame.setWidget(inside)
+        self.frame.setMaximumWidth(_MAX_WIDTH)
+        outer = row(None, self.frame, None, margins=(26, 5, 26, 0), gap=0)
+        outer.setStretch(1, 1000)
+        self.setLayout(outer)
         for changed in (model.rows_reset, model.row_added, model.rows_changed):
             changed.connect(self._update_list)
         self.hide()
@@ -124,82 +84,63 @@ class TodoPanel(Themed, QWidget):
         super().tint(theme)
         set_style_sheet(
             self.frame,
-            f"QFrame#todo {{ background: {theme.raised}; border: 1px solid {theme.border};"
-            " border-radius: 10px; }"
-            "QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }"
-            "QScrollArea#todo_items { border: 2px solid transparent; border-radius: 9px; }"
-            f"QScrollArea#todo_items:focus {{ border-color: {theme.accent}; }}",
+            f"QScrollArea#todo {{ background: {theme.raised}; border: 1px solid {theme.border};"
+            " border-bottom: 0; border-top-left-radius: 12px; border-top-right-radius: 12px; }"
+            "QScrollArea > QWidget > QWidget { background: transparent; }"
+            f"QScrollArea#todo:focus {{ border-color: {theme.accent}; }}",
         )
 
-    def _build_layout(self) -> QVBoxLayout:
-        head = _Head()
-        head.pressed.connect(self._toggle)
-        head.setCursor(Qt.CursorShape.PointingHandCursor)
-        line = row(self._ring, self._done, self._current, self._arrow, margins=(13, 3, 5, 3), gap=9)
-        line.setStretch(2, 1)
-        head.setLayout(line)
-        self.frame = QFrame()
-        self.frame.setObjectName("todo")
-        self.frame.setLayout(column(head, self._scroll, gap=0))
-        self.frame.setMaximumWidth(_MAX_WIDTH)
-        outer = row(None, self.frame, None, margins=(14, 5, 14, 6), gap=0)
-        outer.setStretch(1, 1000)
-        layout = QVBoxLayout()
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addLayout(outer)
-        return layout
-
     def _update_list(self) -> None:
-        """Show the newest list, if one is there: one that is all done only while the agent works."""
-        items = self._newest_items()
-        if not self._running and not current_item(items):
-            items = ()
+        items = self._newest_items() if self._running else ()
         if items != self.items:
             self.items = items
             self._show_items()
         self.setVisible(bool(items))
 
     def _newest_items(self) -> tuple[TodoItem, ...]:
-        """Return the newest list; nothing if a later turn ended without it: it is about something else."""
-        rows, has_ended = self._model.raw_rows(), False
+        """Return the newest list of the turn at the end of the rows."""
+        rows = self._model.raw_rows()
         for at in range(len(rows) - 1, max(-1, len(rows) - _MAX_LOOKBACK_ROWS), -1):
             row = rows[at]
-            has_ended = has_ended or isinstance(row, TurnFooterRow)
-            if has_ended and isinstance(row, UserRow):
-                return ()
             if isinstance(row, ToolRow) and row.todo and row.state not in ("failed", "denied"):
                 return row.todo
+            if isinstance(row, UserRow) and not row.steered and not row.is_side:
+                return ()
         return ()
 
     def _show_items(self) -> None:
-        self._ring.set_share(done_ratio(self.items))
-        done = sum(item.status == "done" for item in self.items)
-        self._done.set_text(
-            tr("{done} of {total} done", done=done, total=len(self.items)) if self.items else ""
-        )
-        self._current.set_text(escape_invisible(current_item(self.items)))
         clear_layout(self._list)
         for item in self.items:
             role: TextRole = "muted" if item.status == "done" else "text"
             words = TextLine(
                 escape_invisible(item.content), 13, 500 if item.status == "in_progress" else 400, role=role
             )
-            words.setAccessibleName(item_text(item))
-            sign = _StatusIcon(item)
-            line = row(sign, words, gap=9)
+            words.setAccessibleName(_spoken_text(item))
+            line = row(_StatusIcon(item), words, gap=10)
             line.setStretch(1, 1)
             content = QWidget()
             content.setLayout(line)
             retint(content, self._theme)
             self._list.addWidget(content)
-        self._fit_height()
+        height = self._list.sizeHint().height()
+        overflows = height > _MAX_HEIGHT
+        self.frame.setFocusPolicy(Qt.FocusPolicy.StrongFocus if overflows else Qt.FocusPolicy.NoFocus)
+        self.frame.setFixedHeight(min(height, _MAX_HEIGHT) + 2)
+        self.frame.verticalScrollBar().setValue(self._place_of_current() * height // max(1, len(self.items)))
 
-    def _toggle(self) -> None:
-        self._open = not self._open
-        self._arrow.set_tip(tr("Show only the current item") if self._open else tr("Show full list"))
-        self._arrow.set_icon("chevron-down" if self._open else "chevron-up")
-        self._fit_height()
+    def _place_of_current(self) -> int:
+        """Return how many items stand above the one in progress, with one of these left in sight."""
+        statuses = [item.status for item in self.items]
+        return max(0, statuses.index("in_progress") - 1) if "in_progress" in statuses else 0
 
-    def _fit_height(self) -> None:
-        self._scroll.setVisible(self._open)
-        self._scroll.fit_height(self._list.sizeHint().height())
+
+def _spoken_text(item: TodoItem) -> str:
+    """Return an item for screen readers, which do not see its icon."""
+    content = escape_invisible(item.content)
+    match item.status:
+        case "done":
+            return tr("Done: {item}", item=content)
+        case "in_progress":
+            return tr("In progress: {item}", item=content)
+        case "pending":
+            return tr("To do: {item}", item=content)

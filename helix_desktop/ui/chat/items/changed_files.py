@@ -1,8 +1,8 @@
-"""The line of a card that says what its call changed, and the diff that it opens onto."""
+"""The figures of a card that say what its call changed, and the diff that they open onto."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QTextCharFormat, QTextLayout
 
 from helix_desktop.ui.chat.actions import OpenChanges, ToggleSection
@@ -13,7 +13,6 @@ from helix_desktop.ui.chat.items.painting import (
     button_width,
     paint_box,
     paint_button,
-    paint_icon,
     paint_line,
 )
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
@@ -32,14 +31,13 @@ from helix_desktop.words.file_changes import (
     changed_files_text,
     changed_lines_text,
     line_counts_texts,
-    uncovered_text,
 )
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-_STRIP, _HEADER, _FOOT = 30.0, 30.0, 40.0  # heights in pixels
-_LEFT, _MARGIN, _GAP = 38.0, 12.0, 9.0
+_HEADER, _FOOT = 30.0, 40.0  # heights in pixels
+_MARGIN, _GAP = 12.0, 9.0
 _NUMBER_PAD = 8.0
 
 
@@ -180,22 +178,19 @@ class FileBlock:
 
 
 class ChangedFiles:
-    """One line below a card's bar; opened, the files and their lines below it. Sizes in pixels."""
+    """Figures at the end of a card's bar; opened, the files and their lines below it. Sizes in pixels."""
 
     def __init__(
         self,
         changes: CallChanges,
         content: ChangedFilesContent | None,
         call: str,
-        target: str,
         tools: ItemTools,
         *,
         is_open: bool,
         shows_all: bool,
     ) -> None:
-        """`call` names the call, and its `target` stands in the bar: a path there is not repeated."""
         self._changes, self._content, self._call, self._style = changes, content, call, tools.style
-        self._path = "" if changes.path == target else changes.path
         self.is_open = is_open
         self._strip, self._note, self._foot = QRectF(), QRectF(), QRectF()
         self._blocks: list[FileBlock] = []
@@ -225,16 +220,26 @@ class ChangedFiles:
             return tr("Changed: {files}", files=files)
         return tr("Changed: {files}, {lines}", files=files, lines=lines)
 
-    def arrange(self, top: float, width: float) -> float:
-        """Place it below `top`; where it ends."""
+    @property
+    def figures_width(self) -> float:
+        """Return how wide the figures in the bar are."""
         style = self._style
-        self._strip = QRectF(0, top, width, style.px(_STRIP))
+        return sum(style.width(text, style.font(SMALL)) + style.px(7) for text, _ in self._figures()) + 1
+
+    def arrange(self, bar: QRectF, top: float, width: float) -> float:
+        """Place the figures at the end of `bar`, and what they open below `top`; where that ends."""
+        style = self._style
+        self._strip = QRectF(bar)
+        self._strip.setLeft(bar.right() - self.figures_width)
         verb = tr("Hide changes of {call}", call=self._call)
         if not self.is_open:
             verb = tr("Show changes of {call}", call=self._call)
         label = f"{verb}. {self.words}"
-        self.hit_areas = [HitArea("open:changes", ToggleSection("changes"), label, self._strip, radius=8)]
-        y = self._strip.bottom()
+        place = self._strip.adjusted(-style.px(4), style.px(3), style.px(4), -style.px(3))
+        self.hit_areas = [
+            HitArea("open:changes", ToggleSection("changes"), label, place, radius=6, tip=self.words)
+        ]
+        y = top
         if not self.is_open:
             return y
         for number, block in enumerate(self._blocks):
@@ -303,48 +308,29 @@ class ChangedFiles:
         return tr("More lines are in Changes.") if content.is_cut else ""
 
     def _paint_strip(self, painter: QPainter, state: PaintState) -> None:
-        style, theme, strip = self._style, self._style.theme, self._strip
+        style, theme, right = self._style, self._style.theme, self._strip.right()
         if state.hovered == "open:changes":
-            inner = strip.adjusted(style.px(6), 1, -style.px(6), -style.px(3))
-            paint_box(painter, inner, style.color(theme.row_hover), None, 7)
-        middle, side = strip.center().y() - style.px(1), style.px(13)
-        arrow = "chevron-down" if self.is_open else "chevron-right"
-        paint_icon(
-            painter,
-            style,
-            "diff",
-            theme.muted,
-            QRectF(QPointF(15, middle - side / 2), QPointF(15 + side, middle + side / 2)),
-        )
-        corner = QRectF(strip.right() - style.px(29), middle - style.px(7.5), style.px(15), style.px(15))
-        paint_icon(painter, style, arrow, theme.faint, corner)
-        verb, font = tr("Hide diff") if self.is_open else tr("Show diff"), style.font(SMALL)
-        wide = style.width(verb, font) + 1
-        place = QRectF(corner.x() - style.px(5) - wide, middle - style.px(10), wide, style.px(20))
-        paint_line(painter, style, place, verb, font, theme.faint)  # the arrow of the output is like this one
-        line = QRectF(style.px(_LEFT), place.y(), place.x() - style.px(_LEFT + 8), place.height())
-        words = changed_files_text(self._changes.files, self._path)
-        font = style.font(SMALL, MEDIUM, mono=self._changes.files == 1 and bool(self._path))
-        counts = sum(style.width(text, style.font(SMALL, SEMIBOLD)) + style.px(7) for text in self._counts())
-        wide = min(style.width(words, font) + 1, max(style.px(40), line.width() - counts - style.px(10)))
-        paint_line(painter, style, QRectF(line.x(), line.y(), wide, line.height()), words, font, theme.text)
-        left = line.x() + wide + style.px(10)
-        rest = QRectF(left, line.y(), min(counts, line.right() - left), line.height())
-        _paint_counts(painter, style, rest, self._changes.added, self._changes.removed)
-        left, font = rest.right() + style.px(10 if counts else 0), style.font(SMALL)
-        binary = changed_lines_text(0, 0, self._changes.binary, self._changes.files)
-        for note, color in ((binary, theme.faint), (uncovered_text(self._changes.uncovered), theme.warn)):
-            room = QRectF(left, line.y(), line.right() - left, line.height())
-            if note and room.width() > style.px(60):
-                paint_line(painter, style, room, note, font, color)
-                left += style.width(note, font) + style.px(10)
+            paint_box(painter, self.hit_areas[0].rect, style.color(theme.hover), None, 6)
+        for text, color in reversed(self._figures()):
+            wide = style.width(text, style.font(SMALL)) + 1
+            room = QRectF(right - wide, self._strip.y(), wide, self._strip.height())
+            paint_line(painter, style, room, text, style.font(SMALL), getattr(theme, color))
+            right -= wide + style.px(6)
 
-    def _counts(self) -> tuple[str, ...]:
+    def _figures(self) -> list[tuple[str, str]]:
+        """Return what stands in the bar, each with the token of its color."""
         changes = self._changes
-        words = line_counts_texts(changes.added, changes.removed)
-        return tuple(
-            text for text, count in zip(words, (changes.added, changes.removed), strict=True) if count
+        counts = zip(
+            line_counts_texts(changes.added, changes.removed),
+            (changes.added, changes.removed),
+            ("ok", "error"),
+            strict=True,
         )
+        figures = [(text, color) for text, count, color in counts if count]
+        if changes.files > 1 or not figures:
+            words = changed_lines_text(0, 0, changes.binary, changes.files) if changes.files == 1 else ""
+            figures.insert(0, (words or changed_files_text(changes.files, ""), "muted"))
+        return figures
 
 
 def _paint_counts(painter: QPainter, style: ChatStyle, room: QRectF, added: int, removed: int) -> float:

@@ -123,7 +123,7 @@ class DividerItem(RowItem):
         tall = self._label.layout(wide)
         x = left + room + gap if is_one_line else left
         line = style.px(20)
-        y = self._label.y + (tall - line) / 2 if is_one_line else self._label.y + tall + style.px(3)
+        y = self._middle - line / 2 if is_one_line else self._label.y + tall + style.px(3)
         self.hit_areas = []
         for (name, action, label), button_room in zip(buttons, widths, strict=True):
             rect = QRectF(x, y, button_room, line)
@@ -132,6 +132,11 @@ class DividerItem(RowItem):
         self._span = (self._label.x, x - gap if buttons and is_one_line else self._label.x + wide)
         below = y + line if buttons and not is_one_line else self._label.y + tall
         return self._arrange_details(below + style.px(8), width)
+
+    @property
+    def _middle(self) -> float:
+        """Return the middle of the first line of words."""
+        return self._label.y + self._label.line_rect(0).height() / 2
 
     def _button_width(self, action: RowAction, label: str) -> float:
         """Return how wide a link is, pixels; Undo and Redo are equally wide."""
@@ -156,7 +161,7 @@ class DividerItem(RowItem):
     def _paint(self, painter: QPainter, state: PaintState) -> None:
         style, theme = self.style, self.style.theme
         left, right = (round(end) for end in (self._span[0] - style.px(16), self._span[1] + style.px(16)))
-        middle = round(self._label.y + self._label.line_rect(0).height() / 2)
+        middle = round(self._middle)
         for start, end in ((0, left), (right, round(self.width))):
             if end > start:
                 painter.fillRect(QRectF(start, middle, end - start, 1), style.color(theme.border))

@@ -13,6 +13,7 @@ from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_wid
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     MAX_LINES,
@@ -20,8 +21,10 @@ from helix_desktop.ui.chat.rows.row_types import (
     HeadAndTail,
     ToolRow,
 )
+from helix_desktop.ui.chat.rows.tool_figures import figures_text
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, explain_changed
 from helix_desktop.words.times import format_date
@@ -49,6 +52,11 @@ def window_state_text(row: ToolRow) -> str:
         output = STATE_WORDS[row.badge].tooltip
     cached = _ARGUMENTS_CACHED if row.arguments_cached else ""
     return translate(join_sentences(output, cached))
+
+
+def call_facts(row: ToolRow) -> str:
+    """Return how a call went, its figures, and where its output is."""
+    return dotted((translate(STATE_TEXTS[row.state]), figures_text(row), badge_text(row.badge)))
 
 
 def removed_text(row: ToolRow) -> str:
@@ -102,6 +110,7 @@ class ToolBody:
 
     def __init__(self, row: ToolRow, style: ChatStyle, tools: ItemTools) -> None:
         self._row, self._style = row, style
+        self._facts, self._facts_place = call_facts(row), QRectF()
         self._intro = _intro_layout(
             translate(
                 join_sentences(
@@ -133,7 +142,8 @@ class ToolBody:
     def arrange(self, top: float, width: float) -> float:
         """Place everything below `top`; where it ends."""
         style, self.hit_areas = self._style, []
-        y = top + style.px(10)
+        self._facts_place = QRectF(style.px(14), top + style.px(7), width - style.px(28), style.px(20))
+        y = self._facts_place.bottom() + style.px(5)
         if self._command is not None:
             height = self._command.layout(width - style.px(20))
             self._command.move(style.px(10), y)
@@ -195,6 +205,7 @@ class ToolBody:
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw texts, titles, gaps and buttons."""
         style, theme = self._style, self._style.theme
+        paint_line(painter, style, self._facts_place, self._facts, style.font(SMALL), theme.faint)
         if self._command is not None:
             self._command.paint(painter, state)
         for text in self.texts:

@@ -138,7 +138,7 @@ class ContextLines:
 
     def updated_states(self, transcript: Transcript) -> list[DividerRow]:
         """Return the lines of which something was undone, redone, or is inside a later rewrite since."""
-        around, changed = covers_around(transcript), []
+        around, changed = covers_around(transcript) if self._shown else {}, []
         for key, (group, before) in self._shown.items():
             row = group.row(transcript, around)
             if row != before:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from helix_desktop.agent.session import did_not_run
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.rows.row_types import (
@@ -25,6 +23,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
+from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, changed_since
@@ -45,8 +44,8 @@ STATE_TEXTS: dict[ToolState, TranslatableText] = {
     "stopped": text("stopped", "state of a tool call"),
 }
 FORM_TEXTS: dict[Form, TranslatableText] = {
-    "preview": text("preview", "form of an output"),
-    "compact": text("extract", "form of an output"),
+    "preview": text("Preview", "form of an output"),
+    "compact": text("Extract", "form of an output"),
 }
 
 
@@ -69,12 +68,6 @@ def badge_text(badge: Badge) -> str:
     return translate(STATE_WORDS[badge].label)
 
 
-def todo_progress_text(items: Sequence[TodoItem]) -> str:
-    """Return how much of a list is done: "2 of 5 done"."""
-    done = sum(item.status == "done" for item in items)
-    return tr("{done} of {total} done", done=done, total=len(items))
-
-
 def excerpt_title(excerpt: Excerpt) -> str:
     """Return what heads an excerpt: the agent's caption, if it gave one."""
     return excerpt.caption or tr("Shown by the agent")
@@ -95,11 +88,20 @@ def divider_text(row: DividerRow) -> str:
 
 
 def bar_texts(row: ToolRow) -> tuple[str, ...]:
-    """Return the words of a call's bar: its tool, and its target unless the opened card repeats that."""
-    if row.excerpt is not None or row.todo or (row.question is not None and row.answer_seq):
+    """Return the words of a call's bar: what it did, and to what unless the opened card repeats that."""
+    if row.excerpt is not None or (row.question is not None and row.answer_seq):
         return ()  # cards without such a bar
     is_repeated = row.command is not None or (bool(row.subagent_session) and row.can_open)
-    return (display_name(row.tool), *(() if is_repeated else (bar_target(row),)))
+    return (call_words(row), *(() if is_repeated else (bar_target(row),)))
+
+
+def call_words(row: ToolRow) -> str:
+    """Return what a call does, is doing or did: "Ran"; of another program's tool its name."""
+    if row.state in ("waiting", "approval", "question", "denied") or (
+        row.state == "interrupted" and did_not_run(row.head)
+    ):
+        return call_verb(row.tool, "to_do")
+    return call_verb(row.tool, "running" if row.state == "running" else "done")
 
 
 def bar_target(row: ToolRow) -> str:
@@ -144,15 +146,13 @@ def reply_state_text(row: ToolRow) -> str:
 def _tool_source(row: ToolRow) -> str:
     if row.question is not None and row.reply is not None:
         return _join_lines(row.question.text, *row.reply.options, row.reply.text)
-    if row.todo:
-        return _join_lines(_todo_title(row), *(item.content for item in row.todo))
     if row.excerpt is not None:
         content = row.excerpt_content.text if row.excerpt_content is not None else ""
         return _join_lines(row.excerpt.caption, excerpt_source(row.excerpt), content)
     lines = row.original.head_and_tail if row.original is not None else row.shown_lines
     changed = row.changed_files.text if row.changed_files is not None else ""
     target = row.command.text if row.command is not None else row.target
-    return _join_lines(f"{display_name(row.tool)} {target}".strip(), changed, lines.head, lines.tail)
+    return _join_lines(f"{call_words(row)} {target}".strip(), changed, lines.head, lines.tail)
 
 
 def accessible_name(row: Row) -> str:
@@ -189,7 +189,7 @@ def _assistant_name(row: AssistantRow) -> str:
 
 def output_form_text(row: ToolRow) -> str:
     """Return the form of an output that is shown in part, and that an extract was requested in vain."""
-    return tr("preview, no extract") if row.has_no_extract else translate(FORM_TEXTS[row.form])
+    return tr("Preview, no extract") if row.has_no_extract else translate(FORM_TEXTS[row.form])
 
 
 def removed_state_text() -> str:
@@ -200,8 +200,6 @@ def removed_state_text() -> str:
 def _tool_summary(row: ToolRow) -> list[str]:
     """Return how a call went and where its output is, each in a few words."""
     words = [translate(STATE_TEXTS[row.state])]
-    if row.is_choosing_form:
-        words.append(tr("form not chosen yet"))
     if row.form != "full":
         words.append(output_form_text(row))
     if row.arguments_cached:
@@ -216,20 +214,14 @@ def _tool_summary(row: ToolRow) -> list[str]:
 
 
 def _tool_name(row: ToolRow) -> str:
-    if row.todo:
-        return _todo_title(row)
     if row.excerpt is not None:
         title, source = excerpt_title(row.excerpt), excerpt_source(row.excerpt)
         return tr("{title}: {output}", "an output that the agent shows", title=title, output=source)
     if row.question is not None and row.answer_seq:
         state = reply_state_text(row)
         return tr("Question, {state}: {question}", state=state, question=row.question.text)
-    call = f"{display_name(row.tool)} {row.target}".strip()
+    call = f"{call_words(row)} {row.target}".strip()
     return tr("Tool {call}: {states}", call=call, states=tuple(_tool_summary(row)))
-
-
-def _todo_title(row: ToolRow) -> str:
-    return tr("To do: {progress}", progress=todo_progress_text(row.todo))
 
 
 def _ask_name(row: AskRow) -> str:

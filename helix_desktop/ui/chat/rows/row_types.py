@@ -200,8 +200,8 @@ class ToolRow(msgspec.Struct, frozen=True):
     what was requested; `arguments` are the digests of large arguments, `original` is read from the cache
     on demand; `subagent_session` is the session of the subagent that does it, `subagent_status` its status.
     `changed_since` is the event that changed the file which the output shows (0: none did).
-    `running_output` is a running call's output so far; `todo` the list it wrote, `is_newest` if no later
-    call wrote one. `changes` says what it changed in files, whose lines are read on demand
+    `running_output` is a running call's output so far; `todo` the list it wrote. `changes` says what it
+    changed in files, whose lines are read on demand
     (`changed_files`). `excerpt` is what the call puts before the user, `excerpt_content` is read from the
     cache once its card is in sight. `question` is what it asks the user, `reply` the user's reply.
     `command` is what it runs, if it runs one. `removed_at_ms` says when the user removed the output as a
@@ -236,7 +236,6 @@ class ToolRow(msgspec.Struct, frozen=True):
     subagent_status: SubagentStatus | None = None
     running_output: RunningOutput | None = None
     todo: tuple[TodoItem, ...] = ()
-    is_newest: bool = False
     changed_since: int = 0
     excerpt: Excerpt | None = None
     excerpt_content: ExcerptContent | None = None
@@ -267,12 +266,12 @@ class ToolRow(msgspec.Struct, frozen=True):
     @property
     def can_open(self) -> bool:
         """Return True if its card has something to show below its bar."""
-        return bool(self.head or self.tail or self.digest or self.command)
+        return bool(self.head or self.tail or self.digest or self.command or self.running_output)
 
     @property
     def starts_open(self) -> bool:
-        """Return True if its card is open until it is closed: an excerpt, and the newest list."""
-        return self.excerpt is not None or (bool(self.todo) and self.is_newest)
+        """Return True if its card is open until it is closed: an excerpt."""
+        return self.excerpt is not None
 
 
 MAX_REASON_PLACES = 5

@@ -7,15 +7,36 @@ from helix_desktop.agent.tool_calls.approvals import denial_reason, denying_rule
 from helix_desktop.context.intake.descriptions import count_matching_lines
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.ui.chat.rows.row_types import ToolRow, ToolState
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.words.call_targets import failed_tests_text
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.times import format_duration
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
+text = TextContext("Chat")
 
+_OUTCOMES: dict[ToolState, TranslatableText] = {
+    "approval": text("Needs approval"),
+    "question": text("Needs your answer"),
+    "failed": text("Failed"),
+    "denied": text("Denied"),
+    "interrupted": text("Interrupted"),
+    "stopped": text("Stopped"),
+}
 _REASON_CHARS = 60  # of why a call failed or was denied; the opened card has all
+
+
+def outcome_text(row: ToolRow) -> str:
+    """Return how a call ended if not well: also tests that failed in a command that ended with 0."""
+    failed = failed_tests_text(row.tail or row.head) if row.command is not None and row.answer_seq else ""
+    if row.state == "ok" or (row.state == "failed" and failed):
+        return failed
+    if row.state == "failed" and row.exit_code:
+        return tr("Exit code {code}", code=str(row.exit_code))
+    return translate(_OUTCOMES.get(row.state, ""))
 
 
 def figures_text(row: ToolRow) -> str:

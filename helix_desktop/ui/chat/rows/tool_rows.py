@@ -59,7 +59,6 @@ class ToolRows:
         self._rows: dict[RowKey, ToolRow] = {}
         self._key_by_call: dict[str, RowKey] = {}  # by call id
         self._key_by_answer: dict[int, RowKey] = {}
-        self._newest_todo_key = RowKey()  # key of the newest list
         self._recalled: set[int] = set()
         self._keys_by_digest: dict[str, list[RowKey]] = {}  # outputs, by content
         self._stale_digests: dict[str, int] = {}  # as the rows say
@@ -74,20 +73,12 @@ class ToolRows:
             digests = short.get(call.id, ())
             row = ToolRow(RowKey(seq, call.id, "call"), call.name, _tool_row_target(call), arguments=digests)
             row = replace(row, question=parse_question(call), command=_call_command(call))
-            if call.name == TODO and (todo := parse_items(call.arguments)):
-                row = replace(row, todo=todo, is_newest=True)
-                yield from self._superseded(row.key)
+            row = replace(row, todo=parse_items(call.arguments) if call.name == TODO else ())
             self._key_by_call[call.id] = row.key
             self._put(row)
             if digests:
                 self._masked_calls.setdefault(seq, []).append(row.key)
             yield row
-
-    def _superseded(self, key: RowKey) -> Iterator[ToolRow]:
-        """Return the card of the list that a newer one, of this key, takes the place of."""
-        previous, self._newest_todo_key = self._rows.get(self._newest_todo_key), key
-        if previous is not None:
-            yield self._put(replace(previous, is_newest=False))
 
     def on_answer(
         self, recorded: RecordedEvent, output: ToolAnswered, transcript: Transcript

@@ -144,7 +144,7 @@ def _searchable_texts(row: Row) -> Iterator[str]:
         case UserRow():
             blocks = (block for chunk in parse_user_text(row.text) for block in chunk.blocks)
             yield from (text_of_block(block, 0, None).text for block in blocks)
-        case ToolRow() if not row.todo:
+        case ToolRow():
             yield from bar_texts(row)
             if row.command is not None:
                 yield escape_command(row.command.text)

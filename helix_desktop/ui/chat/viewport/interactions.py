@@ -10,6 +10,7 @@ from helix_desktop.ui.chat.actions import (
     ApprovalAnswer,
     CopyAnswer,
     CopyCode,
+    Decide,
     OpenMenu,
     ReadChanges,
     ReadExcerpt,
@@ -204,6 +205,13 @@ class RowInteractions(QObject):
                 self.action_triggered.emit(action)
             case _:
                 pass
+
+    @property
+    def settled_approvals(self) -> tuple[str, ...]:
+        """The calls whose approval has stood long enough to be seen: what is typed may be about them."""
+        rows = self._chat_viewport.model.raw_rows()
+        calls = [(row.key, row.key.call_id) for row in rows if isinstance(row, ApprovalRow)]
+        return tuple(call for key, call in calls if self._guard.accepts(key, Decide(call, "deny")))
 
     def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the first approval that waits; where its buttons are out of sight, only show it."""

@@ -13,7 +13,6 @@ from helix_desktop.ui.chat.items.excerpt_card import ExcerptCard
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.message_actions import TurnFooterItem
 from helix_desktop.ui.chat.items.plain_row import PlainRowItem
-from helix_desktop.ui.chat.items.todo import TodoCard
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.items.user_message import UserMessageItem
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
@@ -41,11 +40,11 @@ MAX_CACHED_ITEMS = 96  # items; a screen shows about ten
 _log = logging.getLogger(__name__)
 _MAX_LOOKBACK_ROWS = 64  # rows; further back nobody remembers who speaks
 
-_FAILED = ("failed", "denied")  # a list that was not taken is shown as what it is: a call that failed
+_FAILED = ("failed", "denied")  # what was not asked is shown as what it is: a call that failed
 HEIGHT_ESTIMATES: dict[type[Row], float] = {
     UserRow: 86.0,
     AssistantRow: 300.0,
-    ToolRow: 50.0,
+    ToolRow: 34.0,
     ApprovalRow: 240.0,
     QuestionRow: 240.0,
     DividerRow: 46.0,
@@ -121,6 +120,7 @@ class ItemCache:
             self._shows_header(index, shape),
             self._expanded.get(shape.key, frozenset()),
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
+            (self._is_joined(index), self._is_joined(index + 1)),
         )
         item = self._items.get(shape.key)
         if item is not None and item.context == setting and self._is_current(item, shape):
@@ -170,6 +170,11 @@ class ItemCache:
             return False
         rows = self._model.raw_rows()
         return next((other.key for other in rows if isinstance(other, ApprovalRow)), None) == row.key
+
+    def _is_joined(self, index: int) -> bool:
+        """Return True if a row and the one above it are lines of calls: these share a block."""
+        rows = self._model.raw_rows()
+        return 0 < index < len(rows) and all(map(_is_call_line, (rows[index - 1], rows[index])))
 
     def is_open(self, key: RowKey, section: RowSection) -> bool:
         """Return True if a section of a row is open."""
@@ -237,6 +242,8 @@ def _gap(row: Row, previous: Row) -> float:
         return 20.0
     if isinstance(row, TurnFooterRow):
         return 6.0
+    if _is_call_line(row) and _is_call_line(previous):
+        return 0.0
     if isinstance(row, ToolRow) and isinstance(previous, ToolRow):
         return 8.0
     if isinstance(row, DividerRow) or isinstance(previous, DividerRow):
@@ -256,9 +263,17 @@ def _own_item(row: DividerRow | NoticeRow | TurnFooterRow, context: ItemContext,
 
 
 def _tool_item(row: ToolRow, context: ItemContext, tools: ItemTools) -> RowItem:
-    if row.question is not None and row.answer_seq and row.state not in _FAILED:
+    if row.question is not None and _is_answered_question(row):
         return AnsweredQuestion(row, row.question, context, tools)
     if row.excerpt is not None:
         return ExcerptCard(row, row.excerpt, context, tools)
-    kind = TodoCard if row.todo and row.state not in _FAILED else ToolCard
-    return kind(row, context, tools)
+    return ToolCard(row, context, tools)
+
+
+def _is_answered_question(row: ToolRow) -> bool:
+    return row.question is not None and bool(row.answer_seq) and row.state not in _FAILED
+
+
+def _is_call_line(row: Row) -> bool:
+    """Return True if a row is the line of a call; what it asks or shows has a card."""
+    return isinstance(row, ToolRow) and row.excerpt is None and not _is_answered_question(row)

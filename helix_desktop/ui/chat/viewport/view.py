@@ -281,6 +281,11 @@ class ChatView(Themed, QAbstractScrollArea):
         """Open or close a section of a row, if there is such a row."""
         self._interactions.toggle(key, section)
 
+    @property
+    def settled_approvals(self) -> tuple[str, ...]:
+        """The calls whose approval has stood long enough to be seen."""
+        return self._interactions.settled_approvals
+
     def answer_first_approval(self, answer: ApprovalAnswer) -> None:
         """Answer the first approval that waits; where its buttons are out of sight, only show it."""
         self._interactions.answer_first(answer)

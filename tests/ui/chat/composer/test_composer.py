@@ -33,7 +33,7 @@ def composer(qtbot: QtBot) -> Iterator[Composer]:
 def test_it_grows_with_the_text_size_and_keeps_it_over_a_change_of_theme(composer: Composer) -> None:
     """Text, buttons and the space that they need; nothing is cut."""
     composer.set_model("small")
-    parts = [composer.editor, composer.model_button, *composer.findChildren(QPushButton, "queue")]
+    parts = [composer.editor, composer.model_button, *composer.findChildren(QPushButton, "steer")]
     before = [part.fontMetrics().height() for part in parts]
     composer.set_theme(LIGHT, 20 / 13)
     composer.tint(DARK)
@@ -154,16 +154,19 @@ def test_an_empty_text_is_not_sent_but_an_attachment_is(qtbot: QtBot, composer: 
     assert len(sent) == 1
 
 
-def test_while_running_send_is_stop_and_text_is_queued(qtbot: QtBot, composer: Composer) -> None:
+def test_stop_has_its_own_button_and_text_is_queued_meanwhile(qtbot: QtBot, composer: Composer) -> None:
+    assert not find_buttons(composer, "stop")
     composer.set_running(True)
-    assert not any(button.isVisible() for button in find_buttons(composer, "queue"))
+    assert not find_button(composer, "send").isEnabled()
     with qtbot.waitSignal(composer.stop_requested):
-        press(composer, "send")
+        press(composer, "stop")
     QTest.keyClicks(composer.editor, "next")
-    assert find_button(composer, "queue").isVisible()
-    with qtbot.waitSignal(composer.submitted) as sent:
-        press(composer, "queue")
+    with qtbot.assertNotEmitted(composer.stop_requested), qtbot.waitSignal(composer.submitted) as sent:
+        press(composer, "send")
     assert sent.args == ["next"]
+    assert find_button(composer, "stop")
+    composer.set_running(False)
+    assert not find_buttons(composer, "stop")
 
 
 def test_keys_that_have_nothing_to_scroll_here_scroll_the_conversation(composer: Composer) -> None:
@@ -276,13 +279,14 @@ def test_estimate_model_and_theme_are_displayed(composer: Composer) -> None:
     composer.set_estimate("≈ 12 tokens")
     composer.set_model("Opus")
     composer.set_theme(DARK)
-    assert composer._status.full_text() == "≈ 12 tokens · Enter to send"
+    assert composer._status.full_text() == "≈ 12 tokens"
+    assert find_button(composer, "send").toolTip() == "Send (Enter)"
     assert composer.editor.placeholderText().startswith("Write a message: @ for files")
     composer.resize(320, 160)
     assert composer.editor.placeholderText() == "Write a message"
     assert composer.editor.accessibleName() == "Message"
     composer.set_estimate("")
-    assert composer._status.full_text() == "Enter to send"
+    assert composer._status.full_text() == ""
 
 
 def test_up_brings_earlier_messages_and_down_the_draft(composer: Composer) -> None:
@@ -325,7 +329,7 @@ def test_every_button_has_the_ring_of_the_others(composer: Composer, theme: Them
     composer.set_running(True)
     QTest.keyClicks(composer.editor, "next")
     composer.set_attachments([ChipText("a", "a.txt", "9 tokens", has_text=True)])
-    names = ("model", "attach", "queue", "steer")
+    names = ("model", "attach", "stop", "steer")
     buttons: list[QWidget] = [find_button(composer, name) for name in names]
     buttons += composer.findChildren(AttachmentChip)[0].findChildren(QToolButton)
     accent = QColor(theme.accent)

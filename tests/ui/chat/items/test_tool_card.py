@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication, QImage, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
@@ -20,13 +20,17 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painted_line import PaintedLine
+from helix_desktop.ui.chat.items.painting import PaintState
+from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import (
+    AssistantRow,
     Badge,
     HeadAndTail,
     OriginalOutput,
     ShellCommand,
     ToolRow,
+    ToolState,
 )
 from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
 from helix_desktop.ui.chat.rows.tool_figures import figures_text
@@ -220,7 +224,7 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
         "Preview instead of the requested extract. Not in time. Instructions: “failures”. Cost: 24k tokens."
         in tips
     )
-    assert "preview, no extract" in accessible_name(row)
+    assert "Preview, no extract" in accessible_name(row)
 
 
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
@@ -228,7 +232,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     press(view, "open:card")
     assert "The agent chose this form." in words(view)
     assert "the failing tests" in words(view)
-    assert "extract" in widget(view).accessibleName()
+    assert "Extract" in widget(view).accessibleName()
     view.chat_viewport.model.replace(row_key("t"), replace(COMPACT, chosen_by="user", original=ORIGINAL))
     assert "You chose this form." in words(view)
     row = replace(
@@ -324,38 +328,111 @@ def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> Non
         assert not any(chip.intersects(other) for other in chips[at + 1 :])
 
 
-@pytest.mark.parametrize(
-    ("target", "lines"), [("a.py", 1), ("a/path/that/is/longer/than/what/is/free.py", 2)]
-)
-def test_figures_make_room_for_the_target(view: ChatView, target: str, lines: int) -> None:
-    view.chat_viewport.model.reset([replace(CARD, target=target), replace(CARD, key=row_key("u"), target="")])
-    card, bare = view.chat_viewport.item(0), view.chat_viewport.item(1)
-    assert (card.height > bare.height) == (lines == 2)
-
-
-@pytest.mark.parametrize(
-    "target", ["a.py", "python3 -m unittest", "python3 -m unittest -v tests.test_levels"]
-)
-def test_the_bar_of_a_card_takes_a_second_line_only_where_its_words_need_it(
-    view: ChatView, target: str
-) -> None:
-    view.chat_viewport.model.reset([replace(CARD, target=target)])
+@pytest.mark.parametrize("target", ["", "a.py", "python3 -m unittest", "a/path/that/is/long/" * 9])
+@pytest.mark.parametrize("width", [320, 640, 720, 1_200])
+def test_a_call_is_one_line_at_any_width(view: ChatView, target: str, width: int) -> None:
+    """The target has the room behind its verb; what is unusual stands behind it, and nothing overlaps."""
+    view.chat_viewport.model.reset([replace(CARD, target=target, badge="cached", changed_since=9)])
     card = laid_out_card(view)
-    cut_off, lines = [], []
-    for width in range(1_000, 640, -1):
-        card.layout(width)
-        line = card.search_text(-1)
-        assert isinstance(line, PaintedLine)
-        if line.rect.width() < card.style.width(target, line.font):
-            cut_off.append(width)
-        lines.append(card.height > 50)
-    assert not cut_off
-    assert lines == sorted(lines), "one line as long as it has room"
-    if True in lines:
-        card.layout(1_001 - lines.index(True))
-        line = card.search_text(-1)
-        assert isinstance(line, PaintedLine)
-        assert line.rect.width() - card.style.width(target, line.font) < 4, "nothing is kept free"
+    card.layout(width)
+    assert card.height == card.style.px(40)
+    verb, line = card.search_text(-2), card.search_text(-1)
+    assert isinstance(verb, PaintedLine)
+    assert isinstance(line, PaintedLine)
+    assert verb.rect.right() <= line.rect.left()
+    words = [area.rect for area in card.hit_areas if area.name in ("cache", "changed")]
+    assert words
+    assert all(line.rect.right() <= rect.left() + 3 for rect in words)
+    assert all(rect.right() <= width for rect in words)
+    if line.rect.width() < card.style.width(target, line.font):
+        assert words[-1].right() > width * 0.8, "no room is left"
+
+
+def unusual(view: ChatView) -> list[str]:
+    """Return what a line says behind verb and target."""
+    card = laid_out_card(view)
+    assert isinstance(card, ToolCard)
+    return [word.text for word in card.unusual_words]
+
+
+TESTS = replace(CARD, command=ShellCommand("npm test"), exit_code=0)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (CARD, []),
+        (replace(CARD, badge="handed_over"), []),
+        (replace(CARD, badge="cached"), ["Cached"]),
+        (replace(CARD, badge="excluded"), ["Left out"]),
+        (replace(CARD, arguments_cached=True), ["Cached"]),
+        (replace(CARD, changed_since=9), ["Changed since"]),
+        (PREVIEW, ["Preview"]),
+        (replace(CARD, state="failed", exit_code=2), ["Exit code 2"]),
+        (replace(CARD, state="failed", head="No such file.", badge=""), ["Failed"]),
+        (replace(CARD, state="denied", badge=""), ["Denied"]),
+        (replace(TESTS, tail="Tests:       1 failed, 3 passed, 4 total\nTime:        1.2 s"), ["1 failed"]),
+        (replace(TESTS, state="failed", exit_code=1, tail="2 failed, 9 passed in 0.31s"), ["2 failed"]),
+        (replace(TESTS, tail="9 passed in 0.31s"), []),
+        (replace(CARD, tool="read_file", tail="2 failed, 9 passed in 0.31s"), []),
+    ],
+)
+def test_a_line_says_only_what_is_unusual(view: ChatView, row: ToolRow, words: list[str]) -> None:
+    view.chat_viewport.model.reset([row])
+    assert unusual(view) == words
+
+
+@pytest.mark.parametrize(
+    ("tool", "state", "verb"),
+    [
+        ("run_command", "ok", "Ran"),
+        ("run_command", "running", "Running"),
+        ("run_command", "denied", "Run"),
+        ("read_file", "failed", "Read"),
+        ("multi_edit", "ok", "Edited"),
+        ("recall_cached_content", "ok", "Recalled"),
+        ("mcp__hub__find", "ok", "hub: find"),
+    ],
+)
+def test_a_line_begins_with_what_the_call_did(view: ChatView, tool: str, state: ToolState, verb: str) -> None:
+    view.chat_viewport.model.reset([replace(CARD, tool=tool, state=state)])
+    line = laid_out_card(view).search_text(-2)
+    assert isinstance(line, PaintedLine)
+    assert line.words == verb
+
+
+def test_time_tokens_and_state_are_on_hover_and_in_the_open_card(view: ChatView) -> None:
+    row = replace(CARD, duration_ms=12_000)
+    view.chat_viewport.model.reset([row])
+    area = laid_out_card(view).hit_area("open:card")
+    assert area is not None
+    assert area.tip.startswith("done · 900 lines · 12 s · 2.4k tokens · In context")
+    assert _end_of_line(view, hovered="menu:card") != _end_of_line(view, hovered="")
+
+
+def _end_of_line(view: ChatView, hovered: str) -> bytes:
+    """Return a picture of where the figures stand, before the menu."""
+    card, image = laid_out_card(view), QImage(700, 40, QImage.Format.Format_RGB32)
+    card.layout(700)
+    image.fill(0)
+    painter = QPainter(image)
+    card.paint(painter, PaintState(clip=QRectF(0, 0, 700, 40), hovered=hovered))
+    painter.end()
+    return bytes(image.copy(400, 0, 250, 40).constBits())
+
+
+def test_calls_in_a_row_share_a_block(view: ChatView) -> None:
+    rows = [replace(CARD, key=row_key(name)) for name in ("t", "u", "v")]
+    view.chat_viewport.model.reset([*rows, AssistantRow(row_key("a"), "So it is.")])
+    places = [view.chat_viewport.placed_row(at) for at in range(3)]
+    assert [view.chat_viewport.item_cache.gap(at) for at in (1, 2)] == [0, 0]
+    assert view.chat_viewport.item_cache.gap(3) > 0
+    assert [view.chat_viewport.item(at).context.joins for at in range(3)] == [
+        (False, True),
+        (True, True),
+        (True, False),
+    ]
+    assert None not in places
 
 
 def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView) -> None:
@@ -383,30 +460,6 @@ def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView
             showing_gauge.add(any(picture.pixelColor(x, rect.center().y()) == ACCENT for x in middle))
         assert all(picture == buttons[0] for picture in buttons), width
     assert showing_gauge == {True, False}, "both were tried"
-
-
-def test_figures_of_all_cards_end_at_one_place(view: ChatView) -> None:
-    long = "python3 -m tidewatch report data/2025-03-harbour.csv --station harbour --day 2025-03-14"
-    cards = [
-        CARD,
-        replace(CARD, key=row_key("u"), badge="handed_over", lines=3),
-        replace(CARD, key=row_key("v"), target=long, duration_ms=12_345),
-    ]
-    view.chat_viewport.model.reset(cards)
-    view.resize(900, 600)
-    picture = view.viewport().grab().toImage()
-    column = view.chat_viewport.column.left
-    faint, ends, heights = LIGHT.faint, [], []
-    for index in range(len(cards)):
-        placed, item = view.chat_viewport.placed_row(index), view.chat_viewport.item(index)
-        assert placed is not None
-        state = min(item.hit_areas[-1].rect.x(), item.width) - 90  # what stands there is not of the figures
-        rows = range(round(placed.y), round(placed.y + placed.height))
-        columns = range(round(column), round(column + state))
-        ends.append(max(x for x in columns for y in rows if picture.pixelColor(x, y).name() == faint))
-        heights.append(item.height)
-    assert len(set(heights)) == 2, "one line and two"
-    assert max(ends) - min(ends) <= 1
 
 
 def test_commands_that_differ_at_their_end_look_different(view: ChatView) -> None:

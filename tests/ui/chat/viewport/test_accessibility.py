@@ -48,21 +48,18 @@ def _texts(view: ChatView) -> list[str]:
 
 
 @pytest.mark.usefixtures("screen_reader")
-def test_attachments_and_the_state_of_items_are_read(view: ChatView) -> None:
-    items = (TodoItem("Look", "done"), TodoItem("Count", "in_progress"), TodoItem("Tell"))
+def test_attachments_are_read(view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [
             UserRow(row_key("u"), "What is this?", attachments=(AttachmentNote("lamp.png", "120 tokens"),)),
             UserRow(row_key("v"), "", attachments=(AttachmentNote("chair.png"),), steered=True),
             UserRow(row_key("w"), "Review it", prompt="/review · .agents/commands/review.md"),
-            ToolRow(row_key("t"), "todo", state="ok", todo=items, is_newest=True),
         ]
     )
     assert _texts(view) == [
         "What is this?\nAttached: lamp.png · 120 tokens",
         "Attached: chair.png\nSteered this turn",
         "Review it\nFrom /review · .agents/commands/review.md",
-        "Done: Look\nIn progress: Count\nTo do: Tell",
     ]
 
 
@@ -75,15 +72,15 @@ def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
     panel = TodoPanel(model)
     qtbot.addWidget(panel)
     panel.set_running(True)
-    items = tuple(TodoItem(f"Step {number}", "done") for number in range(count))
-    model.reset([ToolRow(row_key("t"), "todo", state="ok", todo=items, is_newest=True)])
-    scroll_area = panel.findChild(QScrollArea, "todo_items")
+    items = (TodoItem("Look", "in_progress"), *(TodoItem(f"Step {number}") for number in range(1, count)))
+    model.reset([ToolRow(row_key("t"), "todo", state="ok", todo=items)])
+    scroll_area = panel.findChild(QScrollArea, "todo")
     assert scroll_area is not None
     assert scroll_area.focusPolicy() is policy, "only what overflows takes the keyboard"
     lines = [line.accessibleName() for line in scroll_area.findChildren(TextLine)]
-    assert lines == [f"Done: Step {number}" for number in range(count)]
+    assert lines == ["In progress: Look", *(f"To do: Step {number}" for number in range(1, count))]
     node = QAccessible.queryAccessibleInterface(scroll_area)
-    assert (node.role(), node.text(QAccessible.Text.Name)) == (QAccessible.Role.Grouping, "To do")
+    assert (node.role(), node.text(QAccessible.Text.Name)) == (QAccessible.Role.Grouping, "To-do list")
 
 
 @pytest.mark.usefixtures("screen_reader")
@@ -96,7 +93,7 @@ def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> 
     assert [area.indexOfChild(row) for row in (answer, tool)] == [0, 1]
     name, item = QAccessible.Text.Name, QAccessible.Role.ListItem
     assert (answer.role(), answer.text(name)) == (item, "Opus")
-    assert (tool.role(), tool.text(name)) == (item, "Tool bash ls: done and cached")
+    assert (tool.role(), tool.text(name)) == (item, "Tool bash ls: done and Cached")
     assert [child.text(name) for child in _children(answer)] == ["Some words."]
     button = next(child for child in _children(tool) if child.object().objectName() == "open:card")
     assert (button.role(), button.text(name)) == (QAccessible.Role.Button, "Show output of bash ls")

@@ -41,7 +41,9 @@ def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: M
     clock.now += 0.9 * SETTLE_S
     _click(view, "p", "decide:once")
     assert decided == []
+    assert not view.settled_approvals, "a message that was being written is not about it"
     clock.now += 0.2 * SETTLE_S
+    assert view.settled_approvals == (row_key("p").call_id,)
     _click(view, "p", "decide:once")
     assert decided == ["p"]
 

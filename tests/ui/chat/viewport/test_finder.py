@@ -142,7 +142,7 @@ def test_what_only_the_bar_of_a_card_says_is_found_there(qtbot: QtBot, view: Cha
         spot, length = view.finder.current
         assert (spot.row, spot.position, length) == (row, start, 9)
         assert view.finder.matches(view.chat_viewport.item(row)) == {spot.text: [(start, start + 9)]}
-    assert _find(qtbot, view, "READ_FILE")[1] == 2
+    assert _find(qtbot, view, "READ")[1] == 2
     assert not any(view.chat_viewport.item_cache.is_open(call.key, "card") for call in calls)
 
 

@@ -34,8 +34,8 @@ def test_a_card_begins_at_the_right_and_opens_at_the_left(view: ChatView) -> Non
     image = card.grab().toImage()
     icon = dark_columns(image.copy(image.width() - 50, 0, 50, image.height()), 8, 32)
     assert icon, "no icon at the right"
-    chevron = card.pos() + QPoint(28, 20)
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=chevron)
+    end = card.pos() + QPoint(60, 20)
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=end)
     assert "head line" in row_widget(view, "t").text()
 
 

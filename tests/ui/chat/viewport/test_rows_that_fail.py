@@ -106,7 +106,7 @@ def test_words_of_a_row_that_failed_are_found_and_copied(
     _show(view, qtbot)
     qtbot.waitUntil(lambda: _NOTE in _words(view, 1))
     finder = view.finder
-    for words, row in (("notes.txt", 1), ("question", 0), ("answer", 2), ("read_file", 1)):
+    for words, row in (("notes.txt", 1), ("question", 0), ("answer", 2), ("Read", 1)):
         with qtbot.waitSignal(finder.finished, timeout=10_000) as found:
             finder.find(words, 1)
         assert found.args == [True], words

@@ -1,4 +1,4 @@
-"""Images and binary data, from a message or a tool to the request, and back from the store."""
+"""Images of messages and of tool results."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.intake import Intake
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ContentDamaged, InvalidInput, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
@@ -15,7 +16,13 @@ from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools
 from tests.support.image_bytes import png
-from tests.support.scripted_model import ScriptedModel, WordCounter, replies_in_order, tool_call_reply
+from tests.support.scripted_model import (
+    ScriptedModel,
+    WordCounter,
+    replies_in_order,
+    text_reply,
+    tool_call_reply,
+)
 
 VISION_MODEL = ModelInfo("test", "scripted", window=20_000, reserve=400, images=True)
 SHOT = png(64, 48)
@@ -137,3 +144,59 @@ async def test_an_original_replacement_character_is_text() -> None:
     data = "a \ufffd b".encode()
     intake = await Intake(WordCounter()).from_tool_result(ToolCall("1", "say", "{}"), ToolResult(data))
     assert (intake.event.text, intake.event.whole) == ("a \ufffd b", True)
+
+
+PICTURES = (png(40, 30, 1), png(20, 10, 2))
+
+
+class PictureTools(ScriptedTools):
+    """A tool that returns two pictures with its text."""
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Return the text and the pictures."""
+        return ToolResult(b"Two pictures:", image_data=PICTURES)
+
+
+async def test_images_are_stored_and_named_in_the_text() -> None:
+    """The text leads to each of them by its hash, so that a marker of the text does too."""
+    vision_model = ModelInfo("test", "seeing", window=8_000, reserve=400, images=True)
+    rig = AgentRig(
+        ScriptedModel(replies_in_order(tool_call_reply(("say", {})), text_reply("Seen.")), vision_model),
+        tools=PictureTools(),
+    )
+    conversation = await rig.begin()
+    await conversation.run("Look.")
+    (answer,) = rig.events(ToolAnswered)
+    digests = [digest_of(picture) for picture in PICTURES]
+    assert [image.digest for image in answer.images] == digests
+    text = (await rig.store.get(answer.digest)).decode()
+    assert text.startswith("Two pictures:")
+    for picture, digest in zip(PICTURES, digests, strict=True):
+        assert await rig.store.get(digest) == picture
+        assert f'recall_cached_content("{digest}")' in text
+        assert digest in rig.model.requests[-1].messages[-1].text
+    assert [image.digest for image in rig.model.requests[-1].messages[-1].images] == digests
+    await rig.assert_consistent()
+    await rig.workspace.close()
+
+
+async def test_a_long_text_with_images_is_gated_like_any_other() -> None:
+    """Images do not bypass the intake; they stay, and their tokens are counted."""
+    intake = Intake(WordCounter())
+    result = await intake.from_tool_result(
+        ToolCall("c1", "say", "{}"), ToolResult(b"word " * 9_000, image_data=PICTURES)
+    )
+    assert intake.needs_choice(result, PROFILES["balanced"], 128_000)
+    image_tokens = sum(image.tokens for image in result.event.images)
+    preview = await intake.as_preview(result, PROFILES["balanced"])
+    assert preview.images == result.event.images
+    assert image_tokens < preview.tokens < image_tokens + 700
+    assert result.event.tokens > 9_000 + image_tokens
+
+
+async def test_data_that_is_no_image_is_refused() -> None:
+    """Whatever the tool claims, nothing is stored under that name."""
+    with pytest.raises(ValueError, match="no image"):
+        await Intake(WordCounter()).from_tool_result(
+            ToolCall("c1", "say", "{}"), ToolResult(b"x", image_data=(b"y",))
+        )

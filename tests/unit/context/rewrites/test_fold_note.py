@@ -1,4 +1,4 @@
-"""Notes of folded steps: messages verbatim, calls in a few words, nothing that resembles a call."""
+"""Fold notes: their text, entries and parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.file_changes import FileRevert
@@ -18,6 +18,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import fold
+from helix_desktop.context.rewrites.anchors import note_parts, parts_of_message
+from helix_desktop.context.rewrites.fold import render_fold_note
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -29,6 +31,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import QuestionReply
+from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.support.histories import NASTY_TEXTS
 
 INDEX = "ab" * 32
@@ -527,3 +530,70 @@ def test_a_sentence_with_a_slash_is_no_path() -> None:
     )
     text = fold.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
     assert text.splitlines()[-1] == f"did: TaskCreate {target}, {target}"
+
+
+HASH = "a" * 64
+SMALL = ToolAnswered("c", "read_file", "out", HASH, 3, 5, 60, target="a.py")
+LARGE = ToolAnswered("c", "read_file", "out", HASH, 9_000, 5, 60, target="b.py")
+LONG = ToolAnswered("c", "run_command", "line\n" * 90, HASH, 450, 5, 60, target="git log")
+UNSTORED = ToolAnswered("c", "run_command", "line\n" * 90, "", 450, 5, 60, target="git log")
+WITH_ARROW = msgspec.structs.replace(LONG, target="echo 'a → b'")
+FAILED = ToolAnswered("c", "edit_file", "no such line\n" * 30, HASH, 390, 5, 60, target="a.py", ok=False)
+EDITED = ToolAnswered("c", "edit_file", "Edited, and so on.", HASH, 18, 5, 60, target="a.py")
+
+
+@pytest.mark.parametrize(
+    ("answers", "line"),
+    [
+        ((SMALL, EDITED), "did: read_file a.py → out; edit_file a.py"),
+        ((LARGE,), "did e3: read_file b.py 8K"),
+        ((SMALL, LARGE), "did e3-e4: read_file a.py → out, b.py 8K"),
+        ((LONG,), "did e3: run_command git log"),
+        ((WITH_ARROW,), "did e3: run_command echo 'a → b'"),
+        ((FAILED,), "did e3: edit_file a.py failed"),
+        ((UNSTORED,), "did: run_command git log"),
+    ],
+)
+def test_calls_name_the_entries_that_have_more_than_the_note(
+    answers: tuple[ToolAnswered, ...], line: str
+) -> None:
+    """What a line says whole, or a change that went well, leaves nothing to recall."""
+    events: tuple[Event, ...] = (UserSpoke("Go.", 1), AssistantSpoke("I look.", "m", 1), *answers)
+    transcript = Transcript(RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1))
+    assert render_fold_note(transcript.messages.items, HASH, 2).splitlines()[-1] == line
+
+
+BREAKS = ["\n", "\r\n", "\n\n", "\ndid: ", "\n[Names ", " ", "  ", "\t", "\x1c", "\u2028", "\u00a0"]
+PIECES = ["/", "./a", "word", "Wort's", "'s", "12345", ")", ");", ",", "e7:", "#!", "é", "e\u0301", "漢", "²"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(["", "[", "did: "]),
+    st.lists(st.sampled_from([" ", *BREAKS, *PIECES]) | st.text(max_size=4), max_size=14).map("".join),
+)
+@example("did ", "e22-e25:é")
+@example("did e", "2-e25: é")
+@example("[", "Names e7:7-é't")
+@example("did: ", "a.b,é c)\n/d")
+@example("[", "Names -\n/e7:")
+def test_the_parts_of_a_text_have_its_tokens(start: str, text: str) -> None:
+    counter = MessageTokenCounter.bundled()
+    parts = note_parts(start + text)
+    assert "".join(parts) == start + text
+    assert sum(map(counter.text_tokens, parts)) == counter.text_tokens(start + text)
+
+
+def test_most_parts_of_a_note_are_parts_of_its_messages() -> None:
+    """All but those of the header: a call has the same words wherever it stands in a line."""
+    events: tuple[Event, ...] = (
+        UserSpoke("Mend the importer.\n\n/etc is another matter.", 8),
+        AssistantSpoke("I read it first.\nThen I change it.", "m", 9, ()),
+        ToolAnswered("c1", "read_file", "text " * 80, "a" * 64, 5_000, 9, 2, target="src/importer.py"),
+        ToolAnswered("c2", "run_command", "ok", "", 2, 1, 1, target="pytest -q", exit_code=1, ok=False),
+    )
+    items = Transcript(RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)).messages.items
+    of_messages = {part for item in items for part in parts_of_message(item)}
+    header, _, lines = f"{render_fold_note(items, 'b' * 64, 2)}\n".partition("\n")
+    assert set(note_parts(lines)) - of_messages <= {";", "-e"}
+    assert len(set(note_parts(header)) - of_messages) > 1

@@ -1,8 +1,9 @@
-"""The artifact ledger: what comes first, what each kind may take, what is counted."""
+"""The artifact ledger: files, commands and commits."""
 
 from __future__ import annotations
 
 import json
+import time
 
 import msgspec
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.intake.marker import mask_arguments
+from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.artifact_ledger import Ledger, build_ledger
+from helix_desktop.context.summaries.artifact_ledger import GitCommits, Ledger, build_ledger
+from helix_desktop.context.summaries.ledger_entries import main_part, short_command, tell_apart
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
@@ -343,3 +346,221 @@ def test_a_later_lookup_that_found_nothing_leaves_what_was_found() -> None:
     assert build_ledger(simulator.transcript.messages.items).text(600) == "r a.py abababababab e3"
     simulator = session_with(answer("read_file", "a.py", gone), answer("read_file", "a.py"))
     assert build_ledger(simulator.transcript.messages.items).text(600) == "r a.py abababababab e4"
+
+
+CAP = 80
+LONG = "x" * CAP
+
+
+@pytest.mark.parametrize(
+    ("command", "short"),
+    [
+        ("mise run test 2>&1 | tail -30", "mise run test"),
+        ("ls >/dev/null 2>&1; git log\n", "ls; git log"),
+        (
+            "export MODE=slow && ./tools/harness/run-everything.sh rewind a6753b99aa11 --in demo --quiet",
+            "MODE=slow … ./tools/harness/run-everything.sh rewind a6753b99aa11 --in demo --q…",
+        ),
+        ("make test | grep -c 'a && b' | head -3", "make test | grep -c 'a && b'"),
+        (
+            f"cat > notes.md <<'EOF'\na; b\n{LONG}\nEOF",
+            f"cat > notes.md <<'EOF' a; b {LONG}"[: CAP - 1] + "…",
+        ),
+        (f"python -c 'import a; print({LONG})'", f"python -c 'import a; print({LONG}"[: CAP - 1] + "…"),
+        (f'echo \\"a; ./run {LONG} \\"', f"… ./run {LONG}"[: CAP - 1] + "…"),
+        (f"cd /srv && ./run {LONG}", f"… ./run {LONG}"[: CAP - 1] + "…"),
+        (f"cd /srv && \\\n./run \\\n  {LONG}", f"… ./run {LONG}"[: CAP - 1] + "…"),
+        ("make \\ test && cat a\\ b", "make test && cat a\\ b"),
+        ("", ""),
+    ],
+)
+def test_a_long_command_stands_by_its_main_part(command: str, short: str) -> None:
+    assert short_command(command, CAP) == short
+
+
+def test_what_prepares_a_command_is_not_its_main_part() -> None:
+    assert main_part("cd /a/very/long/path/to/a/package && make") == "make"
+    assert main_part("cd /srv") == "cd /srv"
+
+
+HARNESS = ".claude/skills/test-repo/test-harness.sh rewind"
+
+
+@pytest.mark.parametrize(
+    ("start", "prefix"),
+    [
+        ("export STRATEGY=auto-commit && ", "STRATEGY=auto-commit … "),
+        ("STRATEGY='auto commit' MODE=\"slow\"; ", "STRATEGY='auto commit' MODE=\"slow\" … "),
+        ("export STRATEGY=auto-commit API_KEY=sk-live-4f9a8b7c6d5e && ", "STRATEGY=auto-commit … "),
+        (f"export WORDS={'x' * 30} && ", "… "),
+        ("cd /srv && ", "… "),
+    ],
+)
+def test_a_cut_command_says_what_is_set_for_it(start: str, prefix: str) -> None:
+    """But nothing that looks like a secret, and no long values."""
+    assert short_command(f"{start}{HARNESS} {LONG}", CAP) == f"{prefix}{HARNESS} {LONG}"[: CAP - 1] + "…"
+
+
+def test_commands_that_look_the_same_are_told_apart_by_what_differs() -> None:
+    """Whether it stands behind what is shown, or before it."""
+    command = "go test -tags=integration ./cmd/entire/cli/integration_test/... -timeout 30s -count=1 -run {}"
+    first, second = command.format("TestResume"), command.format("TestRewind")
+    assert tell_apart(first, (), CAP) == short_command(first, CAP) == short_command(second, CAP)
+    assert tell_apart(first, (second,), CAP).endswith("… TestResume…")
+    assert tell_apart(second, (first,), CAP).endswith("… TestRewind…")
+    before, after = (f"cd /srv/{name} && {HARNESS} {LONG}" for name in ("one", "two"))
+    assert tell_apart(before, (after,), CAP).startswith(f"/srv/one … {HARNESS} ")
+    assert tell_apart(after, (before,), CAP).startswith(f"/srv/two … {HARNESS} ")
+
+
+@given(
+    st.lists(st.text("ab 2>&1|;\n'\"\\<echo=", max_size=200), min_size=2, max_size=2), st.integers(12, 100)
+)
+def test_commands_that_are_told_apart_fit(commands: list[str], cap: int) -> None:
+    assert len(tell_apart(commands[0], commands[1:], cap)) <= cap
+
+
+@given(st.text("ab 2>&1|;\n'\"\\<echo", max_size=200), st.integers(2, 100))
+def test_any_command_is_one_line_that_fits(command: str, cap: int) -> None:
+    short = short_command(command, cap)
+
+    assert len(short) <= cap
+    assert "\n" not in short
+
+
+@pytest.mark.parametrize("piece", [" ", "\n", '\\"', "'", "<<;", "| head ", "> "])
+def test_a_very_long_command_takes_little_time(piece: str) -> None:
+    started = time.process_time()
+    short_command(f"make {piece * 50_000}\\", CAP)
+    assert time.process_time() - started < 5  # some 0.1 s; in the square of its length half a minute
+
+
+_COMMIT = 'git add -A && git commit -m "$(cat <<EOF …'
+
+
+def _output(command: str, text: str) -> ToolAnswered:
+    return ToolAnswered("c", "run_command", text, "d" * 64, len(text), 1, 1, target=command)
+
+
+def _lines(*outputs: tuple[str, str]) -> list[str]:
+    git = GitCommits()
+    for seq, (command, text) in enumerate(outputs, 1):
+        git.add(_output(command, text), seq)
+    return [entry.line for entry in git.newest_first]
+
+
+def test_a_commit_says_whether_it_was_pushed_since() -> None:
+    """A push is of one branch; what was committed behind it waits for the next."""
+    lines = _lines(
+        (_COMMIT, "[main (root-commit) 1111111] Begin\n 1 file changed, 2 insertions(+)"),
+        (_COMMIT, "[tide/fix 2222222a] Read  the last block\n 2 files changed, 9 insertions(+)"),
+        (
+            "git push -u origin tide/fix 2>&1",
+            "remote: Create a pull request\nTo github.com:tide/watch.git\n"
+            " * [new branch]      tide/fix -> tide/fix\n",
+        ),
+        (_COMMIT, "[tide/fix 3333333] Test it"),
+    )
+    assert lines == [
+        "commit 3333333 e4: Test it (tide/fix, no push since)",
+        "commit 2222222a e2: Read the last block (tide/fix, pushed)",
+        "commit 1111111 e1: Begin (main, no push since)",
+    ]
+
+
+def test_each_form_of_a_push_counts_but_a_rejected_one() -> None:
+    for pushed in (
+        "   1a2b3c4..2222222  main -> main",
+        " + 1a2b3c4...2222222 main -> main (forced update)",
+        "Everything up-to-date",
+    ):
+        assert _lines((_COMMIT, "[main 2222222] Fix"), ("git push", pushed))[0].endswith("(main, pushed)")
+    rejected = " ! [rejected]        main -> main (non-fast-forward)"
+    assert _lines((_COMMIT, "[main 2222222] Fix"), ("git push", rejected))[0].endswith("no push since)")
+
+
+def test_a_quiet_commit_has_the_hash_that_a_log_names() -> None:
+    """Its own output is empty, and the digest of that was taken for the commit's."""
+    assert _lines(
+        ("git -c user.name=me commit -qm 'Rename the host' && git status --short", "?? docs/"),
+        ("git log --oneline -2", "0dcd16e (HEAD -> main) Rename the host\n1111111 Begin"),
+    ) == ["commit 0dcd16e e1: Rename the host (main, no push since)"]
+    assert _lines(('git commit -q -a -m "Fix" && git log --oneline -1', "2222222 Fix")) == [
+        "commit 2222222 e1: Fix"
+    ]
+    assert _lines(("git log --oneline", "2222222 Fix")) == []
+
+
+def test_an_amended_commit_replaces_the_one_before() -> None:
+    lines = _lines(
+        (_COMMIT, "[main 1111111] Fix"),
+        ("git commit --amend --no-edit", "[main 2222222] Fix\n Date: Tue Nov 24 20:00:00 2026 +0000"),
+    )
+    assert lines == ["commit 2222222 e2: Fix (main, no push since)"]
+
+
+def test_a_pull_request_stands_with_its_address() -> None:
+    """A failed one has none; other addresses in an output are no request's."""
+    address = "https://github.com/tide/watch/pull/12"
+    assert _lines((f'gh pr create --draft --title "Read all" && echo {address}9', address)) == [
+        f"pull request e1: {address}"
+    ]
+    assert _lines(("gh pr create", "No commits between main and tide/fix")) == []
+    assert _lines(("gh pr view", address)) == []
+
+
+def test_a_repository_made_to_try_something_is_left_out() -> None:
+    text = "Initialized empty Git repository in /tmp/try/.git/\n[main (root-commit) 1111111] init"
+    assert _lines(("cd /tmp/try && git init && git commit -m init", text)) == []
+
+
+LONG_STATUS = """On branch main
+Changes to be committed:
+\tnew file:   src/new.py
+
+Changes not staged for commit:
+  (use "git add <file>..." to update what will be committed)
+\tmodified:   src/app.py
+\tdeleted:    src/old.py
+
+Untracked files:
+  (use "git add <file>..." to include in what will be committed)
+\tnotes.txt
+"""
+
+
+def _working_tree(*outputs: tuple[str, str]) -> str:
+    ledger = Ledger()
+    for seq, (command, text) in enumerate(outputs, 1):
+        ledger.add(LogItem(seq, seq, 1, 1, _output(command, text), 1, 1))
+    return ledger.text(400).splitlines()[0]
+
+
+def test_the_working_tree_is_one_line_as_git_status_said_it_last() -> None:
+    """What is not committed may be so on purpose: without the line the next agent commits it."""
+    in_full = (
+        "git status e1: not committed, changed: src/new.py, src/app.py, src/old.py; not tracked: notes.txt"
+    )
+    assert _working_tree(("git status", LONG_STATUS)) == in_full
+    short = "M  src/a.py\n M src/b.py\n?? c.txt\nR  d.py -> e.py\nMM f.py\n D g.py\n"
+    assert _working_tree(("git status --short | head", short)) == (
+        "git status e1: not committed, changed: src/a.py, src/b.py, d.py -> e.py, f.py and 1 more;"
+        " not tracked: c.txt"
+    )
+    clean = "On branch main\nnothing to commit, working tree clean\n"
+    assert (
+        _working_tree(("git status", LONG_STATUS), ("git status", clean)) == "git status e2: all is committed"
+    )
+    assert _working_tree(("git status", LONG_STATUS), ("echo x > src/app.py", "")).endswith(
+        "notes.txt (files were changed since)"
+    )
+
+
+def test_a_commit_ends_what_was_said_of_the_working_tree() -> None:
+    committed = "[main 2222222] Fix"
+    assert _working_tree(("git status", LONG_STATUS), (_COMMIT, committed)).startswith("commit 2222222")
+    assert _working_tree(("git status && git commit -m Fix", f"{LONG_STATUS}{committed}")).startswith(
+        "commit"
+    )
+    both = ("git commit -qm Fix && git status --short", " M src/b.py\n")
+    assert _working_tree(both) == "git status e1: not committed, changed: src/b.py"

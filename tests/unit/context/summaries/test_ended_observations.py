@@ -19,8 +19,8 @@ from helix_desktop.context.summaries.observation import (
 from helix_desktop.context.summaries.summary_task import transcript_lines
 from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.summary import EndedObservation, Observation, ObservationsMade
+from tests.support.histories import SessionSimulator, count_tokens
 from tests.support.rewrite_histories import place_observations
-from tests.support.session_simulator import SessionSimulator, count_tokens
 
 TODO = Observation(1_000, 1, "Tests of the parser are still to write", (3,))
 RULE = Observation(2_000, 1, "Never push to main", (3, 5))

@@ -1,24 +1,33 @@
-"""Observations: what is due, what may be placed, what is parsed, extracted and rendered."""
+"""Observations: placed, parsed, and as text."""
 
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.handover import UNSUPPORTED
+from helix_desktop.context.summaries.handover import UNSUPPORTED, handover_parts
 from helix_desktop.context.summaries.observation import merge_observations, parse_observations, verbatim_seqs
 from helix_desktop.context.summaries.summary_task import full_request, transcript_lines
 from helix_desktop.context.window.request_validation import problems
+from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import Redone, Undone
-from helix_desktop.domain.events.summary import Observation, ObservationsMade
+from helix_desktop.domain.events.rewrite import HandoverTrigger, Redone, Undone
+from helix_desktop.domain.events.summary import (
+    SUMMARY_TEXT_VERSION,
+    HandoverMade,
+    Observation,
+    ObservationsMade,
+    Section,
+)
 from tests.support.histories import SessionSimulator, build_history, conversation_with, histories
 from tests.support.rewrite_histories import fold as fold_it
 from tests.support.rewrite_histories import histories_with_rewrites, observe, place_observations
@@ -452,3 +461,100 @@ def test_what_has_facts_ready_is_not_counted_as_not_noted_yet() -> None:
     assert observation.unobserved_tokens(simulator.transcript) == before - waiting
     place_observations(simulator, seq)
     assert observation.unobserved_tokens(simulator.transcript) == before - waiting
+
+
+def test_a_fact_that_repeats_a_quoted_message_does_not_stand_beside_it() -> None:
+    """What it says beyond the message stays, and all of them where the message is not quoted."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Please write docs/inline.md: one page, with the limits that the parser uses.")
+    (item,) = simulator.transcript.messages.items
+    facts = [
+        Observation(0, 1, text, (item.seq,))
+        for text in (
+            "The user wants docs/inline.md, one page with the limits of the parser",
+            "Tests failed with three errors",
+            "One page with the limits that the parser uses, from lib/limits.py",
+            "DB: PG",
+            'Over: "Please write docs/inline.md"',
+        )
+    ]
+    observations = observations_with(tuple(facts))
+    quoted = msgspec.structs.replace(observations, quoted=(item.seq,), quote_tokens=400)
+    for generation, in_text in ((observations, facts), (quoted, facts[1:])):
+        text = observation.render_generation(generation, simulator.transcript)
+        assert [line for line in text.splitlines() if line[:3] == "- ("] == [
+            observation.observation_bullet(fact) for fact in in_text
+        ]
+
+
+def test_observations_repeat_the_mode_that_is_in_force() -> None:
+    """It left the window with the message that announced it."""
+    note = mode_note("ask", "auto")
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.record(UserSpoke("Begin.", 1, mode="auto", note=note))
+    observations = observations_with((Observation(0, 1, "A fact"),))
+    assert observation.render_generation(observations, simulator.transcript).splitlines()[-1] == note
+
+
+def test_an_index_names_its_range_at_the_head_of_its_section() -> None:
+    """Below, it stood above the next section as if it was its own; older events keep their words."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    older = observations_with((Observation(0, 1, "A fact"),))
+    newer = msgspec.structs.replace(older, text_version=SUMMARY_TEXT_VERSION)
+    lines = observation.render_generation(newer, simulator.transcript).splitlines()
+    assert lines[0].endswith(" 2 outputs covered here, e2-e9")
+    assert observation.render_generation(older, simulator.transcript).splitlines()[-1] == (
+        lines[0].removesuffix(", e2-e9")
+    )
+    assert "(1 vital, 3 minor)" not in observation.render_observations([newer], simulator.transcript)
+    assert "(1 vital, 3 minor)" in observation.render_observations([older, newer], simulator.transcript)
+    made = HandoverMade(
+        9, 0, (Section("TODO Items", ()),), "", "d" * 64, 2, 1, 2, 1, 8, "m", HandoverTrigger.MANUAL
+    )
+    order = [part.kind for part in handover_parts(made, ["e1: Begin."])]
+    assert order == ["note", "sections", "index", "user"]
+    first = msgspec.structs.replace(made, text_version=SUMMARY_TEXT_VERSION)
+    parts = handover_parts(first, ["e1: Begin."])
+    assert [part.kind for part in parts] == ["note", "index", "sections", "user"]
+    assert parts[1].text.endswith(" 2 outputs covered here, e1-e9")
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("- (1) A fact [e4]", (1, "A fact", (4,))),
+        ("- (P3) A fact [e4, e5]", (3, "A fact", (4, 5))),
+        ("* P2: A fact [e5; e4].", (2, "A fact", (5, 4))),
+        ("1. [2] A fact", (2, "A fact", ())),
+        ("- A fact [e99]", (2, "A fact", ())),
+        ("- 3 files were changed [e4]", (2, "3 files were changed", (4,))),
+        (f"- (2) A fact {UNSUPPORTED}", (2, "A fact", ())),
+        ("- (2) A fact\n  that goes on [e4]", (2, "A fact that goes on", (4,))),
+    ],
+)
+def test_variants_of_facts_are_parsed(line: str, read: tuple[int, str, tuple[int, ...]]) -> None:
+    """Priority, text and sources are found; a number that begins a sentence is no priority."""
+    items = conversation_with(2).transcript.messages.items
+    (fact,) = parse_observations(f"Here they are:\n\n2026-01-01\n{line}\n", items)
+    assert (fact.priority, fact.text, fact.sources) == read
+    times = {item.seq: item.at_ms for item in items}
+    assert fact.at == (max(times[seq] for seq in fact.sources) if fact.sources else max(times.values()))
+
+
+@pytest.mark.parametrize("text", ["", "I cannot do that.", "- ", "# Facts", "- [e4]"])
+def test_an_invalid_answer_is_refused(text: str) -> None:
+    """An answer without facts is no observation."""
+    with pytest.raises(CompactionRefused):
+        parse_observations(text, conversation_with(2).transcript.messages.items)
+
+
+@given(st.text(max_size=300))
+def test_any_answer_is_parsed_or_refused(text: str) -> None:
+    """Whatever a model writes, nothing else happens; facts are in the order of their dates."""
+    items = conversation_with(1).transcript.messages.items
+    try:
+        read = parse_observations(text, items)
+    except CompactionRefused:
+        return
+    assert [fact.at for fact in read] == sorted(fact.at for fact in read)
+    assert all(fact.text and fact.priority in (1, 2, 3) for fact in read)

@@ -1,4 +1,4 @@
-"""The linter and the repair on any list of messages, checked by a second linter (invariant 3)."""
+"""Requests are valid, and have the fields that were sent."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.request_validation import RequestValidator, problems, repair_request
-from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
+from helix_desktop.domain.choices import SentEffort
+from helix_desktop.domain.messages import Message, ModelInfo, ToolCall
+from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from tests.support.message_linter import lint
 
 IDS = st.sampled_from(("a", "b", "c"))
@@ -88,3 +94,23 @@ def test_a_call_of_a_repeated_id_is_answered_once() -> None:
     answers = (Message("tool", "1", call_id="a"), Message("tool", "2", call_id="a"))
     repaired = repair_request((*CONVERSATION, Message("assistant", "", calls), *answers))
     assert repaired == (*CONVERSATION, Message("assistant", "", calls[:1]), answers[0])
+
+
+EXTRAS = RequestExtras({"X-Title": "Helix"}, ("X-Gateway",), {"service_tier": "flex"})
+
+
+def rows(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:
+    """Return the rows about fields of the request of an empty session."""
+    transcript, frame = Transcript(), PromptFrame(ModelInfo("box", "small", extras=extras), "Help.", (), 2, 0)
+    window = project(transcript, PROFILES["balanced"], frame)
+    items = break_down_window(window, transcript, frame, effort)
+    return [item for item in items if item.kind == "fields"]
+
+
+def test_everything_that_is_sent_has_a_name_and_no_secret_has_a_value() -> None:
+    assert rows(NO_EXTRAS, "") == []
+    (effort,) = rows(NO_EXTRAS, "high")
+    assert (effort.name, effort.why, effort.tokens) == ("Also sent", "Effort high", 0)
+    (all_of_it,) = rows(EXTRAS, "low")
+    assert all_of_it.why == "Effort low, X-Title, X-Gateway, service_tier"
+    assert all_of_it.text == 'effort: low\nX-Title: Helix\nX-Gateway: •••\n{\n  "service_tier": "flex"\n}'

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.permissions.reading_commands import prints_only, reading_use
+from helix_desktop.domain.permissions.reading_commands import (
+    SimpleCommand,
+    prints_only,
+    reading_use,
+    split_command,
+)
 from helix_desktop.domain.permissions.reading_programs import (
     BUILTINS,
     DEFAULT_LINES,
@@ -199,3 +207,37 @@ def test_a_reading_command_runs_in_each_mode_unless_a_rule_says_otherwise() -> N
         for effect in ("ask", "deny"):
             strict = PermissionRule(ANY, "git status *", kind="pattern", effect=effect)
             assert evaluate((strict,), call, mode).effect == effect
+
+
+PIECES = (
+    "a", "b", "-x", "--y=", "'", '"', "\\", " ", "  ", "$", "`", "|", "&&", ";", "~", "{", "}", "{a}", "@{0}",
+    "{>x}", "{;", "{|}", "{(}", ",", "..", "!", "#", "=", "/", "(", ")", "*", "?", "[", "]", "^", "%", "\t",
+    "\n", "<", ">", "2>&1", "&", "é", "0", "a=b", '"a b"', "'c d'", "\\ ", "\\(", "$(x)", "\\n", "\\$", '\\"',
+    ":", "HEAD~1", "x~", "=~",
+)  # fmt: skip
+"""What commands are put together from at random: much of it means something to a shell."""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+def test_the_shell_runs_what_was_read(tmp_path: Path) -> None:
+    """Of each command that is split, bash gets the same words, and does nothing else with them."""
+    draw = random.Random(1)
+    commands: list[tuple[str, tuple[SimpleCommand, ...]]] = []
+    while len(commands) < 1_500:
+        text = "f " + "".join(draw.choices(PIECES, k=draw.randint(1, 7)))
+        parts = split_command(text) or ()
+        is_own = all(part.words[0].text == "f" and part.operator != "||" for part in parts)
+        if parts and is_own and not any(word.has_wildcards for part in parts for word in part.words):
+            commands.append((text, parts))
+    script = 'f() { printf \'%s\\0\' "$#" "$@"; }\n' + "\nprintf 'next\\0'\n".join(
+        text for text, _ in commands
+    )
+    (tmp_path / "empty").mkdir()
+    ran = subprocess.run(["bash", "-c", script], cwd=tmp_path / "empty", capture_output=True, check=True)
+    assert ran.stderr == b""
+    for (text, parts), printed in zip(commands, ran.stdout.decode().split("next\0"), strict=True):
+        following = (*(part.operator for part in parts[1:]), "")
+        printing = (part for part, operator in zip(parts, following, strict=True) if operator != "|")
+        words = [[word.text for word in part.words[1:]] for part in printing]
+        assert printed == "".join(f"{word}\0" for each in words for word in (len(each), *each)), text
+    assert list((tmp_path / "empty").iterdir()) == []

@@ -1,4 +1,4 @@
-"""Rows: encoded rows can be decoded, and nothing else can."""
+"""Values in rows, and batches of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.store.core import row_codec
+from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, RowDamaged, RowType
 
 TEXT = RowType(str)
@@ -95,3 +96,19 @@ def test_a_frame_without_a_length_is_refused() -> None:
 def test_any_bytes_are_refused_by_decompression(data: bytes) -> None:
     with suppress(RowDamaged):
         row_codec.decompress(data)
+
+
+def nothing(key: bytes) -> None:
+    """A store without rows."""
+
+
+def test_a_row_written_after_its_removal_in_the_same_write_stays() -> None:
+    batch = WriteBatch(nothing)
+    removing, writing = batch.nested(), batch.nested()
+    removing.delete(b"c1")
+    removing.delete(b"c2")
+    batch.absorb(removing)
+    writing.put_unreferenced(b"c1", b"data")
+    batch.absorb(writing)
+    assert batch.rows == {b"c2": None}
+    assert batch.unreferenced_rows == {b"c1": b"data"}

@@ -40,6 +40,7 @@ from helix_desktop.ui.inspector.request_text import request_sections, request_te
 from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, SweepCard
 from helix_desktop.ui.timeline.card_texts import fold_card_text
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.numbers import format_token_change, format_tokens
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, conversation_with, histories
@@ -200,7 +201,7 @@ def test_on_hold_noted_facts_wait_until_it_is_resumed() -> None:
     assert prepare_observations(simulator)
     assert "used once you resume" not in _state(simulator).pending_text
     simulator.record(HoldSet(on=True))
-    assert "ready: used once you resume compaction (" in _state(simulator).pending_text
+    assert "put in place once you resume compaction. (" in _state(simulator).pending_text
 
 
 def test_a_preview_of_an_attached_file_keeps_the_rest_out_of_context() -> None:
@@ -386,17 +387,18 @@ def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
     assert last in request_row_text(window, rows, newest)
 
 
-def check_an_output_is_named_by_its_target_beside_the_icon_of_its_tool(simulator: SessionSimulator) -> None:
+def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator) -> None:
     for row in _state(simulator).rows:
         item = simulator.transcript.messages.item(row.seq)
         if item is None or not isinstance(item.event, ToolAnswered):
-            assert (row.tool, row.label) == ("", row.name)
+            assert row.tool == ""
             continue
         assert row.tool == item.event.name
         assert row.name.startswith(row.tool), "tooltip and screen reader say it"
         assert row.tooltip.startswith(row.name)
         if item.event.target:
-            assert " ".join(item.event.target.split()).startswith(row.label.rstrip("…"))
+            name = row.label.rstrip("…").removeprefix(call_verb(row.tool, "done")).strip()
+            assert name in " ".join(item.event.target.split())
 
 
 # One test has many properties: to build a history takes longer than to look at it.
@@ -405,13 +407,13 @@ def check_an_output_is_named_by_its_target_beside_the_icon_of_its_tool(simulator
 def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     """Rows, figures and preview fit the request, the gauge and the log."""
     check_the_inspector_adds_up(simulator)
-    check_an_output_is_named_by_its_target_beside_the_icon_of_its_tool(simulator)
+    check_an_output_is_named_by_its_call_and_target(simulator)
     check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
     check_the_counted_markers_are_in_the_request(simulator)
     check_the_preview_is_the_request_message_by_message(simulator)
 
 
-def test_an_output_of_the_workspace_folder_has_a_title_and_the_icon_of_its_tool() -> None:
-    """Beside the tool's icon, the dot alone said nothing."""
+def test_an_output_of_the_workspace_folder_has_a_title() -> None:
+    """The dot alone said nothing."""
     row = WindowRow(7, "output", "list_directory .", 40, tool="list_directory")
-    assert row.label == "Workspace folder"
+    assert row.label == "Listed Workspace folder"

@@ -1,0 +1,83 @@
+"""The context gauge: how full the window is, where the message is written."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+
+from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.mirror import draw_text, mirror
+from helix_desktop.ui.design.shell_data import GaugeState, gauge_text
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.usage_bar import paint_usage_bar, share_color
+from helix_desktop.words.numbers import format_whole_percent
+from helix_desktop.words.rewrite_explanations import explain_hold
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Composer")
+
+_BAR_PX, _GAP_PX, _PAD_PX, _HEIGHT_PX = 46, 8, 6, 26
+
+
+class ContextGauge(EnterActivates, Themed, QAbstractButton):
+    """A bar and the share; clicking it asks for the panel. Its actions are its menu."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        """Start without a number, hidden."""
+        super().__init__(parent)
+        self._state = GaugeState(0, 0, True, "", 0.85, "off")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.hide()
+
+    def show_state(self, state: GaugeState) -> None:
+        """Show a new state; hidden while no window is known."""
+        if state == self._state:
+            return  # every event of a session asks for it
+        self._state = state
+        hold = explain_hold() if state.is_on_hold else ""
+        usage = tr("Context: {usage}", usage=gauge_text(state))
+        parts = tuple(filter(None, (usage, hold, state.source, state.policy)))
+        self.setAccessibleName(" · ".join(parts))
+        self.setToolTip("\n".join((*parts, tr("Click to show or hide the context panel."))))
+        self.setVisible(state.window > 0)
+        self.updateGeometry()
+        self.update()
+
+    def text(self) -> str:
+        """Return the words beside the bar."""
+        share = format_whole_percent(self._state.share)
+        return tr("{share} · paused", share=share) if self._state.is_on_hold else share
+
+    def sizeHint(self) -> QSize:
+        """Room for bar and words; of a share with three digits, so that nothing moves as it grows."""
+        metrics = QFontMetricsF(self._font())
+        words = max(metrics.horizontalAdvance(text) for text in (self.text(), format_whole_percent(1.0)))
+        return QSize(round(2 * _PAD_PX + _BAR_PX + _GAP_PX + words) + 1, scaled(_HEIGHT_PX))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint bar and words."""
+        state, theme = self._state, self._theme
+        painter = QPainter(self)
+        mirror(painter, self.rect())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.underMouse() or self.hasFocus():
+            painter.setPen(QPen(QColor(theme.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.hover) if self.underMouse() else Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 7, 7)
+        bar = QRectF(_PAD_PX, self.height() / 2 - 2, _BAR_PX, 4)
+        color = share_color(state.share, theme)
+        paint_usage_bar(painter, bar, state.share, color, theme)
+        painter.setFont(self._font())
+        painter.setPen(QColor(theme.muted if color == theme.accent else color))
+        left = bar.right() + _GAP_PX
+        room = QRectF(left, 0, self.width() - left, self.height())
+        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+
+    def _font(self) -> QFont:
+        return fonts.sized(self.font(), 12, QFont.Weight.Medium)

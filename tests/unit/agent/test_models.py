@@ -1,0 +1,156 @@
+"""Model roles: images that a model refuses, and slow models."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.models import SlowModels
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.errors import ImagesRejected
+from helix_desktop.domain.events.conversation import Attachment, TurnEnded, UserSpoke
+from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
+from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.domain.translatable_text import verbatim
+from tests.support.agent_rig import AgentRig, SteppedClock
+from tests.support.image_bytes import png
+from tests.support.scripted_model import ScriptedModel, ScriptedReply, text_reply
+
+VISION_MODEL = ModelInfo("test", "scripted", window=20_000, reserve=400, images=True)
+GOOD, BAD = png(64, 48), png(9, 9)
+
+
+def refuse_bad_image(request: ModelRequest) -> ScriptedReply:
+    """Refuse every request with the bad image."""
+    if digest_of(BAD) in {image.digest for message in request.messages for image in message.images}:
+        return [ImagesRejected(verbatim("test rejected an image."), verbatim("Could not process image"))]
+    return text_reply("I see.")
+
+
+async def rig_with(approver: FixedApprover | None = None, model: ScriptedModel | None = None) -> AgentRig:
+    rig = AgentRig(model or ScriptedModel(refuse_bad_image, VISION_MODEL), approver=approver)
+    await rig.begin()
+    return rig
+
+
+async def send(rig: AgentRig, text: str, *images: bytes) -> None:
+    """Send a message with images, and wait for the turn's end."""
+    attached: list[Attachment] = []
+    for number, data in enumerate(images):
+        name = "bad.png" if data == BAD else f"good{number}.png"
+        attached.append(await rig.workspace.contents.attach_data(rig.conversation.session.id, data, name))
+    await rig.conversation.send(text, attached)
+    await rig.wait_until_idle()
+
+
+async def test_the_turn_names_the_image_and_continues_without_it() -> None:
+    """One that was accepted before stays an image."""
+    rig = await rig_with()
+    await send(rig, "Look.", GOOD)
+    await send(rig, "And this?", BAD)
+    ended = rig.events(TurnEnded)[-1]
+    assert (ended.how, ended.cause, ended.why) == ("failed", "image", "Could not process image")
+    assert ended.what == "test rejected an image: bad.png."
+    await rig.conversation.retry_without_images()
+    await rig.wait_until_idle()
+    assert rig.events(TurnEnded)[-1].how == "done"
+    assert [event.reason for event in rig.events(SweepMade)] == [SweepReason.REFUSED]
+    messages = rig.model.requests[-1].messages
+    assert [image.digest for message in messages for image in message.images] == [digest_of(GOOD)]
+    assert bare_marker(digest_of(BAD)) in messages[-1].text
+    assert len(rig.events(UserSpoke)) == 2
+    await rig.assert_consistent()
+
+
+async def test_the_next_message_succeeds() -> None:
+    """Also after a restart, and when nobody reacted to the offer."""
+    rig = await rig_with()
+    await send(rig, "Look.", BAD)
+    conversation = await rig.create_workspace(rig.store, PROFILES["balanced"]).open_session(
+        rig.conversation.session.id
+    )
+    assert (await conversation.run("Something else.")).how == "done"
+    assert (await conversation.run("And more.")).how == "done"
+
+
+async def test_another_model_gets_the_image() -> None:
+    """It may accept what the first one refused."""
+    rig = await rig_with()
+    await send(rig, "Look.", BAD)
+    other = ScriptedModel(
+        lambda _: text_reply("I see it."), msgspec.structs.replace(VISION_MODEL, name="other")
+    )
+    await rig.workspace.set_models(other)
+    assert (await rig.conversation.run("And you?")).how == "done"
+    assert [len(message.images) for message in other.requests[-1].messages].count(1) == 1
+
+
+async def test_the_omission_can_be_undone() -> None:
+    """The image is sent again."""
+    rig = await rig_with()
+    await send(rig, "Look.", BAD)
+    await rig.conversation.retry_without_images()
+    await rig.wait_until_idle()
+    seq = next(
+        recorded.seq for recorded in rig.conversation.session.log if isinstance(recorded.event, SweepMade)
+    )
+    await rig.conversation.window.undo(seq)
+    await send(rig, "Look again.")
+    assert rig.events(TurnEnded)[-1].cause == "image"
+
+
+async def test_several_images_may_be_the_cause() -> None:
+    """All images since the last answer are named, and left out together."""
+    rig = await rig_with()
+    await send(rig, "Look.", GOOD, BAD)
+    assert rig.events(TurnEnded)[-1].what == "test rejected one of 2 images: good0.png, bad.png."
+
+
+@pytest.mark.parametrize("profile", ["balanced", "off"])
+async def test_a_headless_run_continues_automatically(profile: str) -> None:
+    """Unless the policy says that no request is changed."""
+    rig = await rig_with(FixedApprover("deny"))
+    rig.workspace.policy = msgspec.structs.replace(PROFILES["balanced"], enabled=profile != "off")
+    await send(rig, "Look.", BAD)
+    assert rig.events(TurnEnded)[-1].how == ("done" if profile == "balanced" else "failed")
+    assert len(rig.events(SweepMade)) == (profile == "balanced")
+    await rig.assert_consistent()
+
+
+DAY_S = 24 * 60 * 60
+
+
+def test_a_miss_is_remembered_for_a_day() -> None:
+    """A later miss begins another one; a clock that was set back changes nothing."""
+    clock = SteppedClock()
+    slow_models = SlowModels(clock)
+    slow_models.add("box/large", 10)
+    clock.advance_s(-60)
+    assert slow_models.is_slow("box/large", 10)
+    clock.advance_s(60 + DAY_S - 1)
+    slow_models.add("box/small", 10)
+    assert [model.label for model in slow_models.remembered] == ["box/large", "box/small"]
+    clock.advance_s(1)
+    assert not slow_models.is_slow("box/large", 10)
+    assert [model.label for model in slow_models.remembered] == ["box/small"]
+    slow_models.add("box/large", 10)
+    assert slow_models.is_slow("box/large", 10)
+
+
+def test_a_longer_deadline_asks_again() -> None:
+    """The user set 60 s: whether the model keeps that is not known; a shorter one it does not keep either."""
+    slow_models = SlowModels(SteppedClock())
+    slow_models.add("box/large", 10)
+    assert [slow_models.is_slow("box/large", deadline_s) for deadline_s in (5, 10, 60)] == [True, True, False]
+
+
+def test_listeners_hear_of_what_changes() -> None:
+    """A model that is not remembered can be tried again without a word."""
+    slow_models, counts = SlowModels(SteppedClock()), list[int]()
+    slow_models.listen(lambda: counts.append(len(slow_models.remembered)))
+    slow_models.try_again("box/large")
+    slow_models.add("box/large", 10)
+    slow_models.try_again("box/large")
+    assert counts == [1, 0]

@@ -1,0 +1,203 @@
+"""The window rewriter: notes, what is on hold, and the last answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.session import ErrorRaised
+from helix_desktop.agent.window.rewriter import NoteTokens
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites.fold import render_fold_note
+from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
+from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger
+from helix_desktop.domain.events.session import HoldSet
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.replay.token_counters import MessageTokenCounter
+from tests.support.agent_rig import AgentRig
+from tests.support.handover_rig import MANUAL_ONLY, NO_SWEEP, working
+from tests.support.histories import build_history
+from tests.support.observation_rig import rig_after_turns, run_turns
+from tests.support.peer_rig import token_counter
+from tests.support.scripted_model import (
+    ScriptedModel,
+    replies_in_order,
+    text_reply,
+    thinking_script,
+    tool_call_reply,
+)
+
+FOLDING = msgspec.structs.replace(
+    PROFILES["classic"], protect_steps=2, protect_tokens=0, fold_after_steps=2, fold_least=0, sweep_min=0
+)
+
+
+async def test_the_index_of_a_fold_is_stored_with_its_tokens() -> None:
+    """Recalling it has a price, and the cache names it: an estimate, and marked as one."""
+    tool_calls = [
+        tool_call_reply(("say", {"text": f"word{n}", "times": 200}), id_prefix=f"s{n}") for n in range(8)
+    ]
+    rig = AgentRig(ScriptedModel(replies_in_order(*tool_calls, text_reply("Done."))), FOLDING)
+    await rig.begin()
+    await rig.conversation.run("Look.")
+    rig.clock.advance_s(10_000)
+    await rig.conversation.run("Look again.")
+    folds = rig.events(FoldMade)
+    assert folds
+    for fold in folds:
+        text = (await rig.store.get(fold.index)).decode()
+        entry = await rig.store.entry(fold.index)
+        (counted,) = await token_counter().count([text])
+        assert 0.6 * counted < entry.tokens < 1.6 * counted
+        assert entry.is_estimated
+    await rig.workspace.close()
+
+
+async def test_the_index_of_a_fold_is_the_same_before_and_after_a_restart() -> None:
+    """Its lines are made when the messages come; in a session that was opened again there are none yet."""
+    first, second = ({"text": f"word{n}", "times": 200} for n in range(2))
+    tool_calls = [tool_call_reply(("say", first), ("say", second), id_prefix=f"s{n}") for n in range(8)]
+    rig = AgentRig(ScriptedModel(replies_in_order(*tool_calls, text_reply("Done."))), FOLDING)
+    await rig.begin()
+    await rig.conversation.run("Look.")
+    rig.clock.advance_s(10_000)
+    await rig.conversation.run("Look again.")
+    log = rig.conversation.session.log
+    (fold, *_) = ((record.seq, record.event) for record in log if isinstance(record.event, FoldMade))
+    before = Transcript(log[: fold[0] - 1])
+    text, entries = build_index_entry(before, fold[1].after, fold[1].upto)
+    assert text.count("word0") > 1
+    assert (text.encode(), entries) == (await rig.store.get(fold[1].index), fold[1].index_entries)
+    await rig.workspace.close()
+
+
+EAGER = msgspec.structs.replace(
+    PROFILES["balanced"], observe_at=0.0, handover_cooldown_s=0, handover_least_messages=2
+)
+
+
+async def test_an_undone_handover_comes_again_only_without_hold() -> None:
+    """Held across a restart; what does not fit any more makes room all the same; let go, it is compacted."""
+    rig = AgentRig(ScriptedModel(thinking_script(12)), EAGER)
+    conversation = await rig.begin()
+    await conversation.run("Think.")
+    await rig.wait_until_idle()
+    (seq,) = conversation.session.transcript.rewrites.handovers
+    await conversation.hold(True)
+    await conversation.hold(True)
+    await conversation.window.undo(seq)
+    assert conversation.window.measure()[1].pressure == "compact"
+    window = conversation.window.measure()[0]
+    reopened = await rig.create_workspace(rig.store, EAGER).open_session(conversation.session.id)
+    assert reopened.session.transcript.on_hold
+    rig.switch_to(reopened)
+    await reopened.run("And now?")
+    await rig.wait_until_idle()
+    assert (
+        reopened.window.measure()[0].request.messages[: len(window.request.messages)]
+        == window.request.messages
+    )
+    assert len(rig.events(HandoverMade)) == 1
+    assert await reopened.window.rewrite_status() == RewriteStatus(outlook=CompactionOutlook("hold"))
+
+    await reopened.run("words " * 300)
+    assert [handover.trigger for handover in rig.events(HandoverMade)[1:]] == [HandoverTrigger.OVERFLOW]
+    assert reopened.session.transcript.on_hold
+
+    await reopened.hold(False)
+    for _ in range(3):
+        await reopened.run("words " * 2_000)
+        await rig.wait_until_idle()
+    assert rig.events(HandoverMade)[2].trigger is HandoverTrigger.THRESHOLD
+    assert rig.events(HoldSet) == [HoldSet(), HoldSet(on=False)]
+    await rig.assert_consistent()
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_a_turn_that_could_not_be_recorded_starts_no_work_on_the_window() -> None:
+    """What is due waits for a turn that is: the request would be paid for, and its result lost."""
+    rig = await rig_after_turns(0)
+    await rig.conversation.hold(True)
+    await run_turns(rig, 4)
+    await rig.conversation.hold(False)
+    first_failing_write, rig.store.first_failing_write = rig.store.first_failing_write, 0
+    await rig.conversation.run("And now?")
+    await rig.wait_until_idle()
+    assert len(rig.updates_of(ErrorRaised)) == 1
+    assert not rig.model.observation_requests
+    rig.store.first_failing_write = first_failing_write
+    await run_turns(rig, 1)
+    assert rig.model.observation_requests
+
+
+async def test_the_last_answer_stays_verbatim_in_the_turn_that_edits_it() -> None:
+    """The handover inside the running turn quotes it, also where the context is full when it starts."""
+    answer = "The second paragraph stands here word for word, as it was written in the turn before."
+    for script, policy in ((working(19, 380), NO_SWEEP), (thinking_script(18), MANUAL_ONLY)):
+        rig = AgentRig(ScriptedModel(replies_in_order(text_reply(answer))), policy)
+        conversation = await rig.begin()
+        await conversation.run("Write two paragraphs. Never touch main.")
+        rig.model.script = script
+        await conversation.run("Edit the second paragraph.")
+        await rig.wait_until_idle()
+        (handover, *_) = rig.events(HandoverMade)
+        is_panic = handover.trigger is HandoverTrigger.OVERFLOW
+        assert is_panic == (policy is MANUAL_ONLY)
+        window = rig.conversation.window.measure()[0].request
+        assert f"e4 agent: {answer}" in window.messages[1].text
+        assert handover.words == (4,)
+        assert handover.handle_digits == NO_SWEEP.handle_digits
+        await rig.assert_consistent()
+
+
+class _AskedCounter:
+    """The bundled vocabulary, with the characters that it was asked for; fails while `is_damaged`."""
+
+    def __init__(self) -> None:
+        self._counter = MessageTokenCounter.bundled()
+        self.chars = 0
+        self.is_damaged = False
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text."""
+        if self.is_damaged:
+            raise HelixError(verbatim("The vocabulary is damaged."))
+        self.chars += sum(map(len, texts))
+        return await self._counter.count(texts)
+
+
+async def test_a_note_is_counted_from_its_messages() -> None:
+    counter, items = _AskedCounter(), build_history(20).transcript.messages.items
+    tokens = NoteTokens(counter)
+    await tokens.read_ahead(items)
+    counter.chars = 0
+    note = render_fold_note(items, "b" * 64, 20)
+    assert await tokens.count(note) == MessageTokenCounter.bundled().text_tokens(note)
+    assert counter.chars < len(note) / 3
+    counter.chars = 0
+    long = note * (50_000 // len(note) + 1)
+    assert await tokens.count(long) == MessageTokenCounter.bundled().text_tokens(long)
+    assert counter.chars < len(note)
+
+
+async def test_words_too_long_to_be_counted_by_parts_are_not_counted_ahead() -> None:
+    """Their parts would take memory, and the time of the user's next key, for nothing."""
+    counter, event = _AskedCounter(), UserSpoke("a line of a log\n" * 4_000, 20_000)
+    await NoteTokens(counter).read_ahead(Transcript([RecordedEvent(1, 0, event)]).messages.items)
+    assert counter.chars == 0
+
+
+async def test_a_counter_that_fails_fails_where_the_tokens_are_needed() -> None:
+    counter, items = _AskedCounter(), build_history(3).transcript.messages.items
+    counter.is_damaged, tokens = True, NoteTokens(counter)
+    await tokens.read_ahead(items)
+    counter.is_damaged = False
+    assert await tokens.count("a note") == 2

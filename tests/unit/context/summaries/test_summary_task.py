@@ -1,0 +1,294 @@
+"""Summary tasks: transcript lines, the check of what came, the rate of fallbacks."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import Cover, LogItem
+from helix_desktop.context.summaries.handover import section_text
+from helix_desktop.context.summaries.handover_fallback import extractive_handover
+from helix_desktop.context.summaries.summary_task import (
+    LONG_INPUT,
+    MIN_SHARE,
+    FallbackRate,
+    SummaryInput,
+    accept_observations,
+    brief_lines,
+    fallback_rate,
+    find_problem,
+    reflection_input,
+    short_lines,
+    summary_input,
+    transcript_lines,
+    truncate_middle,
+)
+from helix_desktop.domain.errors import SummaryRefused
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, HandoverTrigger, SummaryProblem
+from helix_desktop.domain.events.session import SessionStarted
+from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    Observation,
+    ObservationsMade,
+)
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.todo import TODO, TodoItem, list_text
+from helix_desktop.words.fallbacks import fallback_advice, fallback_text
+from tests.support.histories import NASTY_TEXTS, SessionSimulator, histories
+
+SHORT, UNSPECIFIC = SummaryProblem.SHORT, SummaryProblem.UNSPECIFIC
+PARSER = SummaryInput(
+    90_000,
+    files=frozenset({"src/parser.py"}),
+    commands=frozenset({"cd app && pytest -q tests"}),
+    instructions={2: "Mend the parser, never touch main, and use tabs everywhere."},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "problem"),
+    [
+        ("Everything is in order.", {2}, SHORT),
+        ("The file parser.py was read. " * 40, set(), None),
+        ("It was tried with pytest -q and failed. " * 30, set(), None),
+        ("Tabs everywhere, and main is never to be touched. " * 30, set(), None),
+        ("What was asked for was done as it had been asked. " * 30, {2}, None),
+        ("What was asked for was done as it had been asked. " * 30, {3}, UNSPECIFIC),
+        ("What was asked for was done as it had been asked. " * 30, set(), UNSPECIFIC),
+    ],
+)
+def test_a_long_history_needs_a_summary_that_names_it(
+    text: str, cited: set[int], problem: SummaryProblem | None
+) -> None:
+    """A file, a command, the user's words, or their message as a source: one of them is enough."""
+    assert find_problem(text, cited, PARSER) is problem
+
+
+def test_one_line_for_a_long_history_is_refused_with_its_text() -> None:
+    """The refusal says how long both are, and includes what the model wrote."""
+    facts = (Observation(0, 1, "The parser was mended.", (2,)),)
+    with pytest.raises(SummaryRefused) as refused:
+        accept_observations(facts, PARSER, "- (1) The parser was mended. [e2]")
+    assert refused.value.problem is SHORT
+    assert refused.value.text == "- (1) The parser was mended. [e2]"
+    assert (
+        refused.value.why == "Its sentences have 22 characters: fewer than the 800 expected for this history."
+    )
+
+
+@given(st.integers(1, 10**7), st.integers(0, 3_000))
+def test_the_minimum_length_of_a_summary(size: int, summary_size: int) -> None:
+    """At least 2 % of a long input up to a fixed limit; a short input can be one word."""
+    problem = find_problem("x" * summary_size, set(), SummaryInput(size))
+    assert (problem is SHORT) == (size > LONG_INPUT and summary_size < min(MIN_SHARE * size, 800))
+
+
+@given(histories())
+def test_an_extract_names_its_input(simulator: SessionSimulator) -> None:
+    """Sections made without a model would pass for any history: the rule asks little."""
+    items = simulator.transcript.messages.items
+    source = summary_input(transcript_lines(items), items)
+    sections = extractive_handover(items, None)
+    text = "\n".join(section_text(section, mark_unsupported=False) for section in sections)
+    cited = {seq for section in sections for bullet in section.bullets for seq in bullet.sources}
+    assert find_problem(text, cited, source) is not UNSPECIFIC
+
+
+def test_the_names_of_an_input() -> None:
+    """Files and commands of the ledger, the user's messages; of a reflection, what its facts name too."""
+    log: tuple[Event, ...] = (
+        UserSpoke("Mend it.", 3),
+        ToolAnswered("1", "read_file", "text", "a" * 64, 4, 1, 1, target="src/app.py"),
+        ToolAnswered("2", "run_command", "ok", "b" * 64, 4, 1, 1, target="make test"),
+    )
+    items = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(log, 1)]).messages.items
+    checked_input = summary_input(transcript_lines(items), items)
+    assert [*checked_input.files, *checked_input.commands] == ["src/app.py", "make test"]
+    assert checked_input.instructions == {1: "Mend it."}
+    fact = Observation(0, 1, "lib/util.c holds the loop", (2,))
+    observations = ObservationsMade(0, 3, (fact,), (), "", "", 0, 9, 90, 3, "m")
+    assert reflection_input((observations,), items).files == frozenset(("src/app.py", "lib/util.c"))
+
+
+def handover(fallback: str = "", origin: str = "") -> HandoverMade:
+    """A handover, with or without a fallback."""
+    trigger = HandoverTrigger.CONTINUED if origin else HandoverTrigger.THRESHOLD
+    return HandoverMade(
+        9, 0, (), "", "ab", 1, 10, 100, 20, 8, "box/small", trigger, fallback=fallback, origin=origin,
+        calls=0 if origin else 1,
+    )  # fmt: skip
+
+
+def observations(fallback: str = "") -> ObservationsMade:
+    """Observations, with or without a fallback."""
+    return ObservationsMade(1, 9, (), (), "", "ab", 1, 10, 100, 8, "box/small", fallback=fallback)
+
+
+def output(asked: str = "", note: str = "") -> ToolAnswered:
+    """A large output of which an extract was asked for, or nothing."""
+    return ToolAnswered(
+        "c1", "read_file", "…", "ab", 90_000, 90, 40, form="compact" if asked and not note else "preview",
+        asked=asked, intake_note=note,
+    )  # fmt: skip
+
+
+def log(*events: Event) -> list[RecordedEvent]:
+    """A log of these events, a second apart."""
+    return [RecordedEvent(seq, 1_000 * seq, event) for seq, event in enumerate(events, 1)]
+
+
+def test_the_sessions_of_a_workspace_are_counted_together() -> None:
+    """Handovers and observations; what a session began with was counted where it was written."""
+    one = fallback_rate(log(SessionStarted("a"), handover(), observations("No model."), handover()))
+    other = fallback_rate(log(handover("Too large.", origin="s1"), observations()))
+    assert (one.summaries, one.fallbacks) == (3, 1)
+    assert (other.summaries, other.fallbacks) == (1, 0)
+    both = one + other
+    assert (both.summaries, both.fallbacks, both.newest_reason) == (4, 1, "No model.")
+    assert (other + one).newest_reason == "No model."
+
+
+def test_a_checkpoint_counts_once_also_when_it_is_put_in_place() -> None:
+    """Calls that came to nothing are no summary, nor is one that the user changed."""
+    plain = HandoverDiscarded(9, prepared=HandoverPrepared(handover(), 41_000, 6_000))
+    larger = HandoverDiscarded(9, prepared=HandoverPrepared(handover("box/large wrote it."), 41_000, 6_000))
+    changed = HandoverDiscarded(prepared=HandoverPrepared(replace(handover(), revises=2)))
+    as_it_is = replace(handover(), calls=0, checkpoint=2)
+    rate = fallback_rate(log(plain, larger, HandoverDiscarded(50), changed, as_it_is))
+    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "box/large wrote it.")
+    updated = fallback_rate(log(plain, replace(handover(), checkpoint=1)))
+    assert (updated.summaries, updated.fallbacks) == (2, 0)
+    no_model = replace(handover("The server refused."), calls=0, checkpoint=1)
+    assert fallback_rate(log(plain, no_model)).newest_reason == "The server refused."
+
+
+def test_extracts_count_that_had_to_do_without_their_model() -> None:
+    """Those that the agent or the user asked for; an output that nobody was asked about is no extract."""
+    by_user = FormChosen(1, "compact", "…", 90, "names", intake_note="box/small couldn't write it.")
+    rate = fallback_rate(log(output("names"), output("names", "Too late."), output(note="No room."), by_user))
+    assert (rate.summaries, rate.fallbacks) == (3, 2)
+    assert rate.newest_reason == "box/small couldn't write it."
+    assert "Choose another model for large outputs in Settings → Model roles." in fallback_advice(rate)
+    later = fallback_rate([*log(*[output()] * 4), RecordedEvent(5, 9_000, handover("No model."))])
+    assert "for compaction in" in fallback_advice(rate + later)
+
+
+def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
+    """An extract that came, and previews that nobody asked more of, are no fallbacks."""
+    cut = FoldMade(1, 9, "left out", 5, "ab", 1, 2, 90, "truncate")
+    note = FoldMade(1, 9, "noted", 5, "ab", 1, 2, 90)
+    rate = fallback_rate(log(cut, note, output(), output("A, B")))
+    assert (rate.summaries, rate.fallbacks) == (2, 1)
+    assert rate.newest_reason == "Older messages were left out to make room."
+    rate = fallback_rate(log(output("A"), output("A", "The extract wasn't ready.")))
+    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "The extract wasn't ready.")
+
+
+@pytest.mark.parametrize(("fallbacks", "is_high"), [(0, False), (5, False), (6, True)])
+def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
+    """Without one, nothing is said."""
+    rate = FallbackRate(100, fallbacks, "No model answered.")
+    text = f"In this workspace, {fallbacks} of 100 handovers, observations and extracts needed a fallback."
+    assert fallback_text(rate) == (text if fallbacks else "")
+    assert bool(fallback_advice(rate)) == is_high
+    if is_high:
+        assert "No model answered." in fallback_advice(rate)
+        assert "Settings → Model roles" in fallback_advice(rate)
+
+
+def test_without_summaries_nothing_is_claimed() -> None:
+    """No share of nothing."""
+    assert fallback_text(FallbackRate()) == ""
+    assert not FallbackRate().is_high
+
+
+def test_a_long_message_is_cut_between_words() -> None:
+    """Half a word at either end would read as another one."""
+    words = [f"word{number}" for number in range(400)]
+    for cap in range(200, 212):
+        head, _, tail = truncate_middle(" ".join(words), cap).partition(" … ")
+        assert head.split() == words[: len(head.split())]
+        assert tail.split() == words[-len(tail.split()) :]
+        assert cap - 20 < len(head) + len(tail) <= cap
+    assert truncate_middle("x" * 400, 90) == f"{'x' * 60} … {'x' * 30}", "nothing in it is a word"
+
+
+@given(st.lists(st.sampled_from(NASTY_TEXTS), max_size=9), st.integers(3, 300))
+def test_no_line_of_a_cut_message_begins_a_message(texts: list[str], cap: int) -> None:
+    first, *further = truncate_middle("\n".join(texts), cap).split("\n")
+    assert len("\n".join([first, *further])) <= cap + len(" …\n| … ")
+    assert all(line.startswith("| ") or line in ("|", "") for line in further)
+
+
+def test_items_of_a_list_on_both_sides_of_what_is_left_out_are_two_lines() -> None:
+    """On one line they read as one finding: that a test was added, and skipped."""
+    items = [
+        "1. `gauge.py` - Read the level in bars",
+        *("2. Renamed everything else" for _ in range(9)),
+        "3. `tide.py` - Skipped as the table is short",
+    ]
+    cut = truncate_middle("\n".join(items), 90)
+    assert (
+        cut == "1. `gauge.py` - Read the level in bars\n| 2. Renamed  …\n| …  Skipped as the table is short"
+    )
+    assert "\n" not in truncate_middle(" ".join(items), 90)
+
+
+def test_source_in_a_note_stands_with_its_constants() -> None:
+    """A fold leaves the names of what it defines; facts can be noted from its constants and limits only."""
+    digest = "ab" * 32
+    text = (
+        "import re\n\nMAX_LINKS = 2_000\n\ndef link(level):\n    pos += 1\n    if level > 32:\n        pass\n"
+    )
+    answer = ToolAnswered("c1", "read_file", text, digest, 9, 9, 9, target="link.py", about="link")
+    items = [LogItem(3, 0, 1, 1, answer, 9, 9)]
+    fold = Cover(9, 0, 4, FoldMade(0, 4, "note", 9, digest, 1, 2, 3))
+    (line,) = transcript_lines(items, [fold])
+    assert line.text == "e3 tool read_file link.py: link\n| MAX_LINKS = 2_000\n| if level > 32:"
+    assert [line.text for line in brief_lines(items)] == ["e3 tool read_file link.py: link"]
+
+
+def test_a_note_names_the_tests_that_failed_and_what_was_edited() -> None:
+    """A summary is written from it: a count alone, or that something was replaced, says nothing.
+
+    Whether the command says so with its exit code or not, as before a pipe.
+    """
+    digest = "ab" * 32
+    failed = "FAILED tests/test_link.py::test_levels - assert 31 == 32"
+    text = f"exit code 0\nE       assert 31 == 32\n{failed}\n1 failed, 120 passed in 3.98s\n"
+    run = ToolAnswered("c1", "run_command", text, digest, 9, 9, 9, about='exit 0, "1 failed, 120 passed"')
+    edits = [
+        {"path": "a.py", "old_text": "a = 1", "new_text": "a = 1\nlevel = 32"},
+        {"old_text": "", "new_text": 1},
+    ]
+    one = msgspec.json.encode(edits[0]).decode()
+    many = msgspec.json.encode({"edits": edits[:1] * 2}).decode()
+    odd = msgspec.json.encode({"edits": edits}).decode()
+    calls = [ToolCall(name, name, text) for name, text in (("edit", one), ("multi", many), ("odd", odd))]
+    events: tuple[AssistantSpoke | ToolAnswered, ...] = (
+        msgspec.structs.replace(run, exit_code=0),
+        AssistantSpoke("", "lab/m", 1, tuple(calls)),
+    )
+    result, answer = brief_lines(LogItem(seq, 0, 1, 1, event, 9, 9) for seq, event in enumerate(events))
+    assert result.text == f"e0 tool run_command  exit 0: 1 failed, 120 passed\n| {failed}"
+    assert answer.text == "e1 assistant:  -> calls edit (level = 32), multi (level = 32 | level = 32), odd"
+
+
+def test_a_todo_list_stands_with_its_tasks_in_a_record() -> None:
+    """With "0 of 2 done" alone, a handover can name no task of it."""
+    text = list_text((TodoItem("Rework the lexer", "in_progress"), TodoItem("Measure the pager")))
+    output = ToolAnswered(
+        "t1", TODO, text, "e" * 64, 9, 9, 9, target="0 of 2 done", about=text.splitlines()[0]
+    )
+    (line,) = short_lines([LogItem(7, 0, 1, 1, output, 9, 9)])
+    assert line.text == (
+        "e7 tool todo 0 of 2 done: Todo list, 0 of 2 done:\n| [>] Rework the lexer\n| [ ] Measure the pager"
+    )

@@ -1,0 +1,290 @@
+"""The provider's cache: layers, lifetime, misses, and what the next request costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import PinnedCopy, SummaryBlock, WindowEntry
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.window.provider_cache import (
+    CachePrices,
+    CallGap,
+    MissCause,
+    cache_prices,
+    hash_layers,
+    layer_ends,
+    measured_gaps,
+    newest_cache_uses,
+    next_request_cost,
+    prefers_long,
+    priced_request,
+)
+from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
+from helix_desktop.domain.messages import Message, ModelInfo, RequestLayers, Usage
+from tests.support import session_rewrites
+from tests.support.histories import MODEL, SessionSimulator, build_history, histories
+from tests.support.request_golden import FOLDING, SWEEPS_ONLY, play_turn
+
+
+@given(histories())
+def test_a_layer_that_ends_in_a_request_is_in_the_one_before(simulator: SessionSimulator) -> None:
+    for previous, sent in pairwise(simulator.sent_requests):
+        between = simulator.log[previous.seq : sent.seq]
+        if sum(isinstance(recorded.event, AssistantSpoke) for recorded in between) != 1:
+            continue  # an answer that broke off came from a request that is not among these
+        transcript = Transcript(simulator.log[: sent.seq])
+        ends, changed_from = layer_ends(sent.window, transcript, simulator.policy), transcript.changed_from
+        same = 1 if changed_from else int(sent.request.messages[0] == previous.request.messages[0])
+        for entry in sent.window.entries:
+            if _upto(entry) >= changed_from:
+                break
+            same += 1
+        messages, before = sent.request.messages, previous.request.messages
+        assert messages[:same] == before[:same]
+        assert (
+            same <= 1
+            or any(  # what only begins alike ends with the system prompt, which has its own
+                0 <= block_count(messages[same:end]) <= 20 and same <= end for end in (*ends, len(messages))
+            )
+        )
+        assert len(ends) <= 2
+        if transcript.window.last_rewrite_seq <= previous.seq:
+            assert same == len(before)
+
+
+def block_count(messages: Sequence[Message]) -> int:
+    """Return how many blocks messages have in Anthropic's form."""
+    return sum(max(1, bool(m.text) + len(m.calls) + len(m.images)) for m in messages)
+
+
+def _upto(entry: WindowEntry) -> int:
+    return entry.item.upto if isinstance(entry, PinnedCopy) else entry.upto
+
+
+def test_the_layers_end_with_the_notes_and_where_the_next_sweep_begins() -> None:
+    """After the system prompt: the user's message, and all before the first output that a sweep may take."""
+    simulator = SessionSimulator(SWEEPS_ONLY)
+    play_turn(simulator, "Read.", 3, lines=40)
+    simulator.send_message("Go on.")
+    window = simulator.window()
+    assert layer_ends(window, simulator.transcript, simulator.policy) == (2, 3)
+    simulator.record_sweep(planner.sweep_now(simulator.transcript, simulator.policy), SweepReason.MANUAL)
+    last = max(simulator.transcript.window.masked)
+    place = next(n for n, entry in enumerate(window.entries, 2) if _upto(entry) == last)
+    assert layer_ends(simulator.window(), simulator.transcript, simulator.policy) == (2, place + 1)
+
+
+def test_what_the_request_before_had_is_found_from_far_away() -> None:
+    """After a step of many calls no other breakpoint is near enough to it."""
+    simulator = SessionSimulator(SWEEPS_ONLY)
+    play_turn(simulator, "Read.", 1)
+    simulator.send_message("Go on.")
+    before = len(simulator.window().request.messages)
+    simulator.step("All at once.", 12)
+    simulator.answer_all_calls("an output of one line")
+    assert before in layer_ends(simulator.window(), simulator.transcript, simulator.policy)
+
+
+def test_hashes_tell_which_layer_changed() -> None:
+    simulator = SessionSimulator(FOLDING)
+    for prompt in ("Read the tests.", "Mend the parser.", "Run them all."):
+        play_turn(simulator, prompt, 3)
+    before = hash_layers(simulator.window())
+    play_turn(simulator, "Mend.", 3)
+    assert hash_layers(simulator.window()) == before
+    session_rewrites.fold_all(simulator)
+    folded = simulator.window()
+    assert any(isinstance(entry, SummaryBlock) for entry in folded.entries)
+    after = hash_layers(folded)
+    assert (after.system, after.tools) == (before.system, before.tools)
+    assert after.notes != before.notes
+
+
+ANTHROPIC = CachePrices(0.1, 1.25, 2.0)
+FREE_WRITES = CachePrices(0.1, 1.0, 1.0)
+QUICK, PAUSE, AWAY = 20.0, 420.0, 7_200.0
+
+
+def gaps(*seconds: float, prefix: int = 30_000, added: int = 1_000) -> list[CallGap]:
+    """Return gaps of so many seconds."""
+    return [CallGap(length, prefix, added) for length in seconds]
+
+
+@pytest.mark.parametrize(
+    ("measured", "prices", "long"),
+    [
+        ([], ANTHROPIC, False),
+        (gaps(*[QUICK] * 40), ANTHROPIC, False),  # 170k tokens of fresh input, or 200k
+        (gaps(*[QUICK] * 3, PAUSE), ANTHROPIC, True),  # 51.5k or 20k
+        (gaps(*[QUICK] * 25, PAUSE), ANTHROPIC, False),  # 145k or 130k: not clear enough
+        (gaps(QUICK, AWAY), ANTHROPIC, False),  # an hour does not help
+        (gaps(QUICK, QUICK), FREE_WRITES, False),  # nothing to gain
+        (gaps(QUICK, PAUSE), FREE_WRITES, True),
+    ],
+)
+def test_the_cheaper_lifetime_for_the_measured_gaps_is_chosen(
+    measured: list[CallGap], prices: CachePrices, long: bool
+) -> None:
+    assert prefers_long(measured, prices) is long
+
+
+def test_prices_of_a_model_are_multiples_of_its_input_price() -> None:
+    """What is not priced costs what fresh input does; of a model without prices the usual ratios hold."""
+    info = ModelInfo(
+        "a", "m", price_in=4.0, price_cached=0.2, price_cache_write=5.0, price_cache_write_1h=8.0
+    )
+    assert cache_prices(info) == CachePrices(0.05, 1.25, 2.0)
+    assert cache_prices(ModelInfo("a", "m", price_in=2.0)) == CachePrices(1.0, 1.0, 1.0)
+    assert cache_prices(ModelInfo("a", "m")) == CachePrices()
+
+
+def test_gaps_are_measured_from_call_to_call_of_one_model() -> None:
+    """From the start of a call to that of the next, the one about to be made included."""
+    calls = [(1_000, 1_000, 10_000, 0), (61_000, 10_000, 12_000, 0), (281_000, 2_000, 11_000, 6_000)]
+    transcript = Transcript(
+        RecordedEvent(seq, at_ms, answer(duration_ms, tokens, cached))
+        for seq, (at_ms, duration_ms, tokens, cached) in enumerate(calls, 1)
+    )
+    assert measured_gaps(transcript, "a/m", 900_000, 13_000) == [
+        CallGap(51.0, 10_000, 2_000),
+        CallGap(228.0, 6_000, 5_000),
+        CallGap(621.0, 11_000, 2_000),
+    ]
+    assert measured_gaps(transcript, "another/model", 900_000, 13_000) == []
+
+
+def answer(duration_ms: int, tokens: int, cached: int) -> AssistantSpoke:
+    usage = Usage(tokens, 10, cached)
+    return AssistantSpoke("ok", "a/m", 2, usage=usage, estimate=tokens, duration_ms=duration_ms)
+
+
+LAYERS = RequestLayers("5e5", "700", "07e")
+MINUTE = 60_000
+SWEEP = SweepMade((2,), 5_000, SweepReason.BATCH)
+
+
+def usage(tokens: int, cached: int = 0, cache_writes: int | None = None) -> Usage:
+    """Return what a provider reports; `cache_writes` None: it reports no writes."""
+    return Usage(tokens, 10, cached, cache_writes or 0, 0, True, cache_writes is not None)
+
+
+def reply(used: Usage | None, **fields: object) -> AssistantSpoke:
+    """Return the answer to a request of the same model with the same layers."""
+    response = AssistantSpoke("ok", "vendor/m", 2, usage=used, layers=LAYERS, duration_ms=5_000)
+    return msgspec.structs.replace(response, **fields)
+
+
+def causes(*events: Event, gap_ms: int = MINUTE) -> tuple[MissCause, ...]:
+    """Return why the newest request of a log with these events, so far apart, missed the cache."""
+    log = [RecordedEvent(seq, seq * gap_ms, event) for seq, event in enumerate(events, 1)]
+    return newest_cache_uses(log, 1)[0].causes
+
+
+BEFORE = reply(usage(20_000))
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([BEFORE], [MissCause("first")]),
+        ([BEFORE, reply(usage(21_000, 19_968))], []),
+        ([BEFORE, reply(usage(21_000))], [MissCause("unexplained")]),
+        ([BEFORE, reply(Usage(21_000, 10))], [MissCause("unreported")]),
+        ([BEFORE, reply(usage(21_000), model="vendor/n")], [MissCause("model", previous_model="vendor/m")]),
+        ([BEFORE, reply(usage(21_000), effort="high")], [MissCause("effort")]),
+        ([BEFORE, SWEEP, reply(usage(16_000, 4_000))], [MissCause("sweep")]),
+        ([BEFORE, SWEEP, SWEEP, reply(usage(16_000, 4_000))], [MissCause("sweep")]),
+        ([BEFORE, SWEEP, reply(usage(16_000, 15_900))], []),
+        (
+            [BEFORE, SWEEP, reply(usage(21_000), layers=RequestLayers("5e5", "701", "07e"))],
+            [MissCause("tools"), MissCause("sweep")],
+        ),
+        ([BEFORE, reply(usage(21_000), layers=RequestLayers("5e6", "700", "x"))],
+         [MissCause("system"), MissCause("notes")]),
+        ([reply(usage(900)), reply(usage(1_100))], [MissCause("small")]),
+        ([reply(usage(3_000, 0, 0)), reply(usage(3_200, 0, 0))], [MissCause("small")]),
+        ([reply(usage(3_000, 0, 3_000)), reply(usage(3_200, 0, 3_200))], [MissCause("unexplained")]),
+        ([BEFORE, TurnEnded("done"), reply(None), reply(usage(21_000, 20_000))], []),
+    ],
+)  # fmt: skip
+def test_each_reason_is_told(events: list[Event], expected: list[MissCause]) -> None:
+    assert causes(*events) == tuple(expected)
+
+
+def test_a_wait_beyond_the_lifetime_is_the_reason() -> None:
+    """From the start of a call to the start of the next; an hour where an hour was asked for."""
+    idle = MissCause("idle", waited_s=420, lifetime_s=300)
+    assert causes(BEFORE, reply(usage(21_000)), gap_ms=7 * MINUTE) == (idle,)
+    for_an_hour = reply(usage(20_000), cache_lifetime_s=3_600)
+    assert causes(for_an_hour, reply(usage(21_000)), gap_ms=7 * MINUTE) == (MissCause("unexplained"),)
+    gone = (MissCause("idle", waited_s=4_200, lifetime_s=3_600),)
+    assert causes(for_an_hour, reply(usage(21_000)), gap_ms=70 * MINUTE) == gone
+
+
+def test_the_newest_requests_come_first_and_no_more_than_asked() -> None:
+    events = [reply(usage(10_000 + step * 1_000, step * 1_000)) for step in range(5)]
+    log = [RecordedEvent(seq, seq * MINUTE, event) for seq, event in enumerate(events, 1)]
+    uses = newest_cache_uses(log, 3)
+    assert [use.seq for use in uses] == [5, 4, 3]
+    assert uses[0].expected == 13_000
+    assert newest_cache_uses([], 3) == []
+
+
+@pytest.mark.parametrize("usage_ratio", [1.0, 0.0], ids=["no cache", "no usage"])
+def test_nothing_is_cached_by_a_provider_that_reports_nothing_of_it(usage_ratio: float) -> None:
+    simulator = build_history(2)
+    simulator.step("Reading.", 1, usage_ratio=usage_ratio, reports_cache=False)
+    simulator.answer_call(0, "output " * 300)
+    window = simulator.window()
+    gauge = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
+    cost = next_request_cost(window, gauge, simulator.transcript, MODEL, is_cold=False)
+    assert (cost.cached, cost.fresh) == (0, gauge.used)
+
+
+def test_nothing_is_cached_by_a_provider_that_had_nothing_of_long_requests() -> None:
+    simulator = build_history(2)
+    cached = []
+    for _ in range(5):
+        simulator.step("Reading.", 1, usage_ratio=1.0)
+        simulator.answer_call(0, "output " * 2_000)
+        window = simulator.window()
+        gauge = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
+        cost = next_request_cost(window, gauge, simulator.transcript, MODEL, is_cold=False)
+        cached.append(cost.cached > 0)
+    assert cached == [True, True, False, False, False], "the first one was short"
+
+
+@pytest.mark.parametrize("earlier_ratio", [0.5, 0.9])
+def test_what_the_provider_reported_last_is_cached(earlier_ratio: float) -> None:
+    """Although earlier reports differ from our count by another ratio; what came since is new."""
+    simulator = build_history(2)
+    simulator.step("Reading.", 1, usage_ratio=earlier_ratio)
+    simulator.answer_call(0, "first output " * 300)
+    simulator.step("Reading on.", 1, usage_ratio=1.0)
+    sent = simulator.sent_requests[-1].window.estimate
+    simulator.answer_call(0, "second output " * 300)
+    window = simulator.window()
+    gauge = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
+    assert gauge.ratio == pytest.approx((earlier_ratio + 1.0) / 2, abs=0.01)
+    cost = next_request_cost(window, gauge, simulator.transcript, MODEL, is_cold=False)
+    assert cost.total == gauge.used
+    assert cost.cached == pytest.approx(sent, abs=2)
+    assert cost.fresh == pytest.approx((window.estimate - sent) * gauge.ratio, abs=2)
+
+
+@pytest.mark.parametrize(("is_stored_long", "dollars"), [(False, 0.0413), (True, 0.0653)])
+def test_what_is_new_costs_the_price_of_storing_it(is_stored_long: bool, dollars: float) -> None:
+    info = ModelInfo(
+        "test", "m", price_in=4.0, price_cached=0.4, price_cache_write=5.0, price_cache_write_1h=8.0
+    )
+    cost = priced_request(info, 11_250, 3_250, is_stored_long)
+    assert cost.cost == pytest.approx(dollars)

@@ -1,0 +1,73 @@
+"""The window breakdown: names of its rows, and states of messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.context.window.window_breakdown import break_down_window, is_in_full
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.messages import ModelInfo, ToolCall
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "Both are done.\n\n- **Offset:** edited `a.toml`\n- Suite",
+            "Both are done. Offset: edited a.toml Suite",
+        ),
+        ("# Plan\n1. Read\n2. Write", "Plan Read Write"),
+        ("**", "**"),
+        ("5 - 3 is 2", "5 - 3 is 2"),
+        ("word " * 90, "word " * 17 + "word…"),
+    ],
+)
+def test_a_message_is_named_by_its_beginning_as_plain_text(text: str, name: str) -> None:
+    """No mark of a list stands in the middle of a line."""
+    transcript = Transcript([RecordedEvent(1, 0, UserSpoke(text, 9))])
+    frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
+    window = project(transcript, PROFILES["balanced"], frame)
+    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "user")
+    assert str(row.name) == name
+
+
+def test_an_output_is_named_by_its_tool_and_target() -> None:
+    call = ToolCall("c", "read_file", '{"path": "notes.md"}')
+    events: list[Event] = [
+        UserSpoke("Read it.", 9),
+        AssistantSpoke("", "box/small", 9, (call,)),
+        ToolAnswered("c", "read_file", "words", "d" * 64, 5, 1, 1, target="notes.md"),
+    ]
+    transcript = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
+    window = project(transcript, PROFILES["balanced"], frame)
+    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "output")
+    assert str(row.name) == "read_file notes.md"
+
+
+LINES = [f"line {number}\n" for number in range(100)]
+NUMBERED = [f"{number}:{line}" for number, line in enumerate(LINES[:90], 1)]
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "is_full"),
+    [
+        ("".join(LINES), "Recalled 0123 · run make\n" + "".join(LINES), True),
+        ("".join(LINES), "Recalled 0123 · run make · lines 1-90 of 100\n" + "".join(NUMBERED), False),
+        ("a\nb\n", "Recalled 0123 · run make · lines 1-1 of 2\n1:a\n", False),
+        ("", "Recalled 0123 · run make · is empty (0 bytes).", True),
+    ],
+)
+def test_a_recall_of_some_lines_does_not_show_all(content: str, text: str, is_full: bool) -> None:
+    """Its heading and the numbers of its lines can be longer than what they leave out."""
+    data = content.encode()
+    digest = digest_of(data)
+    recall = ToolAnswered(
+        "c", "recall_cached_content", text, digest, len(data), 9, 5, whole=False, recalled=digest
+    )
+    assert is_in_full(1, recall, Transcript()) == is_full

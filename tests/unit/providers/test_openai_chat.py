@@ -1,0 +1,520 @@
+"""OpenAI Chat Completions: requests and answers."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from helix_desktop.domain.errors import InvalidModelResponse
+from helix_desktop.domain.messages import (
+    Message,
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
+from helix_desktop.providers.answers import MalformedCall
+from helix_desktop.providers.openai_chat import DIALECT, ChatAssembler, RequestVariant, request_body
+from tests.support.image_bytes import image_and_bytes
+
+INFO = ModelInfo("here", "m")
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+ARGUMENTS = st.one_of(
+    st.just("{}"), st.just('{"path": "a\\n字"}'), st.just("{broken"), st.just("[1]"), st.just("")
+)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
+    """Draw windows: closed steps of calls and their results between messages."""
+    messages = [Message("system", draw(TEXT)), Message("user", draw(TEXT))]
+    for step in range(draw(st.integers(0, 5))):
+        names = draw(st.lists(st.sampled_from(["read_file", "run_command"]), max_size=3))
+        calls = tuple(ToolCall(f"c{step}_{n}", name, draw(ARGUMENTS)) for n, name in enumerate(names))
+        text = draw(st.one_of(TEXT, st.just(""))) if calls else draw(TEXT)
+        messages.append(Message("assistant", text, calls, verbatim=draw(st.sampled_from(VERBATIMS))))
+        messages += [Message("tool", draw(TEXT), call_id=call.id, name=call.name) for call in calls]
+        messages.append(Message("user", draw(TEXT)))
+    return tuple(messages)
+
+
+VERBATIMS: list[dict[str, Any] | None] = [
+    None,
+    {"unknown": True},
+    {"dialect": DIALECT, "provider": "elsewhere", "message": {"role": "assistant", "content": "x"}},
+    {
+        "dialect": DIALECT,
+        "provider": "here",
+        "message": {"role": "assistant", "content": "x", "reasoning_content": ""},
+    },
+]
+
+
+def test_images_are_where_the_dialect_accepts_them() -> None:
+    """The user's in their message; those of tools after the last answer of the step."""
+    (sent, sent_bytes), (read, read_bytes), (missing, _) = (
+        image_and_bytes(label, n) for n, label in enumerate(("a.png", "b.png", "c.png"))
+    )
+    calls = (ToolCall("1", "read_file", "{}"), ToolCall("2", "list_directory", "{}"))
+    messages = (
+        Message("user", "Look.\n\n[Image: a.png]", images=(sent,)),
+        Message("assistant", "", calls),
+        Message("tool", "b.png: PNG", call_id="1", name="read_file", images=(read, missing)),
+        Message("tool", "nothing", call_id="2", name="list_directory"),
+        Message("user", "Go on."),
+    )
+    request = ModelRequest(messages, image_data={sent.digest: sent_bytes, read.digest: read_bytes})
+    body = json.loads(request_body(INFO, request, RequestVariant(asks_usage=False)))
+    user_message, _, first, second, tool_images, last = body["messages"]
+    assert user_message["content"][0] == {"type": "text", "text": "Look.\n\n[Image: a.png]"}
+    assert _bytes_of(user_message["content"][1]) == sent_bytes
+    assert (first["content"], second["content"], last["content"]) == ("b.png: PNG", "nothing", "Go on.")
+    assert tool_images["role"] == "user"
+    assert "call 1, read_file" in tool_images["content"][0]["text"]
+    assert _bytes_of(tool_images["content"][1]) == read_bytes
+    assert tool_images["content"][2] == {"type": "text", "text": missing.marker}, (
+        "its bytes could not be read"
+    )
+
+
+def _bytes_of(part: dict[str, Any]) -> bytes:
+    assert part["type"] == "image_url"
+    kind, _, encoded = part["image_url"]["url"].partition(";base64,")
+    assert kind == "data:image/png"
+    return b64decode(encoded)
+
+
+def messages_of(*messages: Message) -> list[dict[str, Any]]:
+    body = json.loads(request_body(INFO, ModelRequest(messages)))
+    encoded: list[dict[str, Any]] = body["messages"]
+    return encoded
+
+
+def lint(body: dict[str, Any]) -> None:
+    """Check the rules of OpenAI's reference, implemented independently of the code."""
+    assert not {"temperature", "top_p", "presence_penalty", "frequency_penalty", "seed"} & set(body)
+    assert body["stream"] is True
+    open_calls: list[str] = []
+    for message in body["messages"]:
+        if open_calls:
+            assert message["role"] == "tool"
+        if message["role"] == "tool":
+            assert message["tool_call_id"] == open_calls.pop(0)
+            assert set(message) == {"role", "tool_call_id", "content"}
+            continue
+        assert message["role"] in {"system", "user", "assistant"}
+        if message["role"] != "assistant":
+            assert set(message) == {"role", "content"}
+            assert isinstance(message["content"], str)
+            assert message["content"]
+            continue
+        assert message["content"] or message["tool_calls"]
+        assert message["content"] != ""
+        for call in message.get("tool_calls", []):
+            assert call["type"] == "function"
+            assert isinstance(json.loads(call["function"]["arguments"]), dict)
+            open_calls.append(call["id"])
+    assert not open_calls
+
+
+@given(conversations())
+def test_every_request_has_valid_order_and_shape(messages: tuple[Message, ...]) -> None:
+    tools = (ToolSpec("read_file", "Reads.", {"type": "object"}),)
+    raw = request_body(INFO, ModelRequest(messages, tools))
+    lint(json.loads(raw))
+    assert raw == request_body(INFO, ModelRequest(messages, tools))
+
+
+@given(conversations(), TEXT)
+def test_earlier_messages_keep_their_bytes_when_more_follow(messages: tuple[Message, ...], more: str) -> None:
+    raw = request_body(INFO, ModelRequest(messages), RequestVariant(asks_usage=False))
+    longer = request_body(
+        INFO, ModelRequest((*messages, Message("user", more))), RequestVariant(asks_usage=False)
+    )
+    prefix = raw[: raw.rindex(b'],"stream"')]
+    assert longer.startswith(prefix)
+
+
+def test_without_tools_or_usage_the_fields_are_absent() -> None:
+    body = json.loads(
+        request_body(INFO, ModelRequest((Message("user", "x"),)), RequestVariant(asks_usage=False))
+    )
+    assert set(body) == {"model", "messages", "stream"}
+
+
+def test_an_unchanged_assistant_message_is_sent_back_verbatim() -> None:
+    assembly = ChatAssembler("here", lambda: "new")
+    deltas: list[dict[str, Any]] = [
+        {"role": "assistant", "reasoning_content": ""},
+        {"content": "Look", "reasoning_details": [{"type": "t", "index": 0, "text": "a"}]},
+        {"content": "ing", "reasoning_details": [{"type": "t", "index": 0, "text": "b", "signature": "s"}]},
+        {"tool_calls": [{"index": 0, "id": "c", "extra": {"sig": "=="}, "function": {"name": "f"}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": '{"a":1}'}}]},
+    ]
+    for delta in deltas:
+        assembly.add({"choices": [{"delta": delta}]})
+    answer = assembly.answer()
+    assert answer.verbatim is not None
+    message = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
+    assert messages_of(message) == [answer.verbatim["message"]]
+    assert answer.verbatim["message"] == {
+        "role": "assistant",
+        "content": "Looking",
+        "reasoning_content": "",
+        "reasoning_details": [{"type": "t", "index": 0, "text": "ab", "signature": "s"}],
+        "tool_calls": [
+            {
+                "id": "c",
+                "type": "function",
+                "extra": {"sig": "=="},
+                "function": {"name": "f", "arguments": '{"a":1}'},
+            }
+        ],
+    }
+
+
+def test_rewritten_parts_are_changed_and_the_rest_stays() -> None:
+    call = {
+        "id": "c",
+        "type": "function",
+        "extra": "sig",
+        "function": {"name": "f", "arguments": '{"a":"long"}'},
+    }
+    stored_message = {"role": "assistant", "content": "text", "reasoning": "hm", "tool_calls": [call]}
+    verbatim = {"dialect": DIALECT, "provider": "here", "message": stored_message}
+    masked = Message("assistant", "text", (ToolCall("c", "f", '{"a":"[CACHED]"}'),), verbatim=verbatim)
+    [sent] = messages_of(masked)
+    assert sent["reasoning"] == "hm"
+    assert sent["tool_calls"][0]["extra"] == "sig"
+    assert sent["tool_calls"][0]["function"]["arguments"] == '{"a":"[CACHED]"}'
+    assert stored_message["tool_calls"] == [call], "the stored message is left alone"
+
+
+@pytest.mark.parametrize("verbatim", VERBATIMS[:3])
+def test_another_provider_s_message_is_sent_in_plain_form(verbatim: dict[str, Any] | None) -> None:
+    [sent] = messages_of(Message("assistant", "hi", verbatim=verbatim))
+    assert sent == {"role": "assistant", "content": "hi"}
+
+
+def test_malformed_arguments_are_sent_as_an_object() -> None:
+    [sent] = messages_of(Message("assistant", "", (ToolCall("c", "f", '{"a": '),)))
+    assert json.loads(sent["tool_calls"][0]["function"]["arguments"]) == {"malformed": '{"a": '}
+
+
+def test_lone_surrogates_do_not_break_a_request() -> None:
+    assert messages_of(Message("user", "name \udcff.txt")) == [{"role": "user", "content": "name ?.txt"}]
+
+
+Piece = Mapping[str, Any]
+
+
+def assemble(*deltas: Piece, finish: str = "stop", usage: Piece | None = None) -> ModelResponse:
+    numbers = count()
+    assembly = ChatAssembler("here", lambda: f"new_{next(numbers)}")
+    for delta in deltas:
+        assembly.add({"choices": [{"index": 0, "delta": delta}]})
+    assembly.add({"choices": [{"delta": {}, "finish_reason": finish}]})
+    assembly.add({"choices": [], "usage": usage})
+    assert assembly.is_complete
+    return assembly.answer()
+
+
+def calls(*pieces: Piece) -> list[tuple[str, str, str]]:
+    parsed = assemble(*({"tool_calls": [piece]} for piece in pieces), finish="tool_calls").calls
+    return [(call.id, call.name, call.arguments) for call in parsed]
+
+
+def piece(
+    index: int | None = None, call_id: str | None = None, name: str | None = None, text: Any = None
+) -> Piece:
+    function = {key: value for key, value in (("name", name), ("arguments", text)) if value is not None}
+    delta = {"index": index, "id": call_id, "function": function}
+    return {key: value for key, value in delta.items() if value is not None}
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["read", "write"]), st.dictionaries(st.text(max_size=3), st.text(max_size=9))
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.data(),
+)
+def test_arguments_in_any_pieces_and_parallel_calls(
+    drawn_calls: list[tuple[str, dict[str, str]]], data: st.DataObject
+) -> None:
+    texts = [json.dumps(arguments) for _, arguments in drawn_calls]
+    queues: list[list[Piece]] = []
+    for index, ((name, _), text) in enumerate(zip(drawn_calls, texts, strict=True)):
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
+        parts = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+        queues.append([piece(index, f"c{index}", name, ""), *(piece(index, text=part) for part in parts)])
+    order = data.draw(st.permutations([n for n, queue in enumerate(queues) for _ in queue]))
+    parsed = calls(*(queues[n].pop(0) for n in order))
+    expected_calls = {
+        (f"c{n}", name, text) for n, ((name, _), text) in enumerate(zip(drawn_calls, texts, strict=True))
+    }
+    assert set(parsed) == expected_calls
+    assert len(parsed) == len(expected_calls)
+
+
+A, B = '{"p": "a"}', '{"p": "b"}'
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        pytest.param(
+            [piece(0, "x", "read", A), piece(0, "y", "read", B)],
+            [("x", "read", A), ("y", "read", B)],
+            id="every index is 0",
+        ),
+        pytest.param(
+            [piece(None, "x", "read", A), piece(None, "y", "read", B)],
+            [("x", "read", A), ("y", "read", B)],
+            id="no index",
+        ),
+        pytest.param(
+            [piece(None, None, "read", A), piece(None, None, "read", B)],
+            [("new_0", "read", A), ("new_1", "read", B)],
+            id="no index and no id",
+        ),
+        pytest.param(
+            [piece(None, "", "read", '{"p"'), piece(None, "", "", ': "a"}'), piece(None, "", "list", "{}")],
+            [("new_0", "read", A), ("new_1", "list", "{}")],
+            id="empty id and name",
+        ),
+        pytest.param(
+            [piece(0, "x", "read", A), piece(1, None, "read", B)],
+            [("x", "read", A), ("new_0", "read", B)],
+            id="an id for the first only",
+        ),
+        pytest.param(
+            [piece(3, "x", "read", ""), piece(0, None, None, '{"p": '), piece(0, None, None, '"a"}')],
+            [("x", "read", A)],
+            id="another index for the arguments",
+        ),
+        pytest.param(
+            [piece(0, "x", "read", '{"p": '), piece(0, "x", "read", '"a"}')],
+            [("x", "read", A)],
+            id="id and name with every piece",
+        ),
+        pytest.param(
+            [piece(0, "x", "read", A), piece(1, "x", "list", "{}")],
+            [("x", "read", A), ("new_0", "list", "{}")],
+            id="one id for two",
+        ),
+        pytest.param(
+            [piece(0, "x", "read", ""), *(piece(0, f"y{n}", "", part) for n, part in enumerate(A))],
+            [("x", "read", A)],
+            id="an id of its own in every piece",
+        ),
+        pytest.param(
+            [piece(0, f"y{n}", "read", part) for n, part in enumerate((A[:3], A[3:]))],
+            [("y0", "read", A)],
+            id="an id of its own and the name in every piece",
+        ),
+        pytest.param(
+            [piece(0, "x", "re", ""), piece(0, None, "ad", ""), piece(0, None, None, A)],
+            [("x", "read", A)],
+            id="a name in pieces",
+        ),
+        pytest.param(
+            [piece(0, "x", "re", ""), piece(0, "x", "read", ""), piece(0, "x", None, A)],
+            [("x", "read", A)],
+            id="a name that grows",
+        ),
+        pytest.param(
+            [piece(0, "x", "read", A), piece(1, "y", "", B)],
+            [("x", "read", A), ("y", "unnamed_call", B)],
+            id="one without a name",
+        ),
+        pytest.param([piece(0, "x", "now", "")], [("x", "now", "{}")], id="no arguments"),
+        pytest.param([piece(0, "x", "read", {"p": "a"})], [("x", "read", '{"p":"a"}')], id="an object"),
+        pytest.param([piece(0, "x", "read", '{"p": ')], [("x", "read", '{"p": ')], id="malformed"),
+    ],
+)
+def test_variants_of_servers(pieces: list[Piece], expected: list[tuple[str, str, str]]) -> None:
+    assert calls(*pieces) == expected
+
+
+def test_the_older_single_function_call() -> None:
+    answer = assemble(
+        {"function_call": {"name": "read", "arguments": '{"p": '}},
+        {"function_call": {"arguments": '"a"}'}},
+        finish="function_call",
+    )
+    assert (answer.calls, answer.stop) == ((ToolCall("new_0", "read", A),), "calls")
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"),
+    [
+        ("stop", "end"),
+        ("STOP", "end"),
+        ("eos", "end"),
+        ("tool_calls", "end"),
+        ("length", "length"),
+        ("max_tokens", "length"),
+        ("content_filter", "filter"),
+        ("SAFETY", "filter"),
+        ("MAX_TOKENS", "length"),
+        ("model_length", "context"),
+        ("refusal", "refusal"),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", "malformed"),
+        ("UNEXPECTED_TOOL_CALL", "malformed"),
+    ],
+)
+def test_the_reason_an_answer_ended(finish: str, stop: StopReason) -> None:
+    assert assemble({"content": "x"}, finish=finish).stop == stop
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"), [("stop", "calls"), ("tool_calls", "calls"), ("length", "length")]
+)
+def test_the_reason_an_answer_with_calls_ended(finish: str, stop: StopReason) -> None:
+    assert assemble({"tool_calls": [piece(0, "x", "read", A)]}, finish=finish).stop == stop
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 9, "completion_tokens": 2}, Usage(9, 2)),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 8}},
+            Usage(9, 2, 8, reports_cache=True),
+        ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 2,
+                "prompt_tokens_details": None,
+                "prompt_cache_hit_tokens": 4,
+            },
+            Usage(9, 2, 4, reports_cache=True),
+        ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 2,
+                "total_tokens": 16,
+                "completion_tokens_details": {"reasoning_tokens": 5},
+            },
+            Usage(9, 7),
+        ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 7,
+                "total_tokens": 16,
+                "completion_tokens_details": {"reasoning_tokens": 5},
+            },
+            Usage(9, 7),
+        ),
+        ({"prompt_tokens": 0, "completion_tokens": 0}, None),
+        ({"prompt_tokens": "many"}, None),
+        (None, None),
+    ],
+)
+def test_usage_is_read_as_the_server_reports_it(usage: Piece | None, expected: Usage | None) -> None:
+    assert assemble({"content": "x"}, usage=usage).usage == expected
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+def test_reasoning_is_separated_from_text(name: str) -> None:
+    assembly = ChatAssembler("here", str)
+    assert assembly.add({"choices": [{"delta": {name: "hm"}}]}) == [ReasoningDelta("hm")]
+    assert assembly.add({"choices": [{"delta": {"content": "x"}}]}) == [TextDelta("x")]
+    assert (assembly.answer().reasoning, assembly.answer().text) == ("hm", "x")
+
+
+def test_parts_instead_of_text() -> None:
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    answer = assemble({"content": [thinking, {"type": "text", "text": "x"}]})
+    assert (answer.reasoning, answer.text) == ("hm", "x")
+
+
+def test_a_refusal_is_text() -> None:
+    assert assemble({"content": None, "refusal": "I cannot."}).text == "I cannot."
+
+
+LEAF = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+JSON = st.recursive(
+    LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=4)
+)
+
+
+def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw an object with some of these fields, each of them valid or anything."""
+    return st.fixed_dictionaries({}, optional={name: value | JSON for name, value in fields.items()})
+
+
+FUNCTION = some(name=st.just("read"), arguments=st.just("{}"))
+PIECES = st.lists(some(index=st.integers(0, 2), id=st.just("x"), function=FUNCTION), max_size=3)
+DELTA = some(content=st.text(), refusal=st.text(), tool_calls=PIECES, function_call=FUNCTION, extra=JSON)
+CHUNK = some(choices=st.lists(some(delta=DELTA, finish_reason=st.just("stop")), max_size=2), usage=JSON)
+
+
+@example([{"choices": [{"finish_reason": []}]}])
+@given(st.lists(CHUNK, max_size=4))
+def test_no_shape_crashes_it(chunks: list[dict[str, Any]]) -> None:
+    assembly = ChatAssembler("here", lambda: "new")
+    for chunk in chunks:
+        assembly.add(chunk)
+    with suppress(InvalidModelResponse):
+        assert isinstance(assembly.answer(), ModelResponse)
+
+
+@pytest.mark.parametrize("finish", ["tool_calls", "MALFORMED_FUNCTION_CALL"])
+def test_a_call_that_did_not_arrive_is_named_with_the_server_s_reason(finish: str) -> None:
+    with pytest.raises(MalformedCall) as raised:
+        assemble({"content": ""}, finish=finish)
+    assert finish in raised.value.why
+
+
+def test_an_end_for_an_unknown_reason_is_named() -> None:
+    with pytest.raises(InvalidModelResponse, match="LANGUAGE"):
+        assemble({"content": ""}, finish="LANGUAGE")
+
+
+def test_names_of_tools_tell_pieces_of_a_name_from_two_calls() -> None:
+    assembly = ChatAssembler("here", lambda: "new", tools=frozenset({"list", "list_all"}))
+    for part in (piece(0, "x", "list", ""), piece(0, "y", "list_all", "")):
+        assembly.add({"choices": [{"index": 0, "delta": {"tool_calls": [part]}}]})
+    assert [call.name for call in assembly.answer().calls] == ["list", "list_all"]
+
+
+def test_thinking_between_tags_is_no_text_and_stays_in_what_is_sent_back() -> None:
+    answer = assemble({"content": "<think>a pl"}, {"content": "an</think>\n\nDone."})
+    assert (answer.text, answer.reasoning) == ("Done.", "a plan")
+    assert answer.verbatim is not None
+    assert answer.verbatim["message"]["content"] == "<think>a plan</think>\n\nDone."
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        {"refusal": "I can't help with that."},
+        {"content": [{"type": "refusal", "refusal": "I can't help with that."}]},
+        {"refusal": "I can't help with that.", "tool_calls": [piece(0, "x", "read", A)]},
+    ],
+)
+@pytest.mark.parametrize("finish", ["stop", "tool_calls"])
+def test_a_refusal_is_one_whatever_the_finish_reason(delta: Piece, finish: str) -> None:
+    answer = assemble(delta, {"refusal": None}, finish=finish)
+    assert (answer.text, answer.stop, answer.calls) == ("I can't help with that.", "refusal", ())

@@ -1,0 +1,40 @@
+"""What a call did, in a few words."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.words.call_targets import failed_tests_text
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("FAILED tests/test_a.py::test_b\n==== 1 failed, 12 passed in 0.31s ====\n", "1 failed"),
+        ("3 failed, 1 error in 2.10s", "3 failed"),
+        ("2 errors in 0.10s", "2 failed"),
+        ("==== 12 passed, 3 warnings in 4.02s ====", ""),
+        ("Tests:       1 failed, 3 passed, 4 total\nSnapshots:   0 total\nTime:  1 s\nRan all.", "1 failed"),
+        ("      Tests  2 failed | 3 passed (5)\n   Start at  12:00:00\n   Duration  1s", "2 failed"),
+        ("test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured\n\nerror: test failed", "1 failed"),
+        ("test result: ok. 4 passed; 0 failed; 0 ignored", ""),
+        ("Ran 7 tests in 0.1s\n\nFAILED (failures=1, errors=2)", "3 failed"),
+        ("Ran 7 tests in 0.1s\n\nFAILED (errors=2)", "2 failed"),
+        ("--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tpkg\t0.002s\nFAIL", "Tests failed"),
+        ("ok  \tpkg\t0.002s", ""),
+        ("  3 passing (12ms)\n  1 failing", "1 failed"),
+        ("# pass 3\n# fail 2", "2 failed"),
+        ("# pass 3\n# fail 0", ""),
+        ("3 examples, 1 failure", "1 failed"),
+        ("3 examples, 0 failures", ""),
+        ("12 tests completed, 4 failed", "4 failed"),
+        ("[ERROR] Tests run: 9, Failures: 1, Errors: 1, Skipped: 0", "2 failed"),
+        ("50% tests passed, 1 tests failed out of 2", "1 failed"),
+        ("grep: 3 failed logins", ""),
+        ("1 failed\n" + "more\n" * 20, ""),
+        ("", ""),
+    ],
+)
+def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str) -> None:
+    """Also where the command ended with 0; other words about failures say nothing of tests."""
+    assert failed_tests_text(output) == text
