@@ -201,7 +201,7 @@ def test_on_hold_noted_facts_wait_until_it_is_resumed() -> None:
     assert prepare_observations(simulator)
     assert "used once you resume" not in _state(simulator).pending_text
     simulator.record(HoldSet(on=True))
-    assert "put in place once you resume compaction. (" in _state(simulator).pending_text
+    assert "used once you resume compaction. (" in _state(simulator).pending_text
 
 
 def test_a_preview_of_an_attached_file_keeps_the_rest_out_of_context() -> None:
