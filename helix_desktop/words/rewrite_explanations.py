@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Context")
 text = TextContext("Context")
@@ -68,16 +68,6 @@ STATE_WORDS: dict[MessageState, StateWords] = {
 """The one place of these words: chat, panel, timeline, cache and command line show them."""
 
 
-def explain_cached() -> str:
-    """Say what became of an output, of arguments or of an image that is cached."""
-    return translate(STATE_WORDS["cached"].tooltip)
-
-
-def explain_noted() -> str:
-    """Say what became of steps that a note replaced."""
-    return translate(STATE_WORDS["folded"].tooltip)
-
-
 def explain_observations() -> str:
     """Say what observations are."""
     return tr("Facts about older messages that a model wrote down. They replace these messages later.")
@@ -86,11 +76,6 @@ def explain_observations() -> str:
 def explain_merged_observations() -> str:
     """Say what became of observations that took too much of the context."""
     return tr("Observations merged into fewer. Outdated facts are dropped.")
-
-
-def explain_summarized() -> str:
-    """Say what became of messages that a handover replaced."""
-    return translate(STATE_WORDS["handed_over"].tooltip)
 
 
 def explain_checkpoint() -> str:

@@ -159,7 +159,7 @@ class _Rewriter:
             observe(self.simulator, stretch)
 
     def place(self) -> None:
-        """Prepared observations are put in place."""
+        """Prepared observations are used."""
         if waiting := list(self.simulator.transcript.rewrites.unplaced_seqs):
             place_observations(self.simulator, waiting[-1])
 

@@ -52,12 +52,8 @@ from helix_desktop.words.numbers import (
     format_token_count,
     format_tokens,
 )
-from helix_desktop.words.rewrite_explanations import (
-    explain_cached,
-    explain_noted,
-    explain_summarized,
-)
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
 
@@ -444,7 +440,7 @@ class Inspector(Themed, QWidget):
         self._legend_box.setSpacing(5)
         self.waiting = WaitingView()
         self._markers = Pill("", "ok")
-        self._markers.setToolTip(explain_cached())
+        self._markers.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self.saved_bars = SavingsBars()
         self._saved, self._entries, self._disk = KeyValue("", ""), KeyValue("", ""), KeyValue("", "")
         self._count = TextLine("", 12, role="muted")
@@ -560,11 +556,13 @@ class Inspector(Themed, QWidget):
 def _explain(kind: SegmentKind) -> str:
     match kind:
         case "arguments":
-            return explain_cached()
-        case "fold" | "observations":
-            return explain_noted()
+            return translate(STATE_WORDS["cached"].tooltip)
+        case "fold":
+            return translate(STATE_WORDS["folded"].tooltip)
+        case "observations":
+            return translate(STATE_WORDS["observed"].tooltip)
         case "handover":
-            return explain_summarized()
+            return translate(STATE_WORDS["handed_over"].tooltip)
         case "user":
             return tr("Your messages, with the files and cached outputs that you attached.")
         case "recalled":
