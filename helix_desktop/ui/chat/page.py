@@ -147,7 +147,7 @@ class NextMessages(Themed, QWidget):
         self.frame = QWidget()
         self.frame.setMaximumWidth(_MAX_WIDTH)
         self._column = QVBoxLayout(self.frame)
-        self._column.setContentsMargins(2, 2, 2, 4)
+        self._column.setContentsMargins(2, 2, 2, 8)
         self._column.setSpacing(4)
         self._suggestion_layout = QVBoxLayout()
         self._suggestion_layout.setContentsMargins(0, 0, 0, 0)
