@@ -38,8 +38,10 @@ class SessionTitles:
     Nothing waits for it. What the user types meanwhile stays; a failure is only logged, and not repeated.
     """
 
-    def __init__(self, runtime: SessionRuntime, is_trusted: IsTrusted, is_wanted: Callable[[], bool]) -> None:
-        self._runtime, self._is_trusted, self._is_wanted = runtime, is_trusted, is_wanted
+    def __init__(
+        self, runtime: SessionRuntime, is_trusted: IsTrusted, is_enabled: Callable[[], bool]
+    ) -> None:
+        self._runtime, self._is_trusted, self._is_enabled = runtime, is_trusted, is_enabled
         self._unused = UnusedSummaries(runtime)
         runtime.session.listen(self._on_update)
 
@@ -56,7 +58,7 @@ class SessionTitles:
             isinstance(recorded.event, TurnEnded) and recorded.event.how == "done"
             for recorded in self._runtime.session.log
         )
-        return ends == 1 and self._is_wanted() and self._is_trusted()
+        return ends == 1 and self._is_enabled() and self._is_trusted()
 
     async def _run(self) -> None:
         try:
@@ -76,7 +78,12 @@ class SessionTitles:
             with suppress(StoreError):  # it is recorded with the next change
                 await self._unused.record(bill.spent)
             raise
-        await runtime.session.record_decided(lambda: self._events(title, bill.model, bill.spent))
+        try:
+            await runtime.session.record_decided(lambda: self._events(title, bill.model, bill.spent))
+        except StoreError:
+            with suppress(StoreError):
+                await self._unused.record(bill.spent)
+            raise
 
     def _events(self, title: str, model: str, spent: Spending) -> list[Event]:
         """Return the title, or what the call took where the user has typed one meanwhile, or none came."""
@@ -97,14 +104,14 @@ class SessionTitles:
 
     def _request(self) -> ModelRequest:
         log = [recorded.event for recorded in self._runtime.session.log]
-        asked = next((event.text for event in log if isinstance(event, UserSpoke)), "")
-        answered = next(
+        message = next((event.text for event in log if isinstance(event, UserSpoke)), "")
+        answer = next(
             (event.text for event in reversed(log) if isinstance(event, AssistantSpoke) and event.text), ""
         )
         code = secrets.token_hex(4)  # the texts can't close what they stand between
         parts = (
             part
-            for name, text in (("message", asked), ("answer", answered))
+            for name, text in (("message", message), ("answer", answer))
             for part in (f"<{name} {code}>", text[:_MAX_READ], f"</{name} {code}>")
         )
         system = Message("system", self._runtime.prompts["title"])

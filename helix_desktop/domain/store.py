@@ -441,15 +441,18 @@ class SessionVersions:
         self._groups: dict[str, tuple[SessionSummary, ...]] = {}
         members: dict[str, list[SessionSummary]] = {}
         for summary in by_id.values():
+            if not summary.is_version:
+                continue
             origin, seen = summary, {summary.id}
             while origin.is_version and origin.branch_of in by_id and origin.branch_of not in seen:
                 origin = by_id[origin.branch_of]
                 seen.add(origin.id)
             first = origin.branch_of if origin.is_version and origin.branch_of not in seen else origin.id
             members.setdefault(first, []).append(summary)
-        for group in members.values():
-            if len(group) > 1:
-                ordered = tuple(sorted(group, key=lambda summary: (summary.created, summary.id)))
+        for first, group in members.items():
+            versions = [*group, by_id[first]] if first in by_id else group
+            if len(versions) > 1:
+                ordered = tuple(sorted(versions, key=lambda summary: (summary.created, summary.id)))
                 self._groups |= dict.fromkeys((summary.id for summary in ordered), ordered)
 
     def of(self, summary: SessionSummary) -> tuple[SessionSummary, ...]:
@@ -462,10 +465,15 @@ class SessionVersions:
 
     def row_of(self, summary: SessionSummary) -> SessionSummary:
         """Return the version that a list shows: the one that was used last."""
-        return max(self.of(summary), key=lambda version: (version.updated, version.created, version.id))
+        group = self._groups.get(summary.id)
+        if group is None:  # as are most of 10,000
+            return summary
+        return max(group, key=lambda version: (version.updated, version.created, version.id))
 
     def place_of(self, summary: SessionSummary) -> ListPlace:
         """Return where a session is listed: older apps pinned and archived each version alone."""
+        if summary.id not in self._groups:
+            return summary.place
         places = [version.place for version in self.of(summary)]
         return ListPlace(any(place.pinned for place in places), all(place.archived for place in places))
 

@@ -25,6 +25,8 @@ RuleScope = Literal["workspace", "session"]
 RuleEffect = Literal["allow", "ask", "deny"]
 McpChange = Literal["", "server", "tool", "new"]
 """Why a saved rule does not allow an MCP call: its server or tool changed since, or the tool came later."""
+LastingRefusal = Literal["", "destroys", "leaves"]
+"""Why a command is allowed once only: it destroys, or it leaves the sandbox; empty: it need not be."""
 ANY = "*"
 
 SHOW_OUTPUT = "show_output"
@@ -310,7 +312,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     offers_demo_calls: bool = False
     is_reading: bool = False
     effect: str = ""
-    lasting_refusal: Literal["", "destroys", "leaves"] = ""
+    lasting_refusal: LastingRefusal = ""
 
     @property
     def may_change_files(self) -> bool:

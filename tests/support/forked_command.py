@@ -24,7 +24,7 @@ import pytest
 PRELOADED_MODULES = (
     "tests.support.plain_imports",  # first: what comes after it is imported faster
     *("helix_desktop.cli.backup", "helix_desktop.cli.main", "helix_desktop.cli.run"),
-    *("helix_desktop.cli.exam", "helix_desktop.cli.replay", "tests.support.forked_command"),
+    *("helix_desktop.cli.replay", "tests.support.forked_command"),
     *("helix_desktop.cli.cache_command", "helix_desktop.cli.commands", "helix_desktop.cli.sessions"),
     # Other languages, second windows and the self-check need Qt; there is no application in it yet.
     *("helix_desktop.app.main", "helix_desktop.app.single_instance", "helix_desktop.app.qt_language"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import Literal
 
 from helix_desktop.domain.permissions.command_match import main_words, match_anywhere
 from helix_desktop.domain.permissions.git_loss import git_words, is_destroying_action
@@ -18,10 +17,7 @@ from helix_desktop.domain.permissions.shell_tokens import (
     WRAPPERS,
     ReadingBudget,
 )
-from helix_desktop.domain.tools import ANY, PermissionRule
-
-Refusal = Literal["", "destroys", "leaves"]
-"""Why a command is allowed once only: it destroys, or it leaves the sandbox; empty: it need not be."""
+from helix_desktop.domain.tools import ANY, LastingRefusal, PermissionRule
 
 _LONGEST = 4_000  # characters of a command for which a pattern is offered
 _RUNNERS = SHELLS | WRAPPERS | OTHER_RUNNERS
@@ -55,7 +51,7 @@ _LEAVING_WRAPPERS = ("sudo", "doas", "ssh", "chroot", "nsenter", "systemd-run")
 _LEAVING_GIT = frozenset({"clone", "fetch", "ls-remote", "pull", "push", "send-email", "send-pack"})
 
 
-def lasting_refusal(command: str, network: bool) -> Refusal:
+def lasting_refusal(command: str, network: bool) -> LastingRefusal:
     """Return why a command is allowed once only: `network` says that it asks for that.
 
     What may be read of it counts, however it is wrapped.
@@ -68,7 +64,7 @@ def lasting_refusal(command: str, network: bool) -> Refusal:
     return "leaves" if network or is_wrapped or "leaves" in kinds else ""
 
 
-def _kind(program: Program) -> Refusal:
+def _kind(program: Program) -> LastingRefusal:
     name = posixpath.basename(program.name)
     if name == "git":
         words = git_words(program.words)[1]

@@ -102,7 +102,7 @@ def _typed_usd(cost: float) -> str:
 def _explanation(state: CostState) -> QVBoxLayout:
     effect = tr(
         "When the budget is used up, the turn stops before its next model call. Nothing is lost: raise the "
-        "budget to continue. Subagents and compaction count too."
+        "budget to continue. All versions of the session, subagents and compaction count."
     )
     words = column(label(tr("Session budget"), "title"), label(effect, "muted", wrap=True), gap=5)
     words.addWidget(label(tr("Used so far: {usage}", usage=state.text), wrap=True))

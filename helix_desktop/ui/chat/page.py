@@ -390,7 +390,7 @@ class ChatPage(QWidget):
 
     def _update_page(self) -> None:
         asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end
-        self.composer.set_asked(any(isinstance(row, QuestionRow) and not row.is_late for row in asks))
+        self.composer.show_question(any(isinstance(row, QuestionRow) and not row.is_late for row in asks))
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()
         else:

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, QTimer
 from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
 from helix_desktop.agent.session import ResponseDelta, Update
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.errors import HelixError, StoreClosed, StoreError
+from helix_desktop.domain.errors import HelixError, StoreClosed
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
@@ -61,8 +61,8 @@ class SidebarPresenter(QObject):
         self._opening_id = ""  # the session that is on screen soon
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
+        self._lists_interrupted = False
         self._last_shown: dict[str, str] = {}  # by session: which of its versions was on screen last
-        self._interrupted: dict[str, bool] = {}  # open workspaces: whether a turn in them was interrupted
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(
             lambda: self._async_actions.start(self._refresh(), "refresh sidebar")
@@ -109,19 +109,19 @@ class SidebarPresenter(QObject):
             self._async_actions.start(self._recount(workspace), "recount sessions")
 
     async def _note_interrupted(self) -> None:
-        """Find out in which open workspaces a turn was interrupted, and note it for when they are closed.
+        """Note in the records of open workspaces in which a turn was interrupted, for when they are closed.
 
         A turn that runs is noted too: after a crash nobody could.
         """
         for workspace in list(self._services.open_workspaces.values()):
-            is_running = any(conversation.is_running for conversation in workspace.conversations)
-            if workspace.id not in self._interrupted or workspace.id == self._active_workspace.id:
-                with suppress(StoreError):  # it says so itself
-                    sessions = await workspace.store.sessions()
-                    self._interrupted[workspace.id] = any(map(workspace.is_interrupted, sessions))
-            is_noted = is_running or self._interrupted.get(workspace.id, False)
-            with suppress(HelixError):  # then only the list of sessions says so
-                if self._services.registry.get(workspace.id).interrupted != is_noted:
+            with suppress(HelixError):  # a store says so itself, without a record only the list marks it
+                was_noted = self._services.registry.get(workspace.id).interrupted
+                is_noted = any(conversation.is_running for conversation in workspace.conversations)
+                if not is_noted and workspace.id == self._active_workspace.id:
+                    is_noted = self._lists_interrupted
+                elif not is_noted and was_noted:
+                    is_noted = any(map(workspace.is_interrupted, await workspace.store.sessions()))
+                if is_noted != was_noted:
                     self._services.registry.change(workspace.id, interrupted=is_noted)
 
     def show_workspaces(self) -> None:
@@ -190,7 +190,7 @@ class SidebarPresenter(QObject):
             name=record.name,
             path=record.path,
             active=record.id == self._active_workspace.id,
-            badge=_badge(self._services.open_workspaces.get(record.id), record, self._interrupted),
+            badge=_badge(self._services.open_workspaces.get(record.id), record),
             cache=self._cache_sizes.get(record.id, ""),
             git=git_text(self._services.git.status(record.id)),
         )
@@ -205,6 +205,7 @@ class SidebarPresenter(QObject):
             sidebar.show_cache("")
             return True
         sessions = await workspace.store.sessions()
+        self._lists_interrupted = any(map(workspace.is_interrupted, sessions))
         totals = await workspace.store.totals()
         conversation = self._session_controller.conversation
         size = format_size(totals.size)
@@ -278,18 +279,15 @@ def _branch_words(first: SessionSummary) -> list[str]:
     return [tr("Rewound") if first.branch_how == "rewind" else tr("Branch")]
 
 
-def _badge(
-    workspace: OpenWorkspace | None, record: WorkspaceRecord, interrupted: Mapping[str, bool]
-) -> WorkspaceBadge:
+def _badge(workspace: OpenWorkspace | None, record: WorkspaceRecord) -> WorkspaceBadge:
     if not Path(record.path).is_dir():
         return "missing"
-    if workspace is None:
-        return "interrupted" if record.interrupted else ""
-    if any(conversation.asks for conversation in workspace.conversations):
+    conversations = workspace.conversations if workspace is not None else ()
+    if any(conversation.asks for conversation in conversations):
         return "waiting"
-    if any(conversation.is_running for conversation in workspace.conversations):
+    if any(conversation.is_running for conversation in conversations):
         return "running"
-    return "interrupted" if interrupted.get(workspace.id, record.interrupted) else ""
+    return "interrupted" if record.interrupted else ""
 
 
 def _item(

@@ -94,6 +94,7 @@ def sessions() -> list[SessionItem]:
             running,
             number == 0,
             place=places.get(number, ListPlace()),
+            interrupted=number == len(rows) - 1,
         )
         for number, (title, second, days, minutes, used, running) in enumerate(rows)
     ]

@@ -63,4 +63,4 @@ def test_every_tool_has_an_icon_that_exists(qtbot: QtBot) -> None:
     there = {file.stem for file in (resources_dir() / "icons").glob("*.svg")}
     quoted = set(re.findall(r'"([a-z]+-[a-z0-9-]+)"', source))
     assert names <= there
-    assert {"archive-restore", "shield-alert", "circle-alert", "loader-circle"} <= quoted & there
+    assert {"shield-alert", "circle-alert", "loader-circle"} <= quoted & there

@@ -279,7 +279,7 @@ def test_words_are_found_in_folded_lines_too(view: DiffView, qtbot: QtBot) -> No
         ),
         (
             FileDiff("hash_only", None, FileState(digest="b" * 64, size=4_096, stored=False)),
-            "Content not stored",
+            "Content not saved",
         ),
     ],
 )

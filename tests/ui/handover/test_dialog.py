@@ -142,7 +142,7 @@ def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDi
         assert dialog.model_output.toPlainText() == SECTIONS[:end]
     dialog.show_writing("summarize", "## Begun anew")
     assert dialog.model_output.toPlainText() == "## Begun anew"
-    assert dialog.phase_steps.accessibleName() == "Summarize, step 2 of 4"
+    assert dialog.phase_steps.accessibleName() == "Write, step 2 of 4"
     with qtbot.waitSignal(dialog.cancel_requested):
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert dialog.isVisible()

@@ -71,4 +71,4 @@ def test_a_branch_says_where_it_begins() -> None:
     simulator.record(SessionBranched("p" * 32, simulator.transcript.last_seq, "Read it (2)", "edit"))
     (branch,) = build_cards(simulator.log, simulator.transcript)
     assert isinstance(branch, ManualActionCard)
-    assert (branch.kind, branch.text) == ("branch", "Branch begins here: message edited")
+    assert (branch.kind, branch.text) == ("branch", "Version begins here: message edited")

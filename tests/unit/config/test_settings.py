@@ -129,7 +129,7 @@ def test_what_cannot_be_read_is_not_called_damaged_and_is_never_replaced(file: P
     assert error.why == "Is a directory."
     assert error.fix == "Move the folder away, then start Helix Desktop again."
     asyncio.run(settings_file.save(settings.with_recent("w1")))
-    with pytest.raises(HelixError, match=r"couldn.t be saved.*can.t be read.*hold until you quit"):
+    with pytest.raises(HelixError, match=r"couldn.t be saved.*can.t be read.*last until you quit"):
         asyncio.run(settings_file.save(SETTINGS))
     file.rmdir()
     file.write_text('theme = "dark"\n', encoding="utf-8")

@@ -164,7 +164,7 @@ class Composer(Themed, QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._running = self._is_stop_offered = self._is_asked = False
+        self._running = self._is_stop_offered = self._has_question = False
         self._style = ChatStyle(theme)
         self.frame = ComposerFrame(self)
         self.editor = Editor(self.frame)
@@ -255,10 +255,10 @@ class Composer(Themed, QWidget):
         else:
             self.offer_stop(False)
 
-    def set_asked(self, is_asked: bool) -> None:
+    def show_question(self, is_waiting: bool) -> None:
         """Say whether a question of the agent waits: what is typed is its answer."""
-        if is_asked != self._is_asked:
-            self._is_asked = is_asked
+        if is_waiting != self._has_question:
+            self._has_question = is_waiting
             self._refresh()
 
     def offer_stop(self, is_offered: bool) -> None:
@@ -445,7 +445,7 @@ class Composer(Themed, QWidget):
     def _refresh(self) -> None:
         theme = self._style.theme
         ready = bool(self.text().strip() or self._chips.keys)
-        answers = self._is_asked and not self._chips.keys  # an answer can't have attachments
+        answers = self._has_question and not self._chips.keys  # an answer can't have attachments
         self._steer.setVisible(self._running and ready and not answers)
         self._stop.setVisible(self._running)
         keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")

@@ -9,9 +9,8 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QTextCharFormat, QTextCursor
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.permissions.rule_offers import Refusal
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tools import McpChange
+from helix_desktop.domain.tools import LastingRefusal, McpChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.ui.chat.actions import AllowAllOnce, ApprovalAnswer, Decide, OpenMenu, ToggleSection
@@ -54,7 +53,7 @@ _LABELS: dict[ApprovalAnswer, TranslatableText] = {
     "once": text("Allow"),
     "deny": text("Deny"),
 }
-_REFUSALS: dict[Refusal, TranslatableText] = {
+_REFUSALS: dict[LastingRefusal, TranslatableText] = {
     "destroys": text("Always allow isn't offered: the command can destroy files or commits."),
     "leaves": text("Always allow isn't offered: the command leaves the sandbox."),
 }
@@ -124,7 +123,7 @@ class ApprovalItem(RowItem):
         self.backward_entry = f"decide:{self._primary}"
         theme, writer = self.style.theme, tools.writer
         self._is_command = row.kind == "command"
-        summary = row.effect if self._is_command else row.summary
+        summary = row.effect or row.summary if self._is_command else row.summary
         size = UI if self._is_command else BODY
         self._summary = paragraph_layout(escape_invisible(summary), tools, theme.text, size)
         is_edit = row.kind == "edit"  # a command that looks like a diff is no less a command

@@ -61,7 +61,7 @@ class ChipStyle(NamedTuple):
 CHIP_HEIGHT = 21.0
 BUTTON_HEIGHT = 30.0
 _THUMBNAIL_RADIUS = 5.0
-_BOX_RADIUS = 9
+_BOX_RADIUS = 12
 _MOST = 2_000  # characters of a line that are measured to cut it: more than any card has room for
 
 

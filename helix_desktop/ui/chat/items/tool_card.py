@@ -277,9 +277,8 @@ class ToolCard(RowItem):
             right -= self._changed_files.figures_width + gap
         if self._is_running and self._tool.key.call_id and self._subagent_strip is None:
             right = self._place_stop(right) - style.px(44)
-        if has_menu(self._tool):
-            self.hit_areas.append(self._menu_area(right))
-            right = self.hit_areas[-1].rect.x()
+        menu = self._menu_area(right) if has_menu(self._tool) else None
+        right = menu.rect.x() if menu is not None else right
         left = style.px(_TEXT_LEFT)
         verb = min(style.width(self._verb_line.words, self._verb_line.font) + 1, right - left)
         self._verb_line.rect = QRectF(left, bar.y(), verb, bar.height())
@@ -301,6 +300,7 @@ class ToolCard(RowItem):
             self._place_word(word, QRectF(left, bar.y(), min(room, max(0.0, right - left)), bar.height()))
             left += room + gap
         self._figures = QRectF(left, bar.y(), max(0.0, right - gap - left), bar.height())
+        self.hit_areas += [menu] if menu is not None else []
 
     def _expand_area(self) -> HitArea:
         """Return the line, all of which opens the card."""

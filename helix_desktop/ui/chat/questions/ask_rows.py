@@ -135,7 +135,7 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         description=request.description,
         mcp_change=request.mcp_change,
         offers_demo_calls=request.offers_demo_calls,
-        effect=translate(request.effect or request.summary),
+        effect=translate(request.effect),
         always="" if request.lasting_refusal else always,
         always_offer=number,
         lasting_refusal=request.lasting_refusal,

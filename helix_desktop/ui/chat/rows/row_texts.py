@@ -129,7 +129,7 @@ def text_of_row(row: Row) -> str:
 
 def _ask_source(row: AskRow) -> str:
     if isinstance(row, ApprovalRow) and row.kind == "command":
-        return _join_lines(row.detail, row.effect, *map(translate, row.offers))
+        return _join_lines(row.detail, row.effect or row.summary, *map(translate, row.offers))
     if isinstance(row, ApprovalRow):
         return _join_lines(row.summary, row.description, row.detail, *map(translate, row.offers))
     options = (": ".join(filter(None, (option.label, option.description))) for option in row.question.options)

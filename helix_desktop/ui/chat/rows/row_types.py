@@ -9,10 +9,9 @@ from PySide6.QtGui import QImage
 
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.permissions.rule_offers import Refusal
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem
-from helix_desktop.domain.tools import ApprovalKind, AutoRunChange, Excerpt, McpChange
+from helix_desktop.domain.tools import ApprovalKind, AutoRunChange, Excerpt, LastingRefusal, McpChange
 from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
@@ -324,7 +323,7 @@ class ApprovalRow(msgspec.Struct, frozen=True):
     effect: str = ""
     always: str = ""
     always_offer: int = 0
-    lasting_refusal: Refusal = ""
+    lasting_refusal: LastingRefusal = ""
 
 
 class QuestionRow(msgspec.Struct, frozen=True):

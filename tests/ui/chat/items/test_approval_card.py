@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
-from helix_desktop.domain.permissions.rule_offers import Refusal, suggest_command_rules
+from helix_desktop.domain.permissions.rule_offers import suggest_command_rules
 from helix_desktop.domain.permissions.rules import suggest_server_rules
-from helix_desktop.domain.tools import ApprovalRequest, McpChange
+from helix_desktop.domain.tools import ApprovalRequest, LastingRefusal, McpChange
 from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
@@ -106,7 +106,7 @@ def test_a_button_saves_the_rule_that_its_tooltip_says(qtbot: QtBot) -> None:
     [("destroys", "can destroy files or commits."), ("leaves", "leaves the sandbox.")],
 )
 def test_what_destroys_or_leaves_the_sandbox_is_never_allowed_always(
-    qtbot: QtBot, refusal: Refusal, why: str
+    qtbot: QtBot, refusal: LastingRefusal, why: str
 ) -> None:
     row, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, lasting_refusal=refusal))
     item.layout(900)
