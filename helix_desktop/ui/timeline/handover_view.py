@@ -155,7 +155,11 @@ class HandoverView(Card):
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.setObjectName("more")
         more.clicked.connect(lambda: popup_below(self._menu(), more))
-        return ResponsiveRow(FlowBox([title, *self._state_pills()]), end, corner=more)
+        words: list[QWidget] = [title, *self._state_pills()]
+        if card.origin:
+            name = ellipsize_title(session_title(card.origin_title), _MAX_FOCUS_CHARS)
+            words.append(session_pill(tr("From “{title}”", title=name), card.origin, self._signals))
+        return ResponsiveRow(FlowBox(words), end, corner=more)
 
     def _state_pills(self) -> list[Pill]:
         """Return whether the context has it, or why not."""
@@ -212,13 +216,7 @@ class HandoverView(Card):
     def _origin_pills(self) -> list[QWidget]:
         """Return what is known of a handover that another session left to this one."""
         card = self._card
-        title = session_title(card.origin_title)
         pills: list[QWidget] = [
-            session_pill(
-                tr("From “{title}”", title=ellipsize_title(title, _MAX_FOCUS_CHARS)),
-                card.origin,
-                self._signals,
-            ),
             Pill(format_token_count(card.after), "accent", "gauge"),
             Pill(_messages_text(card), icon_name="message-square"),
             model_pill(card),
