@@ -442,7 +442,7 @@ def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:
         press(dialog, "revoke")
     assert revoked.args == ["r1"]
     dialog.permissions.show_rules("helix", [])
-    assert "the agent asks every time" in words(dialog)
+    assert "the agent asks before what may change something" in words(dialog)
 
 
 def test_appearance_displays_and_emits(qtbot: QtBot, dialog: SettingsDialog) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -34,9 +35,8 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
     assert [line.text for line in titles] == ["Current Issues", "TODO Items"]
     view.opener.click()
     took = next(pill for pill in view.findChildren(Pill) if pill.text() == "Read 5.4k tokens")
-    assert max(view.body.indexOf(line.parentWidget()) for line in titles) < view.body.indexOf(
-        took.parentWidget().parentWidget()
-    )
+    heights = [line.mapTo(view, QPoint(0, 0)).y() for line in titles]
+    qtbot.waitUntil(lambda: took.mapTo(view, QPoint(0, 0)).y() > max(heights))
     assert [text for text in pills(view) if text != "No source" and not text.startswith("e")] == [
         "Not in the context · 1.2k tokens",
         "12 messages, 41 tool calls covered",
