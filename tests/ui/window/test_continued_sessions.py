@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, text_reply
 from tests.support.model_servers.stream_parts import TokenCounts
@@ -64,7 +65,8 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         await _timeline(rig)
         await until(lambda: rig.views.timeline.card_widget(2), "the card of the origin")
         card = rig.views.timeline.card_widget(2)
-        assert card is not None
+        assert isinstance(card, HandoverView)
+        card.opener.click()
         assert "2 messages compacted" in [pill.text() for pill in card.findChildren(Pill)]
         await _check_its_tokens(rig, card)
         next(pill for pill in card.findChildren(Pill) if pill.text().startswith("From")).click()
