@@ -62,7 +62,7 @@ async def test_unreferenced_content_goes_to_the_trash_and_is_restored(cli: Cli) 
     assert (planned["gone"], planned["named"]["entries"]) == ([], 1)
     aged = await cli("cache", "gc", *here, "--dry-run", "--older-than", "2000w")
     assert (aged.code, aged.out) == (0, b"")
-    assert "eligible, but excluded by these settings · 3 entries" in aged.err
+    assert "not covered by these settings · 3 entries" in aged.err
     small = await cli("cache", "gc", *here, "--dry-run", "--quota", "1KB")
     assert small.out == b""
     went = await cli("cache", "gc", *here)
