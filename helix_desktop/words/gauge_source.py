@@ -8,6 +8,8 @@ from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Context")
 
+_SAME = 0.05  # of the total: no eye adds the rows up more exactly
+
 
 def gauge_source_text(gauge: UsageGauge) -> str:
     """Return who counted the tokens: the provider, or Helix from what the provider reported before."""
@@ -22,7 +24,9 @@ def gauge_source_text(gauge: UsageGauge) -> str:
 
 
 def own_count_text(gauge: UsageGauge, counted: int) -> str:
-    """Return what the items of a request add up to by our count; empty where the total is the same."""
-    if counted == gauge.used:
+    """Return what the items of a request add up to by our count; empty where the total is about the same."""
+    if abs(counted - gauge.used) <= _SAME * gauge.used:
         return ""
-    return tr("The items add up to {tokens} by Helix's count", tokens=format_tokens(counted))
+    return tr(
+        "The rows are {tokens} by Helix's count; the total is the provider's.", tokens=format_tokens(counted)
+    )

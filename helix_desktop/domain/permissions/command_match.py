@@ -345,7 +345,7 @@ def main_words(command: str, root: str = "") -> tuple[str, ...] | None:
     if (words := parse_simple_command(command)) is not None:
         return words
     commands = split_command(command)
-    if commands is None or (len(commands) == 1 and not commands[0].joins_errors):
+    if commands is None or (len(commands) == 1 and not commands[0].sends_errors):
         return None
     programs = find_programs(DEFAULT_LINES)
     others = [simple for simple in commands if not reads_only_its_input(simple, programs)]

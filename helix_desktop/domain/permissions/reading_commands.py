@@ -21,7 +21,7 @@ _LONGEST = 4_000  # characters of a command
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _PLAIN = re.compile(r"(?:[\w%+,\-./:=@^!]|(?<=[^\W_])~)+")  # else ~ may be a home folder
 _BLANKS = re.compile(r"[ \t]+")
-_JOINED_ERRORS = re.compile(r"[ \t]*2>&1(?=[ \t]*(?:$|[|;&\n]))")
+_SENT_ERRORS = re.compile(r"[ \t]*2>(&1|[ \t]?/dev/null)(?=[ \t]*(?:$|[|;&\n]))")
 _OPERATORS = re.compile(r"\|\||&&|[|;]|\n+")
 _BRACED = re.compile(r"\{[\w^-]*\}")  # as in stash@{0}: with a comma or dots it would be several words
 _WILDCARDS = re.compile(r"[*?\[\]]+")
@@ -51,11 +51,11 @@ class Word(NamedTuple):
 
 
 class SimpleCommand(NamedTuple):
-    """A program with its arguments, what stands before it, and if its errors go where its output goes."""
+    """A program with its arguments, what stands before it, and if its errors go to its output or nowhere."""
 
     words: tuple[Word, ...]
     operator: Operator = ""
-    joins_errors: bool = False
+    sends_errors: bool = False
 
     @property
     def text(self) -> str:
@@ -87,12 +87,13 @@ class ReadingUse(msgspec.Struct, frozen=True):
 def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
     """Return the simple commands of a pipeline or a list; None if the shell may read anything else in it.
 
-    Substitutions, variables, redirections but `2>&1`, groups, assignments, comments, background.
+    Substitutions, variables, redirections but `2>&1` and `2>/dev/null`, groups, assignments, comments,
+    background.
     """
     commands: list[SimpleCommand] = []
     words: list[Word] = []
     operator: Operator = ""
-    joins_errors = False
+    sends_errors = False
     at, text = 0, command.strip()
     if len(text) > _LONGEST:
         return None
@@ -101,9 +102,9 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
         if found is None and at < len(text):
             if spaces := _BLANKS.match(text, at):
                 at = spaces.end()
-            elif joined := _JOINED_ERRORS.match(text, at):
-                joins_errors, at = True, joined.end()
-            elif joins_errors:
+            elif sent := _SENT_ERRORS.match(text, at):
+                sends_errors, at = True, sent.end()
+            elif sends_errors:
                 return None
             else:
                 word, at = _read_word(text, at)
@@ -113,8 +114,8 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
             continue
         if not words:
             return None
-        commands.append(SimpleCommand(tuple(words), operator, joins_errors))
-        words, joins_errors = [], False
+        commands.append(SimpleCommand(tuple(words), operator, sends_errors))
+        words, sends_errors = [], False
         if found is None:
             break
         symbol = found[0].strip("\n") or ";"
@@ -181,7 +182,7 @@ def reading_use(
     `folder` is where in the workspace it runs, `root` the workspace's path.
     """
     commands = split_command(command)
-    if commands is None or any(each.joins_errors for each in commands):
+    if commands is None:
         return None
     reader = _Reader(folder, root, programs)
     for simple, following in zip(commands, (*commands[1:], None), strict=True):
@@ -205,7 +206,7 @@ def changes_folder_inside(simple: SimpleCommand, commands: Sequence[SimpleComman
     following = commands[commands.index(simple) + 1 :]
     operator: Operator = following[0].operator if following else ""
     known = {"cd": (ReadingProgram(("cd",), ("FILE",)),)}
-    return not simple.joins_errors and _Reader("", root, known).read(simple, operator)
+    return not simple.sends_errors and _Reader("", root, known).read(simple, operator)
 
 
 class _Reader:

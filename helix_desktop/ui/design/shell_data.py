@@ -216,4 +216,4 @@ def _compaction_text(state: GaugeState) -> str:
             return tr("compaction off")
         case "over":
             return tr("above {share}", share=format_whole_percent(state.threshold))
-    return tr("compacts in ≈ {tokens}", tokens=format_tokens(state.tokens_left))
+    return tr("handover in ≈ {tokens}", tokens=format_tokens(state.tokens_left))

@@ -424,16 +424,15 @@ class Inspector(Themed, QWidget):
         self.used, self._window_text = TextLine("", 26, 600), TextLine("", 13, role="muted")
         self.used.is_fixed_width = True
         self.bar = WindowBar()
-        self.until = SelectableText("", 12, "muted")
+        self.until, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        used = FlowBox([self.used, self._window_text])
         total = QWidget()
-        total.setLayout(
-            boxes.column(FlowBox([self.used, self._window_text]), self.bar, self.until, margins=_SIDES, gap=5)
-        )
+        total.setLayout(boxes.column(used, self.bar, self.until, self.own_count, margins=_SIDES, gap=5))
         return total
 
     def _details(self) -> QWidget:
         """Return all that is not needed at a glance."""
-        self.source, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        self.source = SelectableText("", 12, "muted")
         self.cost, self.pending = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.policy = SelectableText("", 12, "muted")
         self._legend_box = QVBoxLayout()
@@ -447,7 +446,7 @@ class Inspector(Themed, QWidget):
         body = QVBoxLayout()
         set_margins(body, *_SIDES)
         body.setSpacing(8)
-        for part in (self.source, self.own_count, self._count, self.cost, self.pending, self.policy):
+        for part in (self.source, self._count, self.cost, self.pending, self.policy):
             body.addWidget(part)
         body.addLayout(self._legend_box)
         body.addWidget(self.waiting)

@@ -218,7 +218,7 @@ def preview_status_text(state: TimelineState) -> str:
     if state.is_managed and state.used >= state.window * state.threshold:
         sentences.append(tr("Above {share}, it is compacted once that pays.", share=threshold))
     elif state.is_managed:
-        sentences.append(tr("Compaction starts at {share}.", share=threshold))
+        sentences.append(tr("The next handover comes at {share}.", share=threshold))
     else:
         sentences.append(tr("Context management is off."))
     return translate(join_sentences(*sentences))

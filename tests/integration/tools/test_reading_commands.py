@@ -186,6 +186,7 @@ async def test_it_shows_what_was_asked_for(sandbox_rig: SandboxRig) -> None:
         "grep -rn sub .": "in sub/b.txt", "git status --short": " M a.txt",
         "git diff --stat | head -1": "a.txt",
         "sed -n 1p a.txt": "in a.txt", "find . -name '*.txt' | wc -l": "2", "git log --oneline": "first",
+        "cat a.txt gone 2>/dev/null | head": "in a.txt", "cat gone 2>&1 | cat": "No such file",
         f"cat {root}/a.txt": "in a.txt", "cat sub/*.txt": "in sub/b.txt",
     }.items():  # fmt: skip
         assert (await sandbox_rig.asks(command)).is_reading, command

@@ -22,7 +22,7 @@ from helix_desktop.words.numbers import format_tokens
 @pytest.mark.parametrize(
     ("state", "text"),
     [
-        ("near", "83 % · 19.9k / 24k · compacts in ≈ 500"),
+        ("near", "83 % · 19.9k / 24k · handover in ≈ 500"),
         ("over", "83 % · 19.9k / 24k · above 85 %"),
         ("off", "83 % · 19.9k / 24k · compaction off"),
     ],

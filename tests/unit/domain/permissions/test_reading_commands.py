@@ -58,7 +58,7 @@ def test_of_the_usual_commands_those_that_read_are_found(kind: str, command: str
         "sed 's/a/b/g; 2d' a.py",
         "head -20 a.py; tail -5 a.py", "ls\npwd", "cat -- -x", "grep -rn x --include=*.py .", "ls src/*.py",
         "tail -n +5 a.py", "uniq -c a.txt", "git branch --contains HEAD", "date -Iseconds",
-        "wc -l < /dev/null"[:5],
+        "wc -l", "ls 2>&1", "cat a.json README.md 2>/dev/null | head -200", "ls src 2> /dev/null; pwd",
         "rg --files | head -3", "grep -e x -e y a.py", "diff -u a.py b.py", "git blame -L 1,5 a.py",
         "cut -d: -f1,2 a",
     ],
