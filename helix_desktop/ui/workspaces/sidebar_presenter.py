@@ -219,9 +219,7 @@ class SidebarPresenter(QObject):
         subagents = subagent_sessions(sessions)
         self._last_shown |= dict.fromkeys(versions.ids_of(marked_id), marked_id)
         shown = {
-            session.id: last
-            if (last := self._last_shown.get(session.id, "")) in versions.ids_of(session.id)
-            else versions.row_of(session).id
+            session.id: self._shown_version(versions.ids_of(session.id)) or versions.row_of(session).id
             for session in sessions
             if not session.parent
         }
@@ -237,6 +235,11 @@ class SidebarPresenter(QObject):
         count = tr.plural(totals.entries, "%n entry", "%n entries")
         sidebar.show_cache(f"{size} · {count}" if totals.entries else "")
         return all(session.parent or workspace.usage.of(session) is not None for session in sessions)
+
+    def _shown_version(self, versions: Sequence[str]) -> str:
+        """Return which of a session's versions was on screen last, the same for each of them; empty: none."""
+        last_shown = (self._last_shown.get(version, "") for version in versions)
+        return next((version for version in last_shown if version in versions), "")
 
 
 def _closed_reason(row: WorkspaceRow) -> str:
