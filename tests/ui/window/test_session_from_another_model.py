@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.errors import ModelNotChosen
@@ -21,6 +22,8 @@ LABEL = "server/qwen3"
 async def _answered(rig: WindowRig, server: ChatServer, folder: str, label: str = LABEL) -> None:
     """Open a session that was answered by a model known only to this run."""
     await rig.open_folder(folder)
+    services = rig.wiring.services
+    await services.save_settings(replace(services.settings, titles=False))  # each would take an answer
     await rig.workspace.set_models(await rig.wiring.services.models.adhoc(label, server.base_url, 32_000))
     await rig.run_turn("Hello")
     assert [row.text for row in rig.rows(AssistantRow)] == ["Here"]

@@ -115,13 +115,14 @@ async def test_what_a_kill_left_unrecorded_is_recorded_once_when_its_session_is_
         await again.close_session(session_id)
 
 
-async def test_what_is_not_covered_is_named_before_a_command_runs_and_of_an_edit_its_own_files() -> None:
+async def test_before_a_call_only_those_of_its_own_files_are_named_that_are_not_covered() -> None:
     rig = await started([writes(a_txt="1\n"), writes(kind="edit", b_txt="2\n")])
     places = (UncoveredPlace("dist", "ignored", is_folder=True), UncoveredPlace("b.txt", "too_large"))
-    rig.history.coverage = coverage = FileCoverage(places=places, uncovered=2, is_complete=True)
+    rig.history.coverage = FileCoverage(places=places, uncovered=2, is_complete=True)
     await rig.run()
+    of_command = FileCoverage(is_complete=True)
     of_edit = FileCoverage(places=places[1:], uncovered=1, is_complete=True)
-    assert [update.ask.coverage for update in rig.updates_of(ApprovalRequested)] == [coverage, of_edit]
+    assert [update.ask.coverage for update in rig.updates_of(ApprovalRequested)] == [of_command, of_edit]
     assert uncovered_line(of_edit) == "Can't be undone in 1 place: b.txt"
 
 
