@@ -6,7 +6,7 @@ import asyncio
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, filterfalse
+from itertools import chain, filterfalse, takewhile
 
 import msgspec
 
@@ -43,7 +43,14 @@ from helix_desktop.context.window.window import Projector, PromptFrame, Window
 from helix_desktop.domain.errors import HelixError, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Excluded, FoldMade, PlacementReason, SweepMade, SweepReason
+from helix_desktop.domain.events.rewrite import (
+    Excluded,
+    FoldMade,
+    FormChosen,
+    PlacementReason,
+    SweepMade,
+    SweepReason,
+)
 from helix_desktop.domain.events.session import StandingText
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
@@ -162,11 +169,11 @@ class WindowRewriter:
     async def apply_due_rewrites(self) -> None:
         """Record the due rewrites that need no model. One due rewrite also applies all that are ready.
 
-        On hold there are none.
+        On hold there are none, nor before the model has seen what the user recalled.
         """
         policy, frame = self._runtime.policy, self._runtime.frame
         transcript, window_size = self._runtime.transcript, frame.info.window
-        if not policy.enabled or transcript.on_hold:
+        if not policy.enabled or transcript.on_hold or self._has_unseen_recall():
             return
         if policy.anchor_tokens:
             self._names.update(transcript)
@@ -211,6 +218,18 @@ class WindowRewriter:
             await self._sweep(
                 lambda: planner.sweep_due(transcript, policy, self.gauge(), is_cold), reason, current
             )
+
+    def _has_unseen_recall(self) -> bool:
+        """Return True if the user has had an output sent in full again since the newest answer."""
+        transcript = self._runtime.transcript
+        items = reversed(transcript.messages.items)
+        answered = next((item.seq for item in items if isinstance(item.event, AssistantSpoke)), 0)
+        rewrites = transcript.rewrites
+        newest = takewhile(lambda seq: seq > answered, reversed(rewrites.by_seq))
+        forms = (event for seq in newest if isinstance(event := rewrites.by_seq[seq], FormChosen))
+        return any(
+            event.form == "full" and rewrites.chosen_forms.get(event.target) == event for event in forms
+        )
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
         """Place pending observations, if that is due."""

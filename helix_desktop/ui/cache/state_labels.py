@@ -10,7 +10,7 @@ text = TextContext("Cache")
 
 STATE_LABELS: dict[CacheState, TranslatableText] = {
     **{state: words.label for state, words in STATE_WORDS.items()},
-    "in_part": STATE_WORDS["in_window"].label,
+    "in_part": text("In part"),
     "elsewhere": text("Not in session"),
     "index": text("Index"),
     "damaged": text("Damaged"),
