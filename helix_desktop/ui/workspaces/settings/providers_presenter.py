@@ -155,7 +155,7 @@ class ProvidersPresenter:
         return [
             CheckNotice(translate(names[role]), "ok", f"{getattr(settings, role)} · {reason}")
             for role, reason in reasons.items()
-            if role not in roles_before
+            if role not in roles_before and getattr(settings, role)
         ]
 
     def enter_key(self, name: str) -> None:
