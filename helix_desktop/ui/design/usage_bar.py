@@ -53,8 +53,3 @@ def paint_usage_bar(painter: QPainter, bar: QRectF, share: float, color: str, th
         painter.fillRect(
             QRectF(bar.x() + bar.width() / share - 1, bar.y(), 2, bar.height()), QColor(theme.surface)
         )
-
-
-def pressure_color(pressure: Pressure, theme: Theme) -> str:
-    """Return the color of a bar that shows how full a context window is."""
-    return {"calm": theme.accent, "near": theme.seg_output, "over": theme.error, "off": theme.faint}[pressure]

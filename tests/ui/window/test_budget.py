@@ -24,6 +24,7 @@ from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.shell.sidebar.session_rows import row_end
 from helix_desktop.words.costs import CostState
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
 from tests.support.model_servers.connect import connect_model
@@ -134,7 +135,7 @@ async def _check_a_budget(rig: WindowRig) -> None:
         assert "3,000 of 3,000 tokens" in notice.why
         assert rig.window.top_bar.status().startswith("Budget spent · ")
         (item,) = rig.window.sidebar.session_list.sessions()
-        assert item.subtitle.startswith("Budget spent · ")
+        assert row_end(item, "now") == ("Budget spent", "warn")
         press_action(rig.chat.view, notice, "set_budget")
         await set_to(rig, "4,500")
         press_action(rig.chat.view, notice, "retry")
@@ -259,7 +260,7 @@ async def _check_past_end(rig: WindowRig) -> None:
 def _spent_places(rig: WindowRig) -> list[str]:
     """Return what says that the budget is spent, of the list and the header."""
     (item,) = rig.window.sidebar.session_list.sessions()
-    states = (item.subtitle, rig.window.top_bar.status())
+    states = (row_end(item, "now")[0], rig.window.top_bar.status())
     return [text for text in states if text.startswith("Budget spent")]
 
 
