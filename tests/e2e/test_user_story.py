@@ -82,12 +82,19 @@ def command(user: DesktopUser, *words: str) -> Any:
     return json.loads(output)
 
 
+def session_facts(user: DesktopUser) -> str:
+    """Return what is said of the session on screen after its title; empty where no title is seen."""
+    titles = [node for node in user.nodes if node.last_id == "session_title"]
+    return user.eyes.description(titles[0]).replace("\xa0", " ") if titles else ""
+
+
 def send(user: DesktopUser, message: str, messages: int) -> None:
     """Type a message, send it, and wait until its answer is there."""
     user.click("text", "Message")
     user.type(message)
     user.keys("Return")
-    user.see("label", f"Ready · small · {messages} messages")
+    facts = f"Ready · small · {messages} messages"
+    user.until(lambda: session_facts(user).startswith(facts), facts)
 
 
 def open_folder(user: DesktopUser) -> None:
@@ -104,7 +111,7 @@ def see_outputs_become_markers(user: DesktopUser) -> None:
     """Let the agent read everything: its first outputs leave the context, and their bytes are stored."""
     send(user, "Read all parts", messages=6)
     send(user, "Good", messages=8)
-    user.see("list item", "Divider: 6 outputs cached")
+    user.see("list item", "Divider: Context: ")
     user.see("list item", " tokens · Cached", inside="Next request")
     stored = {entry["target"]: entry for entry in command(user, "cache", "list")}
     assert set(stored) == {*FILES}
