@@ -177,7 +177,7 @@ def handover_texts(user: DesktopUser) -> list[list[str]]:
 def undo(user: DesktopUser) -> None:
     """Take the newest change of the handover back."""
     user.keys("ctrl+1", "ctrl+alt+z")
-    user.see("list item", " tokens · undone")
+    user.see("push button", "Redo")
     assert command(user, "timeline")[0]["events"][-1]["event"]["kind"] == "undone"
 
 
@@ -196,7 +196,7 @@ def change_the_policy(user: DesktopUser) -> None:
     user.see("label", "This session: Lean. Workspace: Balanced.")
     user.keys("Escape")
     user.see_no("dialog")
-    user.see("list item", "Divider: Context policy for this session: Lean")
+    user.see("list item", "Context policy for this session: Lean")
 
 
 def exclude_a_row(user: DesktopUser) -> None:
