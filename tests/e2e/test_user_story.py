@@ -201,8 +201,8 @@ def change_the_policy(user: DesktopUser) -> None:
 
 def exclude_a_row(user: DesktopUser) -> None:
     """Exclude the agent's report from the next request, by the keyboard."""
-    user.click("list item", "System prompt", inside="Next request")
-    user.keys("Down", "Down", "Down", "Down", "Down", "x")
+    user.click("list item", "Now the report", inside="Next request")
+    user.keys("Down", "x")
     user.click("push button", "Leave out", inside="out of the requests?")
     user.see("list item", "Left out", inside="Next request")
 
@@ -224,7 +224,8 @@ def test_a_user_finds_everything_as_it_was(user: DesktopUser) -> None:
         for step in steps:
             with user.step(step.__name__.replace("_", " ")):
                 step(user)
-        recalled = server.bodies[6]["messages"][-1]["content"]
+        sent = [str(body["messages"][-1]["content"]) for body in server.bodies]
+        recalled = next(words for words in sent if "Look at these lines again" in words)
         assert THREE_LINES.strip() in recalled
 
 
