@@ -34,7 +34,6 @@ SUMMARY = "\n".join(
     [*(f"## {title}\n- Words about {title}. [e4]" for title in SECTIONS), *(f"- {line}" for line in READ * 2)]
 )
 SETTINGS = """\
-titles = false
 model = "box/small"
 [[providers]]
 name = "box"
@@ -83,17 +82,19 @@ def command(user: DesktopUser, *words: str) -> Any:
     return json.loads(output)
 
 
+def session_facts(user: DesktopUser) -> str:
+    """Return what is said of the session on screen after its title; empty where no title is seen."""
+    titles = [node for node in user.nodes if node.last_id == "session_title"]
+    return user.eyes.description(titles[0]).replace("\xa0", " ") if titles else ""
+
+
 def send(user: DesktopUser, message: str, messages: int) -> None:
     """Type a message, send it, and wait until its answer is there."""
     user.click("text", "Message")
     user.type(message)
     user.keys("Return")
-    user.until(lambda: user.find("push button", "Stop") is None and _messages(user) == messages, "the answer")
-
-
-def _messages(user: DesktopUser) -> int:
-    """Return how many messages the session has."""
-    return int(command(user, "sessions")[0]["messages"])
+    facts = f"Ready · small · {messages} messages"
+    user.until(lambda: session_facts(user).startswith(facts), facts)
 
 
 def open_folder(user: DesktopUser) -> None:
@@ -110,7 +111,7 @@ def see_outputs_become_markers(user: DesktopUser) -> None:
     """Let the agent read everything: its first outputs leave the context, and their bytes are stored."""
     send(user, "Read all parts", messages=6)
     send(user, "Good", messages=8)
-    user.see("list item", "Divider: Context: 14.")
+    user.see("list item", "Divider: Context: ")
     user.see("list item", " tokens · Cached", inside="Next request")
     stored = {entry["target"]: entry for entry in command(user, "cache", "list")}
     assert set(stored) == {*FILES}
@@ -138,7 +139,7 @@ def compact(user: DesktopUser) -> None:
     assert "Words about Technical Details. [e4]" in user.text_of("text", "Handover, as Markdown")
     assert len(command(user, "timeline")[0]["events"]) == 1, "nothing is recorded before it is confirmed"
     user.click("push button", "Compact", inside="Compact conversation")
-    user.see("push button", "Handover")
+    user.see_no("dialog")
 
 
 def edit_compare_and_put_back(user: DesktopUser) -> None:
@@ -176,7 +177,7 @@ def handover_texts(user: DesktopUser) -> list[list[str]]:
 def undo(user: DesktopUser) -> None:
     """Take the newest change of the handover back."""
     user.keys("ctrl+1", "ctrl+alt+z")
-    user.see("label", "Undone: Handover 1, edited (2)")
+    user.see("push button", "Redo")
     assert command(user, "timeline")[0]["events"][-1]["event"]["kind"] == "undone"
 
 
@@ -195,13 +196,13 @@ def change_the_policy(user: DesktopUser) -> None:
     user.see("label", "This session: Lean. Workspace: Balanced.")
     user.keys("Escape")
     user.see_no("dialog")
-    user.see("list item", "Divider: Context policy for this session: Lean")
+    user.see("list item", "Context policy for this session: Lean")
 
 
 def exclude_a_row(user: DesktopUser) -> None:
-    """Leave the agent's report out of the next request, by the keyboard."""
-    user.click("list item", "Handover", inside="Next request")
-    user.keys("Down", "Down", "x")
+    """Exclude the agent's report from the next request, by the keyboard."""
+    user.click("list item", "Now the report", inside="Next request")
+    user.keys("Down", "x")
     user.click("push button", "Leave out", inside="out of the requests?")
     user.see("list item", "Left out", inside="Next request")
 
@@ -223,13 +224,13 @@ def test_a_user_finds_everything_as_it_was(user: DesktopUser) -> None:
         for step in steps:
             with user.step(step.__name__.replace("_", " ")):
                 step(user)
-        recalled = server.bodies[6]["messages"][-1]["content"]
+        sent = [str(body["messages"][-1]["content"]) for body in server.bodies]
+        recalled = next(words for words in sent if "Look at these lines again" in words)
         assert THREE_LINES.strip() in recalled
 
 
 def restart(user: DesktopUser) -> None:
     """End the app in the middle of a message, start it again, and compare everything."""
-    user.keys("ctrl+1")
     user.click("text", "Message")
     user.type("What I was about to say")
     user.until(lambda: "What I was about to say" in what_is_visible(user), "the draft")

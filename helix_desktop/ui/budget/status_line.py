@@ -27,15 +27,11 @@ _ICON, _BAR = 13, 44  # pixels at 100 %; the bar has the same width at all sizes
 _MARGIN, _END, _ICON_GAP, _GAP = 20, 12, 7, 14  # pixels
 
 STATUS_LINE_PX = 30
-"""Height of the line at 100 %, and of a job's line, which takes its place."""
+"""Height of the line at 100 %, and of a job's line."""
 
 
 class CostLine(EnterActivates, Themed, QAbstractButton):
-    """A quiet line; a click asks for the budget.
-
-    Without a price and a budget it is empty, so that a job that takes its place moves nothing. Hidden without
-    a session, and while a job has its place.
-    """
+    """A quiet line; a click asks for the budget. Hidden without a price and a budget."""
 
     budget_requested = Signal()
 
@@ -43,7 +39,6 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         """Start hidden."""
         super().__init__()
         self._state: CostState | None = None
-        self._has_session = self._is_replaced = False
         self.tell_purposes: Callable[[], str] = str  # what was spent on what; asked when the tip comes
         self.tint(self._theme)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -69,7 +64,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
     def event(self, event: QEvent) -> bool:
         """Let the tip say what was spent by now."""
         if event.type() is QEvent.Type.ToolTip:
-            self.setToolTip(self._tip() if self.isEnabled() else "")
+            self.setToolTip(self._tip())
         return super().event(event)
 
     def tint(self, theme: Theme) -> None:
@@ -79,23 +74,15 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
 
     def show_cost(self, state: CostState | None) -> None:
         """Show what was spent; None hides the line."""
-        self._has_session = state is not None
-        self._update_visible()
-        if state is None:
-            return
-        if state != self._state:
+        if state is not None and state != self._state:
             self._state = state
-            self.setEnabled(bool(state.spent.cost or state.budget_text))
             self.update()
+        self.setVisible(state is not None and self._has_words)
         self.setAccessibleName(f"{self.text()} · {tr('Set session budget')}")
 
-    def set_replaced(self, is_replaced: bool) -> None:
-        """Leave the place to something else, or take it again."""
-        self._is_replaced = is_replaced
-        self._update_visible()
-
-    def _update_visible(self) -> None:
-        self.setVisible(self._has_session and not self._is_replaced)
+    @property
+    def _has_words(self) -> bool:
+        return self._state is not None and bool(self._state.spent.cost or self._state.budget_text)
 
     def text(self) -> str:
         """Return all that is shown, as words; empty before the first cost."""
@@ -103,7 +90,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
 
     def shown_text(self) -> str:
         """Return what is painted, as words: less than `text` where the line is narrow, or nothing."""
-        if not self.isEnabled():
+        if not self._has_words:
             return ""
         return " · ".join(filter(None, self._shown_texts()))
 
@@ -152,8 +139,6 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if not self.isEnabled():
-            return
         painter.fillRect(self.rect(), QColor(theme.hover if self.underMouse() else theme.canvas))
         painter.fillRect(QRectF(0, 0, self.width(), 1), QColor(theme.border))
         if self.hasFocus():

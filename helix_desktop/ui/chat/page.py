@@ -390,7 +390,11 @@ class ChatPage(QWidget):
 
     def _update_page(self) -> None:
         asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end
-        self.composer.show_question(any(isinstance(row, QuestionRow) and not row.is_late for row in asks))
+        questions = [row for row in asks if isinstance(row, QuestionRow) and not row.is_late]
+        self.composer.show_question(
+            bool(questions), len(questions[-1].question.options) if questions else 0
+        )  # the first of them
+        self.composer.invite(not len(self.model) and not self.model.is_loading)
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()
         else:

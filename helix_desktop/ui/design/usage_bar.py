@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
-from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.design.style.theme import Theme
 
 if TYPE_CHECKING:  # the window's first frame needs the colors, not the engine
@@ -22,13 +21,6 @@ def pressure_of(gauge: UsageGauge) -> Pressure:
     if gauge.pressure != "none":
         return "over"
     return "calm" if gauge.share < _WARN_SHARE else "near"
-
-
-def share_tone(share: float, threshold: float) -> Tone:
-    """Return the tone of a pill about a share: calm, from 70 % on, above the threshold."""
-    if share >= threshold:
-        return "error"
-    return "warn" if share >= _WARN_SHARE else "accent"
 
 
 def share_color(share: float, theme: Theme) -> str:
@@ -53,8 +45,3 @@ def paint_usage_bar(painter: QPainter, bar: QRectF, share: float, color: str, th
         painter.fillRect(
             QRectF(bar.x() + bar.width() / share - 1, bar.y(), 2, bar.height()), QColor(theme.surface)
         )
-
-
-def pressure_color(pressure: Pressure, theme: Theme) -> str:
-    """Return the color of a bar that shows how full a context window is."""
-    return {"calm": theme.accent, "near": theme.seg_output, "over": theme.error, "off": theme.faint}[pressure]

@@ -98,17 +98,20 @@ class MessageEstimate(QObject):
             now = conversation.window.measure()[1]
             limit = conversation.window.message_limit  # of a message that can be sent
             free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
-            self._widget.set_estimate(_estimate_text(total, free))
+            self._widget.set_estimate(*_estimate_texts(total, free))
 
 
-def _estimate_text(tokens: int, free: int) -> str:
-    """Return a message's tokens by Helix's count, as chips do; with its room if it doesn't fit."""
+def _estimate_texts(tokens: int, free: int) -> tuple[str, ...]:
+    """Return a message's tokens by Helix's count, as chips do; with its room if it doesn't fit.
+
+    The longest form first.
+    """
     if not tokens:
-        return ""
+        return ("",)
     if tokens > free:
         room = format_tokens(free)
-        return tr("Message: ≈ {tokens} tokens, room for {free}", tokens=format_tokens(tokens), free=room)
-    return tr("Message: ≈ {tokens}", tokens=format_token_count(tokens))
+        return (tr("Message: ≈ {tokens} tokens, room for {free}", tokens=format_tokens(tokens), free=room),)
+    return tr("Message: ≈ {tokens}", tokens=format_token_count(tokens)), ""
 
 
 class _Refusal(msgspec.Struct, frozen=True):
@@ -208,27 +211,28 @@ class ComposerController(QObject):
         if effort:
             tip += "\n" + tr("Reasoning effort: {effort}", effort=effort_name(effort))
         self.widget.set_model(with_effort(name, effort), tip)
-        if change:
-            self.widget.editor.setPlaceholderText(tr("Choose a model to continue"))
-        elif not self._has_model():
-            self.widget.editor.setPlaceholderText(tr("Connect a model to work in this folder"))
-        elif model.demo and self._services.settings.providers:
-            self.widget.editor.set_placeholders(
+        self.widget.set_reasons(*self._reasons(workspace, self._conversation))
+
+    def _reasons(self, workspace: OpenWorkspace, conversation: Conversation) -> tuple[str, ...]:
+        """Return why nothing can be sent yet, or what a message means now; the longest text first."""
+        if workspace.is_read_only:
+            if self._services.data_dir.refusal:
+                return (tr("Read-only: the data folder can't be written"),)
+            return (tr("Read-only: folder not found"),)
+        if not workspace.is_trusted():
+            return (tr("Trust this folder to send messages"),)
+        if self._has_approval:
+            return tr("Deny with a reason: write what to do instead"), tr("Deny with a reason")
+        if conversation.model_choice.pending:
+            return (tr("Choose a model to continue"),)
+        if not self._has_model():
+            return (tr("Connect a model to work in this folder"),)
+        if conversation.model.demo and self._services.settings.providers:
+            return (
                 tr("The offline demo model answers from a script. Choose another model below."),
                 tr("The offline demo model answers"),
             )
-        if workspace.is_read_only:
-            self.widget.editor.setPlaceholderText(
-                tr("Read-only: the data folder can't be written")
-                if self._services.data_dir.refusal
-                else tr("Read-only: folder not found")
-            )
-        elif not workspace.is_trusted():
-            self.widget.editor.setPlaceholderText(tr("Trust this folder to send messages"))
-        elif self._has_approval:
-            self.widget.editor.set_placeholders(
-                tr("Deny with a reason: write what to do instead"), tr("Deny with a reason")
-            )
+        return ()
 
     def _has_model(self) -> bool:
         """Return False where only the demo model would answer in a folder that its script isn't about."""

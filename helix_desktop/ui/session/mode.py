@@ -16,7 +16,8 @@ from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.demo_calls import runs_demo_calls
-from helix_desktop.ui.shell.actions import SPECS
+from helix_desktop.ui.shell.actions import SPECS, action_shortcut
+from helix_desktop.ui.shell.menus import mode_menu
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
@@ -34,6 +35,8 @@ class ModeController(QObject):
         super().__init__(context.window)
         self._window, self._session_controller = context.window, session_controller
         self._chat = context.views.chat
+        self._button = self._chat.composer.mode_button
+        self._button.setMenu(mode_menu(self._button, context.window.commands))
         self._async_actions, self._services = context.async_actions, context.services
         self._shows_demo_runs = False
         actions = context.window.commands
@@ -41,6 +44,7 @@ class ModeController(QObject):
         for mode, action in zip(_ORDER, self._actions.values(), strict=True):
             action.triggered.connect(lambda _=False, clicked_mode=mode: self._select(clicked_mode))
         actions.next_mode.triggered.connect(self._select_next)
+        actions.next_mode.changed.connect(self.show)
         session_controller.composer.slash_commands.on_arguments("next_mode", self._set_typed_mode)
         session_controller.session_changed.connect(self.show)
         session_controller.model_changed.connect(self.show)
@@ -52,7 +56,8 @@ class ModeController(QObject):
         self._actions[mode].setChecked(True)
         demo_runs = self._shows_demo_runs = self._demo_runs
         self._actions["ask"].setText(translate(_ASK_EXCEPT_DEMO if demo_runs else SPECS["mode_ask"].text))
-        self._window.top_bar.show_mode(mode, demo_runs=demo_runs)
+        key = action_shortcut(self._window.commands.next_mode)
+        self._button.show_mode(mode, demo_runs=demo_runs, key=key)
 
     @property
     def _demo_runs(self) -> bool:
@@ -99,7 +104,7 @@ class ModeController(QObject):
             await conversation.set_mode(mode)
         finally:
             self.show()
-        self._chat.view.announce(self._window.top_bar.mode.accessibleName())
+        self._chat.view.announce(self._button.accessibleName())
         self._window.banners.remove(_NO_SANDBOX)
         if mode == "auto" and not await self._services.tools.is_sandboxed(workspace.id):
             self._window.banners.show_banner(

@@ -120,17 +120,11 @@ def _left_share(room: int, left: int, right: int) -> int:
 
 
 class JobLines(Themed, QWidget):
-    """The strip below the center; hidden while nothing runs.
-
-    Its first line has the height of the cost line, which leaves it the place: nothing above moves with one
-    job or two.
-    """
+    """The strip above the pages; hidden while nothing runs."""
 
     cancel_requested = Signal(str)
     pause_requested = Signal(str, bool)
     """A job, and whether it is to pause or go on."""
-    presence_changed = Signal(bool)
-    """Whether there is a job."""
 
     def __init__(self) -> None:
         """Start empty and hidden."""
@@ -166,7 +160,6 @@ class JobLines(Themed, QWidget):
             else:
                 self._add(job)
         self._place()
-        self.presence_changed.emit(bool(jobs))
         self.setVisible(bool(jobs))
 
     def resizeEvent(self, event: QResizeEvent) -> None:

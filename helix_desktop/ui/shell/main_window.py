@@ -294,11 +294,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def _arrange(self) -> Panes:
         center = QFrame()
         center.setObjectName("center")
-        status = QHBoxLayout()
-        status.setSpacing(0)
-        status.addWidget(self.cost_line, 1)
-        status.addWidget(self.waiting_sessions)
-        center.setLayout(column(self.top_bar, self.banners, self._center, self.jobs, status, gap=0))
+        # Above the pages, where it does not move the composer: what comes and goes by itself.
+        news = QHBoxLayout()
+        news.setSpacing(0)
+        news.addWidget(self.jobs, 1)
+        news.addWidget(self.waiting_sessions, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+        center.setLayout(column(self.top_bar, self.banners, news, self._center, self.cost_line, gap=0))
         center.setMinimumWidth(356)
         self.inspector_pane.setObjectName("inspector_pane")
         self.inspector_pane.setMinimumWidth(264)
@@ -324,7 +325,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         actions.previous_pane.triggered.connect(lambda: focus_pane(panes, -1))
         actions.all_commands.triggered.connect(self.help_windows.show_commands)
         actions.stop.triggered.connect(self.stop_requested)
-        self.jobs.presence_changed.connect(self.cost_line.set_replaced)
         connect_editing(actions)
 
     def _connect_pages(self) -> None:

@@ -89,7 +89,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
 
 
 def mode_menu(parent: QWidget, actions: WindowActions) -> QMenu:
-    """Return the menu behind the mode in the top bar."""
+    """Return the menu behind the mode in the composer."""
     menu = _MenuWithReasons(parent)
     a = actions
     _fill_menu(menu, ((a.mode_ask, a.mode_plan, a.mode_auto), (a.next_mode,)))

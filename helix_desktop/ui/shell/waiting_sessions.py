@@ -1,4 +1,4 @@
-"""The button below the center that says which other sessions wait for the user, and leads to them."""
+"""The button above the pages that says which other sessions wait for the user, and leads to them."""
 
 from __future__ import annotations
 
@@ -55,8 +55,10 @@ class WaitingSessionsLine(Themed, QWidget):
         self.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the line above, as what stands beside it does."""
-        QPainter(self).fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
+        """Draw the line below, as what stands beside it does."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._theme.raised))
+        painter.fillRect(0, self.height() - 1, self.width(), 1, QColor(self._theme.border))
 
     def _open_first(self) -> None:
         first = self._sessions[0]

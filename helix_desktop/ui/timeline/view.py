@@ -33,7 +33,6 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed
-from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.timeline.card_data import (
     GROUPS,
@@ -429,13 +428,12 @@ class Timeline(Themed, QWidget):
         card = CardFrame((16, 11, 12, 8), 4)
         self._used = TextLine("", 13, 600)
         self._captions = [TextLine("", 12, role=role) for role in _CAPTION_ROLES]
-        self._share = Pill("", "accent")
         numbers = FlowBox([self._used, *self._captions])
         self._topic = HelpLink("undo")
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
-        card.body.addWidget(ResponsiveRow(numbers, [self._topic, self._share, self.now_button]))
+        card.body.addWidget(ResponsiveRow(numbers, [self._topic, self.now_button]))
         card.body.addWidget(self.chart)
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())
@@ -492,8 +490,7 @@ class Timeline(Themed, QWidget):
     def _show_usage(self) -> None:
         """Show how full the context is, or what the step that is looked at sent."""
         state, step = self._state, self._past_step
-        for part in (self._topic, self._share):
-            part.setVisible(step is None)
+        self._topic.setVisible(step is None)
         self.now_button.setVisible(step is not None)
         if step is not None:
             self._used.set_text(about_tokens(step, format_tokens(step.tokens)))
@@ -501,13 +498,10 @@ class Timeline(Themed, QWidget):
             sent = tr("tokens in the request") if step.tokens else ""
             self._show_captions(sent, looking_at_text(replace(step, tokens=0)))
             return
-        share = state.used / state.window if state.window else 0
         about = "≈ " if state.is_estimated else ""
         self._used.set_text(about + format_tokens(state.used))
         by_event = tr("drawn by event, not by time") if len(state.points) > 1 else ""
         self._show_captions(tr("of {size} tokens in context", size=format_tokens(state.window)), by_event)
-        tone = share_tone(share, state.threshold if state.is_managed else 1.0)
-        self._share.set_text(format_whole_percent(share, is_estimated=state.is_estimated), tone)
 
     def _show_captions(self, *words: str) -> None:
         """Write what the figure of the chart is of; each stands whole, where need be below the other."""

@@ -19,14 +19,12 @@ from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
-from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     WorkspaceBadge,
     WorkspaceRow,
-    badge_label,
     disambiguate,
     distinct_colors,
 )
@@ -34,7 +32,7 @@ from helix_desktop.ui.shell.waiting_sessions import WaitingSession
 from helix_desktop.ui.workspaces.unused_sessions import unused_sessions
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.failed_turns import failure_text, turn_failure_reason
+from helix_desktop.words.failed_turns import turn_failure_reason
 from helix_desktop.words.git import git_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_size
@@ -275,11 +273,11 @@ def _groups(rows: list[WorkspaceRow], key: Callable[[WorkspaceRow], str]) -> lis
     return [group for group in alike.values() if group[1:]]
 
 
-def _branch_words(first: SessionSummary) -> list[str]:
+def _began_as(first: SessionSummary) -> str:
     """Return what a session began as, by its first version: a branch or a rewind."""
     if not first.branch_of or first.is_version:
-        return []
-    return [tr("Rewound") if first.branch_how == "rewind" else tr("Branch")]
+        return ""
+    return tr("Rewound") if first.branch_how == "rewind" else tr("Branch")
 
 
 def _badge(workspace: OpenWorkspace | None, record: WorkspaceRecord) -> WorkspaceBadge:
@@ -314,18 +312,14 @@ def _item(
     is_running = any(conversation.is_running for conversation in conversations)
     has_budget_again = session.budget_spent and here is not None and here.session.failed_end is None
     failure = "" if is_running or has_budget_again else turn_failure_reason(session.failure)
-    parts = [failure_text(session.budget_spent)] if failure else []
     is_interrupted = not is_running and any(map(workspace.is_interrupted, group))
-    parts += [badge_label("interrupted")] if is_interrupted else []
-    # The sum first, which is always shown; a model's name last, of which a part says enough.
     spent = sum((total_spending(version, subagents) for version in group), Spending())
-    parts.append(CostState(spent, is_demo=is_demo).short_cost_text)
+    parts = [CostState(spent, is_demo=is_demo).short_cost_text]
     if len(group) > 1:
         parts.append(tr.plural(len(group), "%n version", "%n versions"))
     elif session.counts is not None:
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
-    parts += _branch_words(group[0])
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
     gauge = workspace.usage.of(session)
     return SessionItem(
@@ -334,7 +328,6 @@ def _item(
         subtitle=dotted(parts),
         updated_ms=max(version.updated for version in group),
         used=gauge.share if gauge else None,
-        pressure=pressure_of(gauge) if gauge else "calm",
         running=is_running,
         active=session.id == active_session_id,
         waiting=any(conversation.asks for conversation in conversations),
@@ -346,5 +339,6 @@ def _item(
         budget_spent=session.budget_spent,
         stopped=session.stopped and not is_running,
         interrupted=is_interrupted,
+        began_as=_began_as(group[0]),
         versions=tuple((version.id, version.title) for version in group) if len(group) > 1 else (),
     )

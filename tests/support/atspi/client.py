@@ -171,6 +171,11 @@ class AccessibilityBus:
         (reply,) = self.call([_method_call(node.ref, "Component", "GetExtents", "u", (_SCREEN,))])
         return (0, 0, 0, 0) if isinstance(reply, ErrorReply) else reply[0]
 
+    def description(self, node: Node) -> str:
+        """Return what a screen reader says of a node after its name."""
+        (reply,) = self.call([_property_call(node.ref, "Description")])
+        return "" if isinstance(reply, ErrorReply) else str(reply[0][1])
+
     def text(self, node: Node) -> str:
         """Return the text that a field has. Raises AssertionError if the node has none."""
         (reply,) = self.call([_method_call(node.ref, "Text", "GetText", "ii", (0, -1))])

@@ -18,13 +18,13 @@ from helix_desktop.ui.design.tool_icons import tool_icon
 
 
 def test_a_pixmap_has_its_color_and_size(qtbot: QtBot) -> None:
-    picture = pixmap("square", "#ff0000", 16, 2.0)
+    picture = pixmap("stop", "#ff0000", 16, 2.0)
     assert picture.size().toTuple() == (32, 32)
     assert picture.devicePixelRatio() == 2.0
     image = picture.toImage()
     colors = {image.pixelColor(x, 16).name() for x in range(32) if image.pixelColor(x, 16).alpha() > 250}
     assert colors == {"#ff0000"}
-    assert pixmap("square", "#ff0000", 16, 2.0).cacheKey() == picture.cacheKey()
+    assert pixmap("stop", "#ff0000", 16, 2.0).cacheKey() == picture.cacheKey()
 
 
 def test_an_icon_is_sharp_at_several_ratios(qtbot: QtBot) -> None:

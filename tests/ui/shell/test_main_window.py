@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, Q
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.design.labels import ElidedLabel
+from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Badge, Dot
 from helix_desktop.ui.design.shell_data import JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
@@ -152,7 +152,7 @@ def test_the_top_bar_drops_text_but_no_control(qtbot: QtBot, window: MainWindow)
     bar = window.top_bar
     qtbot.waitUntil(bar.inspector.isVisible)  # the sidebar has folded away
     assert [button.text() for button in bar.pages.findChildren(QPushButton)] == ["Chat", "", "", ""]
-    for control in (bar.pages, bar.mode, bar.inspector, bar.more):
+    for control in (bar.pages, bar.inspector, bar.more):
         assert control.isVisible()
         assert bar.rect().contains(control.geometry())
 
@@ -171,7 +171,7 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
     def check() -> None:
         title_width = min(_TITLE_PX, bar.title.full_width())
         assert bar.width() < _MIN_BAR_PX or bar.title.width() >= title_width
-        for control in (bar.pages, bar.mode, bar.more):
+        for control in (bar.pages, bar.more):
             assert control.isVisible()
             assert bar.rect().contains(control.geometry())
 
@@ -194,19 +194,18 @@ def test_the_page_names_stay_readable_with_any_title_and_status(
     bar.resize(width, 57)
     host.show()
     names: set[tuple[str, ...]] = set()
-    widths: set[tuple[int, int]] = set()
+    places: set[int] = set()
     headers = (HEADER, replace(HEADER, title="A", demo=True, waiting=True), replace(HEADER, title="A" * 90))
     for header in headers:
         bar.show_session(header)
         layout = bar.layout()
         assert layout is not None
         layout.activate()
-        widths.add((bar.mode.width(), bar.pages.x()))
+        places.add(bar.pages.x())
         names.add(tuple(button.text() for button in bar.pages.findChildren(QPushButton)))
 
     assert names == {words}
-    assert len(widths) == 1
-    assert bar.mode.width() == bar.mode.width_at("word")
+    assert len(places) == 1
 
 
 def test_closing_asks_for_confirmation(qtbot: QtBot, window: MainWindow) -> None:
@@ -297,17 +296,24 @@ def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow)
     ("header", "status"),
     [
         (HEADER, "Ready · opus · 412 messages"),
-        (TopBarState("s", "T", True, "demo", demo=True, messages=1), "Running · 1 message"),
+        (TopBarState("s", "T", True, "demo", demo=True, messages=1), "Working · 1 message"),
         (replace(HEADER, running=True, waiting=True), "Waiting for you · opus · 412 messages"),
+        (replace(HEADER, failure="No."), "Last turn failed · opus · 412 messages"),
         (None, "No session open"),
     ],
 )
-def test_the_status_line_displays_the_state(
+def test_the_state_is_shown_while_it_is_unusual_and_the_rest_in_the_tooltip(
     window: MainWindow, header: TopBarState | None, status: str
 ) -> None:
-    window.top_bar.show_session(header)
-
-    assert window.top_bar.status() == status
+    work(window)
+    bar = window.top_bar
+    bar.show_session(header)
+    assert bar.status() == status
+    assert header is None or status in bar.title.toolTip()
+    assert status in [label.accessibleDescription() for label in bar.title.findChildren(QLabel)]
+    state = status.split(" · ", maxsplit=1)[0].replace("Working", "Working…")
+    shown = [line.text for line in bar.findChildren(TextLine) if line.isVisible()]
+    assert shown == ([] if state in ("Ready", "No session open") else [state])
 
 
 def test_the_demo_model_is_always_named(window: MainWindow) -> None:
@@ -320,22 +326,22 @@ def test_the_demo_model_is_always_named(window: MainWindow) -> None:
     assert badge.text() == DEMO_BADGE
 
 
-def test_the_demo_badge_stays_beside_its_dot_where_the_status_has_no_room(qtbot: QtBot) -> None:
+def test_a_narrow_bar_keeps_the_title_then_the_state_then_the_demo_model(qtbot: QtBot) -> None:
     host = QWidget()
     qtbot.addWidget(host)
     bar = TopBar(make_actions(host))
     bar.setParent(host)
     bar.sidebar.hide()
-    bar.resize(360, 57)
-    bar.show_session(replace(HEADER, title="A" * 90, demo=True))
+    bar.show_session(replace(HEADER, title="A" * 90, demo=True, waiting=True))
     host.show()
-    badge, dot = bar.findChildren(Badge)[0], bar.findChildren(Dot)[0]
-    assert not bar.findChildren(ElidedLabel)[-1].isVisible(), "no room for the status"
-    assert dot.x() == bar.title.x()
-    assert badge.x() - dot.geometry().right() <= 8
-    bar.resize(320, 57)
-    assert not badge.isVisible()
-    assert not dot.isVisible(), "it says nothing alone"
+    badge, dot, state = bar.findChildren(Badge)[0], bar.findChildren(Dot)[0], bar.findChildren(TextLine)[0]
+    seen = set()
+    for width in range(1_000, 300, -10):
+        bar.resize(width, bar.height())
+        seen.add((state.isVisible(), badge.isVisible() and badge.text()))
+        assert dot.isVisible(), "it says it, too"
+        assert bar.title.width() >= 80 or width < 340
+    assert seen == {(True, DEMO_BADGE), (True, "Demo"), (True, False), (False, False)}
 
 
 @pytest.mark.parametrize("window_first", [False, True])
@@ -410,7 +416,7 @@ def test_with_larger_text_the_pages_have_room_for_their_names(qapp: QApplication
     work(window)
     window.resize(2200, 600)
     appearance.set_text_px(20)
-    assert window.top_bar.pages.width() == window.top_bar.pages.width_at("full")
+    assert window.top_bar.pages.width() == window.top_bar.pages.width_at("words")
     appearance.zoom(0)
     appearance.deleteLater()
 
@@ -433,7 +439,8 @@ def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow)
 
 def test_nothing_is_said_of_workspace_session_and_cache_until_it_is_known(window: MainWindow) -> None:
     sidebar = window.sidebar
-    assert not any(part.isVisible() for part in (sidebar._name, window.top_bar._status))
+    assert not any(part.isVisible() for part in (sidebar._name, window.top_bar._state))
+    assert window.top_bar.status() == ""
     assert not sidebar._footer.isVisibleTo(sidebar)
     window.show_workspaces([])
     window.top_bar.show_session(None)

@@ -141,7 +141,7 @@ def test_pinned_sessions_come_first_and_archived_ones_wait_below_a_heading(
     sidebar.search.clear()
     sidebar.show_sessions([replace(archived, running=True)], NOW)
     heading = view.model().index(0, 0)
-    assert heading.data(Qt.ItemDataRole.AccessibleTextRole) == "Archived, 1 session, collapsed, running"
+    assert heading.data(Qt.ItemDataRole.AccessibleTextRole) == "Archived, 1 session, collapsed, working"
     assert view.isVisible()  # not the page that says that nothing was found
 
 

@@ -52,7 +52,7 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         assert "New workspaces start with it too." in _notices(rig)
         assert rig.wiring.services.registry.get(rig.workspace.id).model == "", "it follows the default"
         assert rig.conversation.model.label == "box/qwen3.gguf"
-        assert rig.composer.editor.placeholderText().startswith("Write a message")
+        assert rig.composer.editor.placeholderText().startswith("Message: @ for files")
         assert rig.chat.empty_state.sentence.startswith("Start a conversation.")
         rig.wiring.settings.dialog.close()
         await rig.open_folder("second")
@@ -62,7 +62,7 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         await until(lambda: "demo model" in rig.composer.editor.placeholderText(), "it says so")
         rig.type_message("/model box")
         await until(lambda: not rig.conversation.model.demo, "the other one again")
-        assert rig.composer.editor.placeholderText().startswith("Write a message")
+        assert rig.composer.editor.placeholderText().startswith("Message")
 
 
 async def test_the_sample_keeps_the_demo_model_when_a_first_provider_is_saved(
@@ -172,10 +172,10 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     question = await rig.answer_approval("once")
     assert question.tool == "run_command"
     assert registry.get(rig.workspace.id).demo_calls == "once", "it allowed one call"
-    assert rig.window.top_bar.mode.accessibleName() == "Mode: Ask"
+    assert rig.composer.mode_button.accessibleName() == "Mode: Ask"
     assert (await rig.answer_approval("demo")).offers_demo_calls
     await until(
-        lambda: rig.window.top_bar.mode.accessibleName() == "Mode: Ask, except demo calls",
+        lambda: rig.composer.mode_button.accessibleName() == "Mode: Ask, except demo calls",
         "the mode is shown",
     )
     await rig.wait_for_turn_end()
@@ -193,7 +193,7 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     assert page.demo_calls.isChecked()
     page.demo_calls.click()
     await until(lambda: registry.get(rig.workspace.id).demo_calls == "ask", "asking again")
-    await until(lambda: rig.window.top_bar.mode.accessibleName() == "Mode: Ask", "the mode is shown")
+    await until(lambda: rig.composer.mode_button.accessibleName() == "Mode: Ask", "the mode is shown")
     await rig.open_folder("project")
     await rig.wiring.settings.show("permissions")
     assert group.isHidden()

@@ -23,6 +23,7 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, Notic
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.shell_data import AGENT_WORKING
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from helix_desktop.ui.shell.sidebar.session_rows import row_end
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,
@@ -314,7 +315,7 @@ def _failure(rig: WindowRig) -> tuple[str, str]:
     """Return the session's state in words, and why its newest turn failed, as header and list say it."""
     state = rig.window.top_bar.status().split(" · ")[0]
     (item,) = [item for item in rig.window.sidebar.session_list.sessions() if item.active]
-    assert item.subtitle.startswith("Last turn failed · ") == (state == "Last turn failed")
+    assert (row_end(item, "now") == ("Failed", "error")) == (state == "Last turn failed")
     return state, item.failure
 
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, DividerRow, ToolRow
+from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.several_windows import new_window
@@ -31,7 +32,11 @@ def writes(request: dict[str, object]) -> Reply:
 
 def mode_text(rig: WindowRig) -> str:
     """Return the mode as read by a screen reader."""
-    return rig.window.top_bar.mode.accessibleName()
+    return rig.composer.mode_button.accessibleName()
+
+
+def _mode_of(window: ControlledWindow) -> str:
+    return window.controllers.session_controller.views.chat.composer.mode_button.accessibleName()
 
 
 async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_path: Path) -> None:
@@ -70,7 +75,7 @@ async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_pa
             second = await new_window(rig)
             await rig.conversation.set_mode("plan")
             assert mode_text(rig) == "Mode: Plan", "whoever changes it"
-            assert second.window.top_bar.mode.accessibleName() == "Mode: Ask", "its session is another"
+            assert _mode_of(second) == "Mode: Ask", "its session is another"
             await rig.conversation.set_mode("auto")
             assert mode_text(rig) == "Mode: Auto"
 
@@ -98,11 +103,11 @@ async def test_other_windows_of_a_sample_say_at_once_that_demo_calls_run(
         await until(rig.next_message_lines, "a message is proposed")
         second = await new_window(rig)
         empty = second.controllers.session_controller.views.chat.empty_state
-        assert second.window.top_bar.mode.accessibleName() == "Mode: Ask"
+        assert _mode_of(second) == "Mode: Ask"
         assert not any("Demo calls" in label.text() for label in empty.findChildren(QLabel))
         press(rig.window, "send_suggestion")
         await rig.answer_approval("demo")
         await until(lambda: mode_text(rig) == "Mode: Ask, except demo calls", "the mode is shown")
-        assert second.window.top_bar.mode.accessibleName() == "Mode: Ask, except demo calls"
+        assert _mode_of(second) == "Mode: Ask, except demo calls"
         assert any("Demo calls run" in label.text() for label in empty.findChildren(QLabel))
         await rig.wait_for_turn_end()

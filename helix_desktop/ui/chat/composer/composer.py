@@ -1,21 +1,21 @@
-"""The message composer: text, attachments, earlier messages, the gauge, and the buttons Send and Stop."""
+"""The message composer: text, attachments, earlier messages, model, mode, gauge, and Send and Stop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPalette, QTextCursor
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalette, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
+from helix_desktop.ui.chat.composer.choice_button import ChoiceButton, ModeButton
 from helix_desktop.ui.chat.composer.completer import Completer
 from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.items.painting import paint_box
-from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
-from helix_desktop.ui.design.buttons import ICON_GAP_PX
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.safe_text import plain_tooltip
@@ -30,6 +30,8 @@ PAUSE_MS = 500
 _UNSAVED_MS = 2_000  # the longest that typing without a pause stays unsaved
 _MAX_WIDTH = 788  # pixels
 _MODEL_PX = 220  # of the model's name, at most
+_OUTER_PX, _LEFT_PX, _RIGHT_PX = 14, 14, 10  # margins of the frame, and of what stands in it
+_GAP_PX = 8  # between the parts of the line below the text
 _BUTTON, _LINE = 32, 26  # heights of the button that sends and of the others
 
 _NOT_BROWSING = -1
@@ -164,7 +166,9 @@ class Composer(Themed, QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._running = self._is_stop_offered = self._has_question = False
+        self._running = self._is_stop_offered = self._has_question = self._is_first = False
+        self._option_count = 0  # of the question that waits
+        self._reasons: tuple[str, ...] = ()
         self._style = ChatStyle(theme)
         self.frame = ComposerFrame(self)
         self.editor = Editor(self.frame)
@@ -174,14 +178,14 @@ class Composer(Themed, QWidget):
         self.completer = Completer(self.editor, self.frame)
         self._chips = AttachmentBar(self._style, self.frame)
         self._model_name = self._model_tip = ""
-        self.model_button = QPushButton(self.frame)
-        self.model_button.setObjectName("model")
-        self.model_button.hide()
         self._attach = QPushButton(self.frame)
         self._attach.setObjectName("attach")
         self._attach.setAccessibleName(tr("Attach files"))
         self._attach.setToolTip(tr("Attach files (or paste or drop them)"))
-        self._estimate = ""
+        self.model_button = ChoiceButton("model", self.frame)
+        self.model_button.hide()
+        self.mode_button = ModeButton(self.frame)
+        self._estimate: tuple[str, ...] = ("",)
         self._status = ElidedLabel()
         self._note = ElidedLabel()
         self._note.setObjectName("composer_note")
@@ -206,6 +210,7 @@ class Composer(Themed, QWidget):
         self._arrange()
         self._connect()
         self._show_style(ChatStyle(theme, 1.0, self.devicePixelRatioF()))
+        self._show_placeholder()
 
     @property
     def enter_sends(self) -> bool:
@@ -255,11 +260,36 @@ class Composer(Themed, QWidget):
         else:
             self.offer_stop(False)
 
-    def show_question(self, is_waiting: bool) -> None:
-        """Say whether a question of the agent waits: what is typed is its answer."""
-        if is_waiting != self._has_question:
-            self._has_question = is_waiting
+    def show_question(self, is_waiting: bool, option_count: int = 0) -> None:
+        """Say whether a question of the agent waits, with so many options: what is typed is its answer."""
+        if (is_waiting, option_count) != (self._has_question, self._option_count):
+            self._has_question, self._option_count = is_waiting, option_count
+            self._show_placeholder()
             self._refresh()
+
+    def invite(self, is_first: bool) -> None:
+        """Say whether this would be the first message: the empty field explains its signs then."""
+        if is_first != self._is_first:
+            self._is_first = is_first
+            self._show_placeholder()
+
+    def set_reasons(self, *texts: str) -> None:
+        """Say in the empty field what has to be done first, or what a message means: the first that fits."""
+        self._reasons = texts
+        self._show_placeholder()
+
+    def _show_placeholder(self) -> None:
+        texts = self._reasons
+        if self._has_question:
+            texts = (tr("Type an answer"),)
+            if self._option_count > 1:
+                numbers = tr("1–{last} and Enter, or type an answer", last=self._option_count)
+                texts = (numbers, *texts)
+        elif not texts:
+            texts = (tr("Message"),)
+            if self._is_first:
+                texts = (tr("Message: @ for files, # for cached outputs, / for commands"), *texts)
+        self.editor.set_placeholders(*texts)
 
     def offer_stop(self, is_offered: bool) -> None:
         """Say that Esc stops the agent if it is pressed again; False: not any more."""
@@ -269,9 +299,9 @@ class Composer(Themed, QWidget):
         if self._is_stop_offered:
             announce(self.editor, tr("Esc again to stop"))
 
-    def set_estimate(self, text: str) -> None:
-        """Show how many tokens the text will cost, for example "≈ 120 tokens"; empty hides it."""
-        self._estimate = text
+    def set_estimate(self, *texts: str) -> None:
+        """Show how many tokens the text will cost, in the first form that fits; empty hides it."""
+        self._estimate = texts
         self._refresh()
 
     def set_model(self, name: str, tip: str = "") -> None:
@@ -280,14 +310,13 @@ class Composer(Themed, QWidget):
         self._show_model()
         self.model_button.setAccessibleName(tr("Model: {model}", model=name))
         self.model_button.setVisible(bool(name))
-        self.editor.set_placeholders(
-            tr("Write a message: @ for files, # for cached outputs, / for commands"), tr("Write a message")
-        )
+        self._fit_line()
 
     def _show_model(self) -> None:
         """Show the name in the room that it may take; the whole of it is in the tooltip then."""
         room, name = round(self._style.px(_MODEL_PX)), self._model_name
-        short_name = self.model_button.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, room)
+        metrics = QFontMetrics(self._style.font(UI, MEDIUM))
+        short_name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)
         self.model_button.setText(short_name)
         tip = self._model_tip if short_name == name else f"{name}\n{self._model_tip}".rstrip()
         self.model_button.setToolTip(plain_tooltip(tip))
@@ -325,16 +354,11 @@ class Composer(Themed, QWidget):
         self.editor.setPalette(palette)
         self._status.setFont(style.font(SMALL))
         self._tint_small_texts()
-        for button, name, px, gap in (
-            (self.model_button, "cpu", 13, ICON_GAP_PX),
-            (self._attach, "paperclip", 15, 0),
-        ):
-            edge = round(style.px(px))
-            button.setIcon(icon(name, theme.muted, edge, gap=gap))
-            button.setIconSize(QSize(edge + gap, edge))
-        tall = round(style.px(_LINE))
-        self.model_button.setFixedHeight(tall)
-        set_style_sheet(self.model_button, _outline_style(style, round(style.px(12))))
+        edge, tall = round(style.px(15)), round(style.px(_LINE))
+        self._attach.setIcon(icon("paperclip", theme.muted, edge))
+        self._attach.setIconSize(QSize(edge, edge))
+        for choice in (self.model_button, self.mode_button):
+            choice.set_style(style)
         self._show_model()
         self._attach.setFixedSize(tall, tall)
         send_edge = max(_BUTTON, tall)
@@ -360,14 +384,15 @@ class Composer(Themed, QWidget):
 
     def _arrange(self) -> None:
         row = QHBoxLayout()
-        row.setSpacing(8)
+        row.setSpacing(_GAP_PX)
         row.addWidget(self._attach)
         row.addWidget(self.model_button)
+        row.addWidget(self.mode_button)
         row.addWidget(self._status, 1)
         for button in (self.gauge, self._steer, self._stop, self._send):
             row.addWidget(button)
         inner = QVBoxLayout(self.frame)
-        inner.setContentsMargins(14, 10, 10, 9)
+        inner.setContentsMargins(_LEFT_PX, 10, _RIGHT_PX, 9)
         inner.setSpacing(5)
         inner.addWidget(self._chips)
         inner.addWidget(self.editor)
@@ -375,17 +400,33 @@ class Composer(Themed, QWidget):
         inner.addLayout(row)
         self.frame.setMaximumWidth(_MAX_WIDTH)
         outer = QHBoxLayout(self)
-        outer.setContentsMargins(14, 0, 14, 6)
+        outer.setContentsMargins(_OUTER_PX, 0, _OUTER_PX, _OUTER_PX)
         outer.addStretch(1)
         outer.addWidget(self.frame, 1000)
         outer.addStretch(1)
-        for button in (self._send, self._stop, self._steer, self.model_button, self._attach):
+        for button in (self._send, self._stop, self._steer, self._attach):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.setAutoDefault(False)
         for button in (self._send, self._stop, self._steer):  # a click leaves the keyboard with the text
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.setFocusProxy(self.editor)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose what fits."""
+        super().resizeEvent(event)
+        self._fit_line()
+
+    def _fit_line(self) -> None:
+        """Shorten the gauge where the buttons need its room, before any of them is cut."""
+        room = min(self.width() - 2 * _OUTER_PX, self.frame.maximumWidth()) - _LEFT_PX - _RIGHT_PX
+        others = (self._attach, self.model_button, self.mode_button, self._steer, self._stop, self._send)
+        taken = sum(
+            max(part.minimumWidth(), part.minimumSizeHint().width()) + _GAP_PX
+            for part in others
+            if not part.isHidden()
+        )
+        self.gauge.fit(room - taken - _GAP_PX)  # one more gap: before the words in the middle
 
     def _connect(self) -> None:
         self.editor.installEventFilter(self)
@@ -457,13 +498,14 @@ class Composer(Themed, QWidget):
         self._send.setToolTip(hint)
         if self._is_stop_offered:
             hint = tr("Esc again to stop")
-        self._status.set_full_text(hint if self._is_stop_offered else self._estimate)
+        self._status.set_full_text(*((hint,) if self._is_stop_offered else self._estimate))
         self._send.setEnabled(ready)
         color, background = (theme.on_accent, theme.accent) if ready else (theme.faint, theme.hover)
         self._show_button(self._send, "arrow-up", 17, (color, background, background))
-        self._show_button(self._stop, "square", 14, (theme.text, theme.surface, theme.border_strong))
+        self._show_button(self._stop, "stop", 15, (theme.text, theme.surface, theme.border_strong))
         self._steer.setFont(self._style.font(SMALL, MEDIUM))
         self.editor.setAccessibleDescription(". ".join(filter(None, (hint, self._note.full_text()))))
+        self._fit_line()
 
     def _show_button(self, button: QPushButton, name: str, px: int, colors: tuple[str, str, str]) -> None:
         """Draw a button with an icon of so many pixels: its color, the ground and the edge."""

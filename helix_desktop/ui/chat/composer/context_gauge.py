@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
@@ -20,6 +22,9 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Composer")
 
 _BAR_PX, _GAP_PX, _PAD_PX, _HEIGHT_PX = 46, 8, 6, 26
+_MAX_PX = 16_777_215  # Qt's own limit of a width
+
+GaugeForm = Literal["full", "words", "none"]
 
 
 class ContextGauge(EnterActivates, Themed, QAbstractButton):
@@ -29,6 +34,8 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         """Start without a number, hidden."""
         super().__init__(parent)
         self._state = GaugeState(0, 0, True, "", 0.85, "off")
+        self._form: GaugeForm = "full"
+        self._room = _MAX_PX
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -45,9 +52,20 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         parts = tuple(filter(None, (usage, hold, state.source, state.policy)))
         self.setAccessibleName(" · ".join(parts))
         self.setToolTip("\n".join((*parts, tr("Click to show or hide the context panel."))))
-        self.setVisible(state.window > 0)
+        self.fit(self._room)
         self.updateGeometry()
         self.update()
+
+    def fit(self, room: int) -> None:
+        """Show bar and words, words alone, or nothing, as some pixels have room for."""
+        self._room = room
+        forms: tuple[GaugeForm, ...] = ("full", "words", "none")
+        form = next(form for form in forms if form == "none" or self._width_of(form) <= room)
+        is_shown = self._state.window > 0 and form != "none"
+        if form != self._form or is_shown == self.isHidden():
+            self._form = form
+            self.setVisible(is_shown)
+            self.updateGeometry()
 
     def text(self) -> str:
         """Return the words beside the bar."""
@@ -55,10 +73,13 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         return tr("{share} · paused", share=share) if self._state.is_on_hold else share
 
     def sizeHint(self) -> QSize:
-        """Room for bar and words; of a share with three digits, so that nothing moves as it grows."""
+        """Room for what is shown; of a share with three digits, so that nothing moves as it grows."""
+        return QSize(self._width_of(self._form), scaled(_HEIGHT_PX))
+
+    def _width_of(self, form: GaugeForm) -> int:
         metrics = QFontMetricsF(self._font())
         words = max(metrics.horizontalAdvance(text) for text in (self.text(), format_whole_percent(1.0)))
-        return QSize(round(2 * _PAD_PX + _BAR_PX + _GAP_PX + words) + 1, scaled(_HEIGHT_PX))
+        return round(2 * _PAD_PX + (_BAR_PX + _GAP_PX if form == "full" else 0) + words) + 1
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint bar and words."""
@@ -70,12 +91,13 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
             painter.setPen(QPen(QColor(theme.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
             painter.setBrush(QColor(theme.hover) if self.underMouse() else Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 7, 7)
-        bar = QRectF(_PAD_PX, self.height() / 2 - 2, _BAR_PX, 4)
         color = share_color(state.share, theme)
-        paint_usage_bar(painter, bar, state.share, color, theme)
+        if self._form == "full":
+            bar = QRectF(_PAD_PX, self.height() / 2 - 2, _BAR_PX, 4)
+            paint_usage_bar(painter, bar, state.share, color, theme)
         painter.setFont(self._font())
         painter.setPen(QColor(theme.muted if color == theme.accent else color))
-        left = bar.right() + _GAP_PX
+        left = _PAD_PX + (_BAR_PX + _GAP_PX if self._form == "full" else 0)
         room = QRectF(left, 0, self.width() - left, self.height())
         draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
 

@@ -18,6 +18,8 @@ from helix_desktop.ui.shell.sidebar.session_rows import (
     nested_sessions,
 )
 from helix_desktop.ui.shell.sidebar.workspace_rows import badge_label
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.failed_turns import failure_text
 from helix_desktop.words.numbers import format_integer, format_whole_percent
 from helix_desktop.words.times import format_short_time
 from helix_desktop.words.translation import Translator
@@ -93,7 +95,7 @@ class SessionModel(QAbstractListModel):
         return self._items
 
     def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
-        """Show only sessions whose title or second line has every word, and those with a message `found`."""
+        """Show only sessions whose title or facts have every word, and those with a message `found`."""
         self._needle, self._found = needle, found
         self._show(self._arranged())
 
@@ -134,7 +136,7 @@ class SessionModel(QAbstractListModel):
         return flags if entry.version else flags | Qt.ItemFlag.ItemIsEditable
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Return what a row shows, what screen readers say, and the row itself."""
+        """Return what a row shows, what screen readers say of it, and the row itself."""
         entry = self._rows[index.row()]
         if role == ITEM_ROLE:
             return entry
@@ -142,11 +144,14 @@ class SessionModel(QAbstractListModel):
             return self._heading_data(entry, role)
         if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole}:
             return entry.title
-        if role == WHEN_ROLE:
-            return format_short_time(entry.updated_ms, self._now)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return _accessible_text(entry)
-        return _tooltip(entry) if role == Qt.ItemDataRole.ToolTipRole else None
+        when = format_short_time(entry.updated_ms, self._now)
+        if role == WHEN_ROLE:
+            return when
+        if role == Qt.ItemDataRole.AccessibleDescriptionRole:
+            return ", ".join(filter(None, (when, entry.subtitle, _usage(entry))))
+        return _tooltip(entry, when) if role == Qt.ItemDataRole.ToolTipRole else None
 
     def _heading_data(self, group: ListGroup, role: int) -> object:
         is_archive = group == "archived"
@@ -165,7 +170,7 @@ class SessionModel(QAbstractListModel):
             return label if self._needle else f"{label} · {format_integer(len(archived))}"
         sessions = tr.plural(len(archived), "%n session", "%n sessions")
         fold = "" if self._needle else tr("collapsed") if self._is_folded else tr("expanded")
-        return ", ".join(filter(None, (label, sessions, fold, tr("running") if is_running else "")))
+        return ", ".join(filter(None, (label, sessions, fold, tr("working") if is_running else "")))
 
     def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Ask for a new title; the list shows it when the session says so."""
@@ -200,23 +205,34 @@ class SessionModel(QAbstractListModel):
         self.endResetModel()
 
 
-def _tooltip(item: SessionItem) -> str:
-    line = item.found.line if item.found is not None else ""
-    state = tr("Stopped") if item.stopped else ""
+def _tooltip(item: SessionItem, when: str) -> str:
+    state = tr("Stopped") if item.stopped else failure_text(item.budget_spent) if item.failure else ""
     if item.waiting or item.interrupted:
         state = badge_label("waiting" if item.waiting else "interrupted")
-    return plain_tooltip("\n".join(filter(None, (item.title, state, line, item.subtitle, item.failure))))
+    line = item.found.line if item.found is not None else ""
+    parts = (
+        item.title,
+        item.began_as,
+        state,
+        line,
+        dotted((when, item.subtitle)),
+        _usage(item),
+        item.failure,
+    )
+    return plain_tooltip("\n".join(filter(None, parts)))
 
 
 def _accessible_text(item: SessionItem) -> str:
-    """Return what a screen reader says of a session."""
-    used = (
-        "" if item.used is None else tr("{share} of the context used", share=format_whole_percent(item.used))
-    )
-    state = tr("waiting for you") if item.waiting else tr("running") if item.running else ""
+    """Return what a screen reader says of a session first."""
+    state = tr("waiting for you") if item.waiting else tr("working") if item.running else ""
     state = state or (tr("stopped") if item.stopped else tr("interrupted") if item.interrupted else "")
-    kind = "" if item.version else tr("subagent") if item.parent else tr("branch") if item.branch_of else ""
+    state = state or (failure_text(item.budget_spent) if item.failure else "")
+    kind = "" if item.version else tr("subagent") if item.parent else item.began_as
     place = tr("archived") if item.place.archived else tr("pinned") if item.place.pinned else ""
     line = item.found.line if item.found is not None else ""
-    parts = (kind, item.title, line, item.subtitle, item.failure, used, state, place)
-    return ", ".join(filter(None, parts))
+    return ", ".join(filter(None, (kind, item.title, state, line, item.failure, place)))
+
+
+def _usage(item: SessionItem) -> str:
+    share = item.used
+    return "" if share is None else tr("{share} of the context used", share=format_whole_percent(share))

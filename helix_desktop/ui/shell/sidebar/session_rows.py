@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.domain.store import ListPlace
-from helix_desktop.ui.design.usage_bar import Pressure
+from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
 from helix_desktop.words.times import local_time
 from helix_desktop.words.translation import Translator
@@ -41,7 +41,8 @@ class SessionItem(msgspec.Struct, frozen=True):
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`
     says that it ended because the budget is spent, `stopped` that the user stopped it, `interrupted` that the
     app ended during it.
-    `found` is what a search found in it, where its title does not have the words.
+    `found` is what a search found in it, where its title does not have the words, and `facts_found` says that
+    the words are in its facts: `subtitle`. `began_as` says that it is a branch or was rewound.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
 
@@ -55,7 +56,6 @@ class SessionItem(msgspec.Struct, frozen=True):
     waiting: bool = False  # for the user
     parent: str = ""
     created_ms: int = 0
-    pressure: Pressure = "calm"
     branch_of: str = ""
     depth: int = 0
     below_updated_ms: int = 0
@@ -65,6 +65,8 @@ class SessionItem(msgspec.Struct, frozen=True):
     stopped: bool = False
     interrupted: bool = False
     found: FoundMessage | None = None
+    facts_found: bool = False
+    began_as: str = ""
     versions: tuple[tuple[str, str], ...] = ()
     version: int = 0
 
@@ -79,9 +81,32 @@ class SessionItem(msgspec.Struct, frozen=True):
         return tuple(session_id for session_id, _ in self.versions) or (self.id,)
 
     @property
+    def found_line(self) -> str:
+        """Return the line in which a search found its words, unless that is the title."""
+        return self.found.line if self.found is not None else self.subtitle if self.facts_found else ""
+
+    @property
     def tree_updated_ms(self) -> int:
         """Return when it or a session below it changed."""
         return max(self.updated_ms, self.below_updated_ms)
+
+
+def row_end(item: SessionItem, when: str) -> tuple[str, Tone | None]:
+    """Return the last word of a session's row, the most urgent that there is, and the tone of its pill.
+
+    `when` says when it changed. It is plain text, as what it began as: without a tone.
+    """
+    if item.waiting:
+        return tr("Waiting"), "accent"
+    if item.running:
+        return tr("Working"), "ok"
+    if item.failure:
+        return (tr("Budget spent"), "warn") if item.budget_spent else (tr("Failed"), "error")
+    if item.interrupted:
+        return tr("Interrupted"), "warn"
+    if item.parent:
+        return (tr("Stopped"), None) if item.stopped else ("", None)
+    return item.began_as or when, None
 
 
 def list_group(item: SessionItem, now: datetime) -> ListGroup:
@@ -160,12 +185,14 @@ def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage
     ]
     is_titled = matches_query(needle, item.title)
     message = hits.get(shown)
+    if message is None and not is_titled and matches_query(needle, item.title, item.subtitle):
+        item = replace(item, facts_found=True)
     return [item if message is None or (is_titled and not others) else replace(item, found=message), *others]
 
 
 def _is_found(item: SessionItem, needle: str) -> bool:
     titles = (title for _, title in item.versions)
-    return item.found is not None or matches_query(needle, item.title, item.subtitle, *titles)
+    return item.found is not None or matches_query(needle, item.title, item.subtitle, item.began_as, *titles)
 
 
 def _trees(below: Mapping[str, Sequence[SessionItem]], needle: str) -> list[list[SessionItem]]:

@@ -88,7 +88,7 @@ def badge_label(badge: WorkspaceBadge) -> str:
     """Return what a workspace's badge means; nothing for none."""
     match badge:
         case "running":
-            return tr("Running")
+            return tr("Working")
         case "waiting":
             return tr("Waiting for you")
         case "interrupted":
