@@ -80,6 +80,7 @@ class Editor(TextArea):
         room = self.viewport().width() - 2 * _PAD
         fitting = (text for text in self._placeholders if self.fontMetrics().horizontalAdvance(text) <= room)
         super().setPlaceholderText(next(fitting, self._placeholders[-1]))
+        self.viewport().update()  # Qt paints it only when it comes or goes: another text stood there unseen
 
     def commit_composition(self) -> None:
         """Put into the text what an input method still composes, as it stands on screen."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtGui import QColor, QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
@@ -279,6 +279,30 @@ def test_estimate_model_and_theme_are_displayed(composer: Composer) -> None:
     assert composer.editor.accessibleName() == "Message"
     composer.set_estimate("")
     assert composer._status.full_text() == ""
+
+
+class _Paints(QObject):
+    """Counts how often a widget is painted."""
+
+    count = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Count one."""
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_another_placeholder_is_painted_at_once(qtbot: QtBot, composer: Composer) -> None:
+    """Qt paints one when it comes or goes only; “Connect a model” stood there for one that was connected."""
+    with qtbot.waitExposed(composer):
+        composer.set_reasons("Connect a model")
+    composer.editor.clearFocus()  # no cursor that blinks
+    QCoreApplication.sendPostedEvents()
+    paints = _Paints()
+    composer.editor.viewport().installEventFilter(paints)
+    composer.set_reasons("Deny with a reason")
+    QCoreApplication.sendPostedEvents()
+    assert paints.count == 1
 
 
 def test_the_empty_field_says_how_to_answer(composer: Composer) -> None:
