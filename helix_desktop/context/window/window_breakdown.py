@@ -182,7 +182,8 @@ class WindowItem(msgspec.Struct, frozen=True):
     `changed_since` is the event that changed the file which an output shows (0: none). `text` is what it says
     where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
-    be); `excluded` is the event by which the user excluded it. `tool` is what an output is of.
+    be); `excluded` is the event by which the user excluded it. `tool` is what an output is of, `is_denied`
+    says that it didn't run.
     """
 
     seq: int
@@ -199,6 +200,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     can_exclude: bool = False
     excluded: int = 0
     tool: str = ""
+    is_denied: bool = False
 
 
 def break_down_window(
@@ -315,7 +317,10 @@ def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) 
     """Return the row with what the user can do with it."""
     tool = entry.event.name if isinstance(entry.event, ToolAnswered) else ""
     is_excludable, digest = can_exclude(entry, transcript), _digest_of(entry)
-    item = msgspec.structs.replace(item, can_exclude=is_excludable, digest=digest, tool=tool)
+    is_denied = isinstance(entry.event, ToolAnswered) and entry.event.outcome == "denied"
+    item = msgspec.structs.replace(
+        item, can_exclude=is_excludable, digest=digest, tool=tool, is_denied=is_denied
+    )
     if exclusions := transcript.window.exclusions_of(entry):
         tokens = transcript.window.entry_tokens(entry)
         # Its message holds the line that stands for it, no longer its text.

@@ -170,6 +170,7 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
                 excluded=row.excluded,
                 resent=max(0, behind - fresh),
                 tool=row.tool,
+                is_denied=row.is_denied,
             )
         )
     return tuple(rows)

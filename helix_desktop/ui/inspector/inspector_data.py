@@ -45,7 +45,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
     (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
     tokens are by Helix's count. `excluded` is the event that excluded it.
-    `tool` is what an output is of.
+    `tool` is what an output is of, `is_denied` says that it didn't run.
     """
 
     seq: int
@@ -62,6 +62,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     excluded: int = 0
     resent: int = 0
     tool: str = ""
+    is_denied: bool = False
 
     @property
     def label(self) -> str:
@@ -70,7 +71,8 @@ class WindowRow(msgspec.Struct, frozen=True):
             target = target_title(self.name.removeprefix(f"{self.tool} "))
             if tool_kind(self.tool) in ("read", "write", "edit"):
                 target = target.rpartition("/")[2] or target
-            return f"{call_verb(self.tool, 'done')} {target}"
+            verb = tr("Denied") if self.is_denied else call_verb(self.tool, "done")
+            return f"{verb} {target}"
         match self.kind:
             case "user":
                 return tr("You")

@@ -397,7 +397,9 @@ def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator)
         assert row.name.startswith(row.tool), "tooltip and screen reader say it"
         assert row.tooltip.startswith(row.name)
         if item.event.target:
-            name = row.label.rstrip("…").removeprefix(call_verb(row.tool, "done")).strip()
+            verb = "Denied" if item.event.outcome == "denied" else call_verb(row.tool, "done")
+            assert row.label.startswith(verb)
+            name = row.label.rstrip("…").removeprefix(verb).strip()
             assert name in " ".join(item.event.target.split())
 
 
@@ -417,3 +419,8 @@ def test_an_output_of_the_workspace_folder_has_a_title() -> None:
     """The dot alone said nothing."""
     row = WindowRow(7, "output", "list_directory .", 40, tool="list_directory")
     assert row.label == "Listed Workspace folder"
+
+
+def test_a_denied_call_is_not_said_to_have_run() -> None:
+    row = WindowRow(7, "output", "run_command npm run build", 40, tool="run_command", is_denied=True)
+    assert row.label == "Denied npm run build"
