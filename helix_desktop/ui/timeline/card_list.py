@@ -49,7 +49,7 @@ class CardList(QObject):
         self._to_top = False
         self._anchor: tuple[int, int] | None = None  # the card that stays, and its place on screen
         self._release_soon = QTimer(self, singleShot=True, interval=_FOLLOW_MS)
-        self._release_soon.timeout.connect(self._release)
+        self._release_soon.timeout.connect(self._settle)
         self._has_running_above = False
         self._fill_soon = QTimer(self, singleShot=True, interval=0)
         self._fill_soon.timeout.connect(self._fill)
@@ -206,6 +206,11 @@ class CardList(QObject):
         if self._anchor is not None and self._anchor[0] in self._rows:
             self._column.activate()  # the card may be a new widget, without a place so far
             self._scroll.verticalScrollBar().setValue(self._rows[self._anchor[0]][1].y() - self._anchor[1])
+
+    def _settle(self) -> None:
+        """Let the card go once it is where it was: on a busy machine the layout may still have to come."""
+        self._keep_place()
+        self._release()
 
     def _release(self) -> None:
         self._anchor = None

@@ -429,7 +429,7 @@ class Timeline(Themed, QWidget):
         self._used = TextLine("", 13, 600)
         self._captions = [TextLine("", 12, role=role) for role in _CAPTION_ROLES]
         numbers = FlowBox([self._used, *self._captions])
-        self._topic = HelpLink("undo")
+        self._topic = HelpLink("compacted")
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
