@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QAbstractSlider
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.log.steps import Step
@@ -96,7 +97,8 @@ def test_a_card_taller_than_the_page_is_revealed_from_its_top(qtbot: QtBot, pane
 def test_a_card_stays_under_the_mouse_when_it_is_undone_and_redone(qtbot: QtBot, pane: Timeline) -> None:
     """A line about it comes on top of the list, and it changes itself."""
     bar = pane._scroll.verticalScrollBar()
-    bar.setValue(bar.value() + _y(pane, 100) - 60)
+    bar.setSliderPosition(bar.value() + _y(pane, 100) - 60)
+    bar.triggerAction(QAbstractSlider.SliderAction.SliderMove)  # as a user scrolls: no place is kept any more
     before = _y(pane, 100)
     undone = UndoCard(200, NOW_MS, "undo", 100, "Handover 1")
     redone = UndoCard(201, NOW_MS, "redo", 100, "Handover 1")
