@@ -9,7 +9,13 @@ from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 
 
 @pytest.mark.parametrize(
-    ("counted", "words"), [(3_600, ""), (5_100, "The items add up to 5.1k by Helix's count")]
+    ("counted", "words"),
+    [
+        (3_600, ""),
+        (3_780, ""),
+        (3_790, "The rows are 3.8k by Helix's count; the total is the provider's."),
+        (3_400, "The rows are 3.4k by Helix's count; the total is the provider's."),
+    ],
 )
 def test_our_own_count_is_named_where_the_total_is_another(counted: int, words: str) -> None:
     gauge = UsageGauge(3_600, 32_000, 4_000, 27_000, True, 0.7, report_count=5)
