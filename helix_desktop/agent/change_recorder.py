@@ -51,6 +51,8 @@ from helix_desktop.domain.translatable_text import (
 )
 from helix_desktop.domain.unicode_safety import escape_hidden_name, repair_surrogates, unescape_name
 
+log = logging.getLogger(__name__)
+
 _MAX_COMPARED = 50  # files of one capture whose lines are counted
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of their contents: some 0.1 s in a thread
 
@@ -142,7 +144,6 @@ _MAX_CHARS = 20_000  # characters of one diff that are counted at all
 _MAX_FILES = 20  # files whose diff is made
 _MAX_UPDATE_BYTES = 1024 * 1024  # bytes of a file that is compared
 _UPDATE_DEADLINE_S = 2.0  # seconds: the message, or the edit, waits for it
-log = logging.getLogger(__name__)
 
 
 async def file_updates(

@@ -32,6 +32,8 @@ from helix_desktop.domain.messages import (
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.system.clock import ClockMs
 
+log = logging.getLogger(__name__)
+
 
 class ModelWrapper:
     """A model whose requests `prepare` sees before the wrapped one gets them."""
@@ -57,9 +59,6 @@ class ModelWrapper:
     async def prepare(self, request: ModelRequest) -> ModelRequest:
         """Return the request to send in place of this one."""
         raise NotImplementedError
-
-
-log = logging.getLogger(__name__)
 
 
 class ImageLoadingModel(ModelWrapper):

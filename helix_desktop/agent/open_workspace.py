@@ -46,6 +46,8 @@ from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS, CleanupResult, Re
 from helix_desktop.domain.store import Commit, ListPlace, SessionSummary, SessionVersions
 from helix_desktop.system.task_scope import TaskScope
 
+log = logging.getLogger(__name__)
+
 
 class WorkspaceFallbacks:
     """The fallbacks of all sessions of one workspace, those of subagents among them."""
@@ -72,9 +74,6 @@ class WorkspaceFallbacks:
             return fallback_rate(log[session.branch_seq :])
         events = await self._store.events(session.id)
         return await asyncio.to_thread(fallback_rate, events[session.branch_seq :])
-
-
-log = logging.getLogger(__name__)
 
 
 def spending_of_session(session: SessionSummary) -> Spending:
@@ -236,9 +235,8 @@ class OpenWorkspace:
         self._subagents: dict[str, Conversation] = {}
         self._changed_elsewhere: set[str] = set()  # sessions in which another process stores something
         self._versions = SessionVersions(())
-        self._version_spending: dict[
-            str, Spending
-        ] = {}  # of versions that are not open, with their subagents
+        # Of versions that are not open, with their subagents.
+        self._version_spending: dict[str, Spending] = {}
         self._listeners: Listeners[[str, Update], None] = Listeners()
 
     def clock(self) -> int:

@@ -22,6 +22,8 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import ModelRole
 from helix_desktop.domain.messages import ModelInfo, ToolSpec
 
+log = logging.getLogger(__name__)
+
 
 class RunSettings:
     """The settings of a workspace's conversations, or of one subagent; called before each step.
@@ -162,9 +164,6 @@ def schema_json(tool: ToolSpec) -> str:
 def schemas_json(tools: Sequence[ToolSpec]) -> str:
     """Return the tools about as a request holds them, for counting."""
     return json.dumps([msgspec.to_builtins(spec) for spec in tools])
-
-
-log = logging.getLogger(__name__)
 
 
 class SessionModels:

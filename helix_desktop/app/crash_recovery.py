@@ -27,6 +27,8 @@ from helix_desktop.ui.shell.crash_notice import RecoverySummary
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
+log = logging.getLogger(__name__)
+
 _MS = 1_000
 
 
@@ -123,7 +125,6 @@ def _lines_since(lines: list[str], stamp: str) -> list[str]:
 tr = Translator("Window")
 
 _MAX_SESSIONS = 200  # of a workspace, the newest ones
-log = logging.getLogger(__name__)
 
 
 async def find_unfinished(services: AppServices, last_run: LastRun, started_at_ms: int) -> RecoverySummary:

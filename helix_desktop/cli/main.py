@@ -44,6 +44,8 @@ from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, use_language
 
+log = logging.getLogger(__name__)
+
 tr = Translator("Command line")
 
 
@@ -171,7 +173,6 @@ def _demo_command() -> Command:
 
 
 text = TextContext("Command line")
-log = logging.getLogger(__name__)
 
 SAMPLE_PYTHON = "sample-python"
 _USAGE_ERRORS = (

@@ -46,6 +46,8 @@ from helix_desktop.file_history.rows import (
 )
 from helix_desktop.system.clock import ClockMs
 
+log = logging.getLogger(__name__)
+
 _PER_COMMIT = 200  # rows
 _MAX_ROWS = 1_000_000  # of a table that is read at once: damage can lead in circles
 _MAX_MISSES = 10_000  # ids in a row at which nothing can be read: there is nothing more
@@ -155,7 +157,6 @@ def _by_id(source: sqlite3.Connection, sql: str) -> Iterator[tuple[Any, ...]]:
 
 
 text = TextContext("Changes")
-log = logging.getLogger(__name__)
 
 FILE_NAME = "file-history.db"
 VERSION = 1

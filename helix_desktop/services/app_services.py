@@ -57,6 +57,8 @@ from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.registry import MODEL_ROLES, WorkspaceRecord, WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import SavedRules
 
+log = logging.getLogger(__name__)
+
 tr = Translator("Models")
 
 
@@ -90,7 +92,6 @@ class KeyStatus(msgspec.Struct, frozen=True):
 
 text = TextContext("Services")
 
-log = logging.getLogger(__name__)
 
 _MODEL_SETTINGS = ("providers", "background_effort", *MODEL_ROLES)
 """The settings that open workspaces make their models from."""

@@ -23,6 +23,8 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.workspaces.policy_file import gone_error
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
+_log = logging.getLogger(__name__)
+
 IDLE_S = 1.0
 """Seconds until an unused store is closed: less than the window waits for a store that is in use."""
 
@@ -87,9 +89,6 @@ class LazyStore:
         stack, self._stack, self._store = self._stack, None, None
         if stack is not None:
             await stack.aclose()
-
-
-_log = logging.getLogger(__name__)
 
 
 class ClosedSessions:

@@ -38,6 +38,8 @@ from helix_desktop.tools.git import (
 )
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
+log = logging.getLogger(__name__)
+
 _text = TextContext("Git")
 
 _SMALL = 512  # bytes of a content that may be where a link leads, or stand for one of LFS
@@ -268,8 +270,6 @@ def _reason(problem: GitProblem) -> TranslatableText:
             return _text("Too many files differ from the last commit.")
     return _text("Git reported an error.")
 
-
-log = logging.getLogger(__name__)
 
 DEBOUNCE_S = 0.3  # calls that follow one another are one change
 _REST = 5  # a checkout that takes long to read rests so many times longer before it is read again

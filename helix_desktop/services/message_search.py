@@ -21,6 +21,8 @@ from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.domain.text_search import normalize, original_index, visible_text
 
+_log = logging.getLogger(__name__)
+
 _MAX_CHARS = 160
 _MAX_PLACES = 100  # of one word in a message that are looked at
 _LEAST_PIECE = 12  # characters; less of a line says nothing
@@ -177,8 +179,6 @@ def _join(pieces: Sequence[_Piece]) -> str:
     words = _GAP.join(plain_line(visible_text(piece.line[piece.begin : piece.end])) for piece in pieces)
     return f"{before}{words}{after}"
 
-
-_log = logging.getLogger(__name__)
 
 Speaker = Literal["user", "agent"]
 

@@ -30,6 +30,8 @@ from helix_desktop.domain.translatable_text import TextContext, plain_text, syst
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.system.files import read_regular, replace_file, sync_folder
 
+_log = logging.getLogger(__name__)
+
 text = TextContext("Store")
 
 if sys.platform == "win32":
@@ -149,7 +151,6 @@ def _store_locked(pid: int | None) -> StoreLocked:
     )
 
 
-_log = logging.getLogger(__name__)
 _ROW_SUFFIX = ".row"
 
 

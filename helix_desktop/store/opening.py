@@ -64,6 +64,8 @@ from helix_desktop.store.repair.salvage import (
 )
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
+_log = logging.getLogger(__name__)
+
 text = TextContext("Store")
 
 Row = tuple[bytes, bytes]
@@ -182,8 +184,6 @@ def _check_copy(database: Database, store_files: StoreFiles) -> None:
             text("The copied data is inconsistent: {problem}.", problem=checker.result.problems[0])
         )
 
-
-_log = logging.getLogger(__name__)
 
 _STAGES = 3  # of a repair: reading the files, verifying what was in them, checking the result
 

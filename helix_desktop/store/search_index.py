@@ -27,6 +27,8 @@ from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.store_search import EntryQuery, page_from_ordered
 from helix_desktop.store.leveldb.rows import ROWS, EntryRecord
 
+_log = logging.getLogger(__name__)
+
 INDEX_VERSION = 2  # of the tables below; an index of another version is deleted
 SORT_COLUMNS = ("used", "size", "stored", "tokens", "tool", "target_key", "line_key", "recalls", "refs")
 _NOT_SYNCED = -1  # sequence of an index that does not yet hold everything
@@ -287,7 +289,6 @@ STAMP_BYTES = 4  # of a record's row: its checksum, which changes whenever the r
 _MAX_SORTED_MATCHES = 2_000  # up to so many matches are fetched and sorted, more are looked up in order
 _DIGESTS_AT_ONCE = 20_000  # about 20 ms
 
-_log = logging.getLogger(__name__)
 
 _UPSERT = (
     "INSERT INTO entries(digest, stamp, tie, created, used, size, stored, tokens, tool, target, line, kind,"

@@ -42,6 +42,8 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.system.clock import ClockMs
 
+log = logging.getLogger(__name__)
+
 _MAX_TAIL = 16_384  # characters kept of a call's latest output, for a view opened later
 HALTED = "The user stopped this call before it had an answer. Ask what to do instead, or go on without it."
 
@@ -232,8 +234,6 @@ CRASHED = (
 )
 LOOKUPS: tuple[ToolKind, ...] = ("read", "list", "search")
 """Kinds of tools that only look at files."""
-
-log = logging.getLogger(__name__)
 
 
 class _CallProgress:

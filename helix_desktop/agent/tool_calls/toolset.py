@@ -13,6 +13,8 @@ from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 
+log = logging.getLogger(__name__)
+
 
 class SessionTools:
     """A workspace's tools as one session calls them: some are answered by tools that know this session.
@@ -43,7 +45,6 @@ class SessionTools:
 Listener = Callable[[], Awaitable[None]]
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what every known provider takes
-log = logging.getLogger(__name__)
 
 
 class Toolset:

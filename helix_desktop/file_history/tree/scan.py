@@ -39,6 +39,8 @@ from helix_desktop.file_history.tree.folder import (
 )
 from helix_desktop.file_history.tree.rules import GIT_IGNORE, STAGED_PREFIX, FileCoverageRules
 
+log = logging.getLogger(__name__)
+
 _TRIES = 3  # to read a file that is written meanwhile
 _PIECE = 1 << 20  # bytes
 
@@ -222,9 +224,6 @@ class PathRecorder:
 MAX_PATHS = 250_000
 _Entry = tuple[str, str, os.stat_result]  # name, path, what a stat said
 _DEEPEST = 100  # folders in each other: each takes a descriptor, of 256 on macOS
-
-
-log = logging.getLogger(__name__)
 
 
 class TooManyPaths(Exception):

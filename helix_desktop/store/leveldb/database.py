@@ -35,6 +35,8 @@ from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.system.files import ansi_path
 
+_log = logging.getLogger(__name__)
+
 
 class ReadWriteLock:
     """A lock shared by users and exclusive for the thread that replaces or closes; the latter goes first.
@@ -96,7 +98,6 @@ class _ExclusiveLock(AbstractContextManager[None]):
 
 _text = TextContext("Store")
 
-_log = logging.getLogger(__name__)
 
 MAX_SLICE_BYTES = 4 * 1024 * 1024  # bytes of unreferenced rows per synced write
 _CURRENT = "CURRENT"  # the file that names the state of a LevelDB

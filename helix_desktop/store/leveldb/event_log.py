@@ -24,6 +24,8 @@ from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, delete_reference, handover_mark, put_reference
 
+_log = logging.getLogger(__name__)
+
 
 class LogPart(msgspec.Struct, frozen=True):
     """The events of one session after `after` up to and with `upto`, as a part of a branch's log."""
@@ -73,9 +75,6 @@ def shared_end(batch: WriteBatch, database: Database, session_id: str) -> int:
         if point is not None:
             points[branch] = point
     return max((point.seq for point in points.values() if point.parent == session_id), default=0)
-
-
-_log = logging.getLogger(__name__)
 
 
 def read_events(view: ReadView, session_id: str) -> list[RecordedEvent]:

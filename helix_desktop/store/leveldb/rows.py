@@ -32,6 +32,8 @@ from helix_desktop.store.core.row_codec import RowDamaged, RowType, is_plain
 from helix_desktop.store.files import CleanState, StoreFormat
 from helix_desktop.store.leveldb.database import Database, ReadView
 
+_log = logging.getLogger(__name__)
+
 
 class EntryRecord(msgspec.Struct, array_like=True, frozen=True):
     """The stored form of a CacheEntry. Fields are only added, last and with a default: old rows load."""
@@ -105,8 +107,6 @@ def may_be_trashed(row: bytes) -> bool:
         return True
     return any(row[at] == head for at, head in _NUMBER_HEADS)
 
-
-_log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")

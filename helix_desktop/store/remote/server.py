@@ -62,6 +62,8 @@ from helix_desktop.store.remote.rpc import (
 from helix_desktop.store.threads import Backpressure
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
+_log = logging.getLogger(__name__)
+
 text = TextContext("Store")
 
 IsOpenHere = Callable[[str], bool]
@@ -134,7 +136,6 @@ _MAX_PROGRESS_FRAMES = 200  # maximum number of progress frames for one answer
 _MAX_CONCURRENT_REQUESTS = (
     64  # requests of one client that are processed at once; the next is read when one is answered
 )
-_log = logging.getLogger(__name__)
 
 
 class RequestHandler(Protocol):
