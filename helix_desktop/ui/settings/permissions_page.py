@@ -177,7 +177,8 @@ class ReadingGroup(QWidget):
         note = label(
             tr(
                 "They run in a sandbox where they can't write or use the network. The agent still asks about "
-                "other options, redirections, paths outside the workspace, and files that may hold keys."
+                "other options, redirections to files, paths outside the workspace, and files that may hold "
+                "keys."
             ),
             "faint",
             wrap=True,

@@ -290,7 +290,7 @@ def _paint_bounds(
     painter.setFont(ui_font(11, 500))
     all_bounds = (
         (replay.window, theme.error, tr("context window")),
-        (replay.handover_at, theme.warn, tr("compacts")),
+        (replay.handover_at, theme.warn, tr("handover")),
     )
     bounds = [bound for bound in all_bounds if 0 < bound[0] <= plot.top]
     for place, (tokens, color, _) in enumerate(bounds):
