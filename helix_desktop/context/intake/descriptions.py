@@ -260,6 +260,7 @@ _HEADERS = {
     "find_files": re.compile(r"[\d,]+ files?:(?=\n)"),
     "recall_cached_content": re.compile(r"Recalled (?:[0-9a-f]{8,} )?· [^\n]*"),
 }
+_MAX_HEADER = 8_192  # bytes of a header's line
 _FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
 _ONE_MATCH = "1 matching line"
 _NUMBERED_MATCH = re.compile(r" +\d+:")
@@ -281,9 +282,29 @@ def count_matching_lines(text: str) -> int:
 
 
 def lines_before_part(tool: str, text: str) -> int:
-    """Return how many lines more the numbers of a part of a file count than its output has: the file's."""
+    """Return how many lines more the numbers of an output's lines count than its text has before them.
+
+    A part of a file has the file's numbers. The lines of a command count from 1 below the header, which
+    takes one from them.
+    """
     first = _FILE_PART.match(text) if tool == "read_file" else None
-    return int(first[1]) - 2 if first else 0
+    if first is not None:
+        return int(first[1]) - 2
+    return -heads_numbered_lines(tool, text[:_MAX_HEADER].partition("\n")[0])
+
+
+def heads_numbered_lines(tool: str, line: str) -> bool:
+    """Return True for the line above what a command printed, if the lines below it count from 1.
+
+    It ends with a colon then. Older outputs count it as their first line, as texts in their logs do.
+    """
+    return tool == "run_command" and line.endswith(":") and line.startswith(("exit code ", "no exit code"))
+
+
+def number_of_first_line(tool: str, data: bytes) -> int:
+    """Return the number of an output's first line: 0 for a header that isn't one of its numbered lines."""
+    header = data[:_MAX_HEADER].partition(b"\n")[0]
+    return 1 - heads_numbered_lines(tool, header.decode("utf-8", "replace"))
 
 
 def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:

@@ -78,7 +78,9 @@ def excerpt_source(excerpt: Excerpt) -> str:
     name = " ".join(f"{display_name(excerpt.tool)} {excerpt.target}".split())
     if excerpt.image is not None or excerpt.lines == excerpt.total_lines:
         return name
-    first, last = format_integer(excerpt.start_line), format_integer(excerpt.end_line)
+    before = excerpt.lines_before
+    first = format_integer(max(excerpt.start_line + before, 1))
+    last = format_integer(excerpt.end_line + before)
     return tr("{output}, lines {first}–{last}", output=name, first=first, last=last)
 
 
