@@ -227,11 +227,13 @@ _NOT_INFORMATIVE = re.compile(
 )
 _NO_RESULT = re.compile(
     r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b|\[[\w:.-]+\] \$ "
+    r"|Shell cwd was reset to "
 )
 """Lines at the end of a command's output that say nothing of how it ended: a tag, a handler, an import, and
 the command that a runner of tasks prints before it runs it."""
 _INFORMATIVE_END = re.compile(
-    r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|skipped|xfailed|xpassed|files?)\b"
+    r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|issues?|skipped|xfailed|xpassed"
+    r"|files?)\b"
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
@@ -241,6 +243,15 @@ _COMMIT = re.compile(
 """A commit as `git commit` and `git log --oneline` name it; one of digits alone may be a count."""
 _AFTER_COMMIT = re.compile(r"\d+ files? changed\b|(?:create|delete) mode \d|(?:rename|copy|rewrite) \S")
 _PACKAGE_OK = re.compile(r"ok \S+/\S+ (?:\(cached\)|[\d.]+s\b)")  # of `go test`: a line each
+_COUNTED = re.compile(r"(?:[#\u2139] )?((?:tests|pass|fail) \d+)")
+"""A line of the summary below the tests of TAP and of Node.js; each has one figure."""
+_MANY_LINES = 20  # of an output whose last line, without a result, says less than what all of it is
+_PROBLEM = re.compile(
+    r"(?:\.{1,2}/)*[\w@~+/\\-][\w.@~+/\\-]*\.\w{1,9}"
+    r"(?:(?:\(\d+,\d+\)|:\d+:\d+): \S|:\d+: (?:[a-z]+ )?(?:error|warning)\b)"
+)
+"""What a compiler or linter says of a place in a file."""
+_LISTED_FILE = re.compile(r"[-dlbcps][rwxsStT-]{9}[@+.]? +\d")  # of `ls -l`
 _STATUS_ALONE = re.compile(r"\W*(FAIL(?:ED)?|PASS(?:ED)?|OK|SUCCESS(?:FUL)?)\W*")
 _DIFF_FILE = re.compile(r"^diff --git a/.{1,400}? b/(?P<path>[^\n\r]{1,400})", re.MULTILINE)
 _DIFF_LINE = re.compile(
@@ -530,7 +541,11 @@ def _last_informative_line(text: str, failed: bool) -> str:
     endings = [line for line in endings if not _AFTER_COMMIT.match(line)] or endings
     if commit:
         endings = [line for line in endings if not (_COMMIT.match(line) or _AFTER_COMMIT.match(line))]
+    if counted := [match[1] for line in candidates if (match := _COUNTED.fullmatch(line))]:
+        return f'"{ellipsize(", ".join(reversed(counted[:3])), _QUOTED_CAP)}"'
     why = _error_line(lines) if failed and not endings else ""
+    if not (endings or why or commit) and text.count("\n") > _MANY_LINES and (all_of_it := _printed(text)):
+        return all_of_it
     line = _with_details(endings) if endings else why or commit or _first(candidates)
     plain = line.strip(_RULE_CHARS) or line
     if _PACKAGE_OK.match(plain) and (packages := sum(map(bool, map(_PACKAGE_OK.match, lines)))) > 1:
@@ -538,6 +553,32 @@ def _last_informative_line(text: str, failed: bool) -> str:
     if commit and endings:
         plain = f"{plain}; {commit}"
     return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""
+
+
+def _printed(text: str) -> str:
+    """Return what a long output without a result is: a diff, problems, hits, files, source; or its start."""
+    header = _COMMAND_HEADER.match(text)
+    body = text[header.end() :].lstrip("\n") if header else text
+    lines = [line for line in body[: 4 * _READ_CHARS].split("\n") if line.strip()]
+    most = len(lines) // 2
+    if body.startswith("diff --git a/"):
+        paths = list(dict.fromkeys(match["path"] for match in _DIFF_FILE.finditer(body[: 4 * _READ_CHARS])))
+        return _with_paths(f"diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
+    if len(problems := [line for line in lines if _PROBLEM.match(line)]) > most:
+        first = " ".join(problems[0].split())
+        return f'{pluralize(len(problems), "problem")}: "{ellipsize(first, _QUOTED_CAP - _PLACE_EXTRA)}"'
+    if sum(_HIT.match(line) is not None for line in lines) > most:
+        return _hits(body)
+    if len(files := [line for line in lines if _LISTED_FILE.match(line)]) > most:
+        listed = [name for line in files if (name := line.split()[-1]) not in (".", "..")]
+        return _with_paths(f"{pluralize(len(listed), 'file')}: ", listed, _QUOTED_CAP)
+    names = _names(body)
+    if ", " in names:
+        return names
+    if body[:1] == "{" and (keys := _cut_json_keys(body)):
+        return keys
+    telling = (line for line in lines[:_MAX_LINES] if not (_NO_RESULT.match(line) or find_error(line)))
+    return _listing(body) or _first_informative_line("\n".join(telling))
 
 
 def _error_line(lines: Iterable[str]) -> str:
