@@ -127,6 +127,12 @@ _FRAGMENT = re.compile(r"\W*\d+\s*[.:)]\s|\W*(?:…|\.{3})")
 _ROUTINE = ("Changed ", "Ran `", "Done: ")  # the ledger and the todo list say it too
 _LIST_LABELS = tuple(f"{label}: " for label in _TODO_LABELS.values())
 _EARLIER = " (as of the last summary)"
+_NEWEST_REQUEST = re.compile(
+    r"(?:the )?(?:user['’]s )?(?:newest|latest|last|current) request(?: of the user)?(?: \([^)]*\))?:? *",
+    re.IGNORECASE,
+)
+"""How a model begins what it says of the request that was the newest when it wrote."""
+_EARLIER_REQUEST = "Earlier request, not answered yet: "
 _NO_REVERTS: Mapping[str, FileRevert] = MappingProxyType({})
 
 
@@ -138,6 +144,8 @@ class HistoryExtract:
         self._first_request: tuple[int, str] | None = None
         self._last_request: tuple[int, str] | None = None
         self._is_answered = False
+        self._requests: set[int] = set()
+        self._answered_upto = 0  # the newest request that a conclusion followed
         self._open_points: list[Bullet] = []  # of the newest message that ended its turn
         self._details: list[Bullet] = []
         self._findings: list[Bullet] = []  # of the turn that runs: its conclusion will say what they come to
@@ -154,6 +162,7 @@ class HistoryExtract:
             case UserSpoke(text=text) if words := typed_text(text):
                 self._last_request, self._is_answered = (item.seq, words), False
                 self._first_request = self._first_request or self._last_request
+                self._requests.add(item.seq)
                 for preference in preferences_in(words):
                     self._add_preference(item.seq, preference, _SENTENCE_CAP)
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
@@ -169,6 +178,8 @@ class HistoryExtract:
                     self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
                 if not calls and text.strip():  # what follows without a request goes on with nothing
                     self._is_answered = not ends_with_announcement(text)
+                    if self._is_answered and self._last_request:
+                        self._answered_upto = self._last_request[0]
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
@@ -268,7 +279,8 @@ class HistoryExtract:
         """Return what a handover up to an event called open and nothing since settles, marked as of before.
 
         A newer message of the user settles questions, a newer todo list what the list had, another run of
-        a command its failure, and a statement or an item of the list what it says, too.
+        a command its failure, and a statement or an item of the list what it says, too. Of the request that
+        was the newest only one that got no answer before the next one is left.
         """
         is_asked_on = self._last_request is not None and self._last_request[0] > upto
         has_newer_list = self._todo[0] > upto
@@ -282,12 +294,26 @@ class HistoryExtract:
         commands = {f"`{_sentence(run.command)}` " for run in self.ledger.commands.values() if run.seq > upto}
         return [
             Bullet(bullet.text.removesuffix(_EARLIER) + _EARLIER, bullet.sources)
-            for bullet in bullets
+            for bullet in filter(None, (self._as_earlier_request(bullet, upto) for bullet in bullets))
             if not bullet.text.startswith((f"{LAST_REQUEST}: ", *commands))
             if not (is_asked_on and bullet.text.removesuffix(_EARLIER).endswith("?"))
             if not (has_newer_list and bullet.text.startswith(_LIST_LABELS))
             if not _is_said_in(bullet, later)
         ]
+
+    def _as_earlier_request(self, bullet: Bullet, upto: int) -> Bullet | None:
+        """Return what a handover up to an event said of the newest request, if that is still open.
+
+        None if it was answered since, and while it is the newest, which the new section says by itself.
+        """
+        label = _NEWEST_REQUEST.match(bullet.text)
+        if label is None or self._last_request is None:
+            return bullet
+        former = max((seq for seq in self._requests if seq <= upto), default=upto)
+        seq = max(self._requests.intersection(bullet.sources), default=former)
+        if seq <= self._answered_upto or seq >= self._last_request[0]:
+            return None
+        return Bullet(_EARLIER_REQUEST + bullet.text[label.end() :], bullet.sources)
 
 
 class SectionKind(msgspec.Struct, frozen=True):

@@ -417,19 +417,21 @@ class _NamedIn:
     def _says_in_other_words(self, sentence: str, seq: int) -> bool:
         """Return True if the lines that cite an event have half of a sentence's words, and all it names.
 
-        A number or a name stands in a summary as it is, whatever the words around it.
+        A number or a name stands in a summary as it is, whatever the words around it. A sentence that denies
+        something needs a line that does; the words of another one stand in lines that deny nothing.
         """
         citing = self._by_source.get(f"e{seq}", ())
         if not citing:
             return False
         words, negates = _words(sentence), bool(_NEGATION.search(sentence))
-        there = words.intersection(chain.from_iterable(self._lines[place][0] for place in citing))
+        agreeing = citing if negates else [place for place in citing if not self._lines[place][1]]
+        there = words.intersection(chain.from_iterable(self._lines[place][0] for place in agreeing))
         names_there = frozenset(chain.from_iterable(self._names_by_line[place] for place in citing))
         return (
             len(there) >= _CITING_WORDS * len(words)
             and len(words) > 1
             and _names_and_figures(sentence) <= names_there
-            and negates == any(self._lines[place][1] for place in citing)
+            and (not negates or any(self._lines[place][1] for place in citing))
         )
 
     def _has_conclusion(self, sentence: str, seq: int) -> bool:

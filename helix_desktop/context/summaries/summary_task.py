@@ -238,7 +238,7 @@ def escape_markers(text: str) -> str:
 
 OPENING = "[Write a handover]"
 _RECORD = "The messages to hand over:"
-_FOLLOWING = "What came after, not to be noted:"
+_FOLLOWING = "What came after, and stays beside your text:"
 FOLLOWING_MESSAGES = 40  # newest messages after those of a task that are shown, in brief
 _FOLLOWING_CHARS = 240
 _PARTS = "The handovers of the parts of a long record, oldest first, to be merged into one:"

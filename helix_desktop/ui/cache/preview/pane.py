@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
+from helix_desktop.context.intake.descriptions import number_of_first_line
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -157,7 +158,8 @@ class EntryContent(ContentViewer):
         if state.previous is not None and self._previous != state.previous:
             self._previous, self._has_diff = state.previous, False
         self._row, self._facts = state.row, facts
-        self.show_data(state.data, name, state.error)
+        first = number_of_first_line(state.row.tool, state.data or b"")
+        self.show_data(state.data, name, state.error, first)
         self._update_views()
 
     def set_facts(self, facts: str) -> None:

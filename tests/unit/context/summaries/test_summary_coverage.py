@@ -439,6 +439,25 @@ def test_a_conclusion_in_other_words_is_named_by_the_line_that_cites_it() -> Non
         assert kind.named == named, line
 
 
+def test_a_conclusion_that_two_lines_say_is_not_repeated_for_a_third_that_denies_something() -> None:
+    """All three cite its message; what is not there has nothing to do with it."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.record(
+        AssistantSpoke("Tests: `npm test` (`node --test`) – 7 tests, 7 passed, 0 failed.", "m", 9)
+    )
+    cited = f"[e{simulator.transcript.last_seq}]"
+    facts = covered_facts(simulator.transcript.messages.items)
+
+    def listed(*lines: str) -> list[str]:
+        text = "\n".join(f"- {line} {cited}" for line in lines)
+        coverage = check_summary_coverage(facts, text, 2_000)
+        return [fact.text for kind in coverage if kind.kind == "conclusions" for fact in kind.missing]
+
+    plain, runner = "Pages are plain JavaScript, with no dependencies.", "`npm test` runs `node --test`."
+    assert not listed(plain, runner, "Project explained; at that time 7 tests, 7 passed, 0 failed.")
+    assert listed(plain, "The tests weren't run with `npm test` (`node --test`); none passed or failed.")
+
+
 def test_a_task_that_a_list_still_shows_is_named_by_a_line_that_cites_the_list() -> None:
     """An agent that forgets its list left "to do" below a handover that said it was done."""
     tasks = TodoList(26, 27, (TodoItem("fix load.py"), TodoItem("tests for the five fixes")))
