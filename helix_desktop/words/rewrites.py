@@ -115,6 +115,11 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
     return " · ".join(filter(None, (count, without_model, size)))
 
 
+def context_change_text(before: int, after: int) -> str:
+    """Return what rewrites made of the next request's tokens, as the gauge counts them."""
+    return tr("Context: {before} → {after}", before=format_tokens(before), after=format_tokens(after))
+
+
 def revision_size_text(before: int, after: int) -> str:
     """Return by how much the user's edit changed the context: `+17 tokens`, which its size would hide."""
     if before == after:
@@ -145,13 +150,8 @@ def _form_choice_text(form: Form, output: str) -> str:
 
 
 def excluded_text(event: Excluded, transcript: Transcript) -> str:
-    """Return what the user excluded, and what that saved."""
-    words = tr("You left out {content}", content=_excluded_name(event, transcript))
-    if event.saved > 0:
-        return f"{words} · {_saved_text(event.saved)}"
-    if event.saved < 0:  # its line is longer than a marker that stood there
-        return tr("{words} · added {tokens}", words=words, tokens=format_token_count(-event.saved))
-    return words
+    """Return what the user excluded."""
+    return tr("You left out {content}", content=_excluded_name(event, transcript))
 
 
 def _excluded_name(event: Excluded, transcript: Transcript) -> str:
@@ -208,10 +208,6 @@ def changed_file_text(file: ChangedFile) -> str:
     if file.is_gone:
         return tr("{file} was deleted since it was read", file=file.path)
     return tr("{file} changed since it was read", file=file.path)
-
-
-def _saved_text(tokens: float) -> str:
-    return tr("saved {tokens}", tokens=format_token_count(round(tokens)))
 
 
 def _output_name(seq: int, transcript: Transcript) -> str:

@@ -59,6 +59,7 @@ def _lines(attachment: Attachment) -> str:
     return f"{part or 'whole:'} {pluralize(attachment.lines, 'line')}".strip()
 
 
+TITLE_OPENING = "Name this conversation."
 SIDE_QUESTION_OPENING = "The user asks you something beside your work."
 """How its prompt begins."""
 

@@ -23,6 +23,8 @@ from tests.support.galleries.panes_samples import (
 )
 from tests.support.timeline_pane import open_timeline
 
+NEXT = "At 85 %, a handover like this replaces older messages."
+
 
 @pytest.fixture
 def pane(qtbot: QtBot) -> Timeline:
@@ -44,12 +46,12 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
         (
             quiet_timeline_state(),
             "No handover yet: compaction and caching keep the context at 14 %. "
-            "With every message whole, it would be ≈ 61 %. The next handover comes at 85 %.",
+            f"With every message whole, it would be ≈ 61 %. {NEXT}",
         ),
         (
             replace(quiet_timeline_state(), saved=1_336_000),
             "No handover yet: compaction and caching keep the context at 14 %. All messages would "
-            "take ≈ 1.34M tokens; the context window has room for 24k. The next handover comes at 85 %.",
+            f"take ≈ 1.34M tokens; the context window has room for 24k. {NEXT}",
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4),), saved=0, is_managed=False),
@@ -57,24 +59,29 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4, is_undone=True),), saved=0),
-            "Nothing was compacted yet. The context is 14 % full. The next handover comes at 85 %.",
+            f"Nothing was compacted yet. The context is 14 % full. {NEXT}",
         ),
         (
             replace(
-                quiet_timeline_state(), cards=(PlacedCard(9, 0, 1, 400, PlacementReason.THRESHOLD),), saved=0
+                quiet_timeline_state(),
+                cards=(PlacedCard(9, 0, 1, 9_400, 9_000, PlacementReason.THRESHOLD),),
+                saved=0,
             ),
-            "No handover yet: compaction keeps the context at 14 %. The next handover comes at 85 %.",
+            f"No handover yet: compaction keeps the context at 14 %. {NEXT}",
         ),
-        (timeline_state(), "The context is 61 % full. The next handover comes at 85 %."),
+        (
+            timeline_state(),
+            f"The context is 61 % full. {NEXT}",
+        ),
         (
             replace(timeline_state(), is_estimated=True),
-            "The context is ≈ 61 % full. The next handover comes at 85 %.",
+            f"The context is ≈ 61 % full. {NEXT}",
         ),
         (
             replace(
                 quiet_timeline_state(), cards=(handover_card(1, 4, undone=True), fold_card(1, 3)), saved=0
             ),
-            "The context is 14 % full. The next handover comes at 85 %.",
+            f"The context is 14 % full. {NEXT}",
         ),
     ],
 )

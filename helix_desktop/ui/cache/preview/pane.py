@@ -465,7 +465,7 @@ class Preview(Themed, QWidget):
         self.export_button.setAccessibleName(tr("Save as…"))
         self.matches_button = PushButton("", "link", "corner-down-left", px=13, name="recall_matches")
         self.matches_button.hide()
-        self.copy_hash_button = IconButton("copy", tr("Copy digest (Ctrl+C)"), px=13, edge=22)
+        self.copy_hash_button = IconButton("copy", tr("Copy SHA-256 (Ctrl+C)"), px=13, edge=22)
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.recall_button.clicked.connect(self.recall)

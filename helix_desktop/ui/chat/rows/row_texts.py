@@ -177,7 +177,7 @@ def accessible_name(row: Row) -> str:
 def _user_name(row: UserRow) -> str:
     if row.is_side:
         return tr("You, side question")
-    return tr("You, steering") if row.steered else tr("You")
+    return tr("You, during the turn") if row.steered else tr("You")
 
 
 def _assistant_name(row: AssistantRow) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 from helix_desktop.context.summaries.handover import parse_handover
 from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.context.window.window import TITLE_OPENING
 from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, RequestReader, reply_to
 from helix_desktop.providers.demo.script import (
@@ -40,6 +41,12 @@ def run_sample_tests(root: Path) -> str:
 def test_the_sample_has_its_bug_at_first() -> None:
     assert (DEMO_DIR / "tidewatch" / "README.md").is_file()
     assert len(TIDEWATCH.user_messages) == 9
+
+
+def test_the_session_of_the_script_has_its_title() -> None:
+    for message, title in ((TIDEWATCH.user_messages[0], TIDEWATCH.title), ("Something else", "")):
+        request = ModelRequest((Message("user", f"{TITLE_OPENING}\n<message 1>\n{message}\n</message 1>"),))
+        assert reply_to(request, [TIDEWATCH]).text == title
 
 
 async def test_the_script_finds_and_fixes_the_bug_with_old_outputs_as_markers(tmp_path: Path) -> None:
