@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.summaries.sections import KINDS
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.choices import Effort, PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -19,7 +20,6 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import BudgetSet, FilesChanged
 from helix_desktop.domain.events.summary import (
-    SECTIONS,
     Bullet,
     HandoverMade,
     ObservationsPlaced,
@@ -38,8 +38,6 @@ tr = Translator("Compaction")
 _NAME_CAP = 60  # characters of an output's name
 _GIST_BULLETS = 2
 _SECTION_BULLETS, _GIST_SECTIONS = 3, 2
-_BACKGROUND, _DETAILS, _DONE, _ISSUES, _TODO, _PREFERENCES = SECTIONS
-_ORDER = (_ISSUES, _TODO, _DONE, _DETAILS, _PREFERENCES, _BACKGROUND)
 
 
 def mode_text(mode: PermissionMode) -> str:
@@ -91,7 +89,7 @@ def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
 
 def ordered_sections(sections: Sequence[Section]) -> list[Section]:
     """Return sections in the order of a timeline: what is open comes first."""
-    return sorted(sections, key=lambda section: _ORDER.index(section.title) if section.title in _ORDER else 0)
+    return sorted(sections, key=lambda section: KINDS[section.title].rank if section.title in KINDS else 0)
 
 
 def gist_sections(sections: Sequence[Section]) -> list[Section]:

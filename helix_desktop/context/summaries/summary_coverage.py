@@ -35,6 +35,7 @@ from helix_desktop.context.summaries.message_facts import (
     plain_number,
     sentence_around,
 )
+from helix_desktop.context.summaries.sections import TODO_ITEMS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.files.file_use import tool_kind
@@ -63,7 +64,7 @@ _NEGATION = re.compile(
 _WORD = re.compile(r"\w{3,}")
 _ENDING = re.compile(r"(?<=[a-z]{3})(?:ies|ing|ed|es|s|ly)$")
 _LEAST_STEM = 3  # letters
-_TODO_HEADING = "## TODO Items"
+_TODO_HEADING = f"## {TODO_ITEMS.title}"
 _Line: TypeAlias = tuple[frozenset[str], bool]
 """The words of a line, and whether it forbids or denies something."""
 _COMMON = frozenset(

@@ -1,4 +1,4 @@
-"""A handover's card: tokens before and after, six sections with their sources, the ledger, undo and redo."""
+"""A handover's card: tokens before and after, sections with their sources, the ledger, undo and redo."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _SIDE_BY_SIDE_PX = 520  # pixels from which two sections are beside each other
 def section_disclosure(
     section: Section, role: TextRole, signals: CardSignals, *, is_flagged: bool = True
 ) -> Disclosure:
-    """Return one of the six sections, its bullets one below the other; see BulletView for `is_flagged`."""
+    """Return one of the sections, its bullets one below the other; see BulletView for `is_flagged`."""
 
     def build() -> QWidget:
         body = QWidget()

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.rewrite import PlacementReason
-from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState
@@ -92,7 +92,7 @@ def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline)
     preview.opener.click()
     heads = [part.head.text() for part in preview.findChildren(Disclosure)]
     assert heads[:2] == ["Current Issues", "TODO Items"], "what is open comes first"
-    assert sorted(heads) == sorted([*SECTIONS, "Files, commands and errors"])
+    assert sorted(heads) == sorted([*TITLES, "Files, commands and errors"])
     background = preview.findChildren(Disclosure)[0].head
     background.setChecked(False)
     background.setFocus()

@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.events.summary import SECTIONS, Bullet
+from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.pill import Pill
@@ -108,7 +109,7 @@ def test_a_handover_shows_what_is_open_first_and_sources_link_to_events(qtbot: Q
     view = card(pane, 492)
     assert isinstance(view, HandoverView)
     titles = [line.text for line in view.findChildren(TextLine)]
-    assert [title for title in titles if title in SECTIONS] == ["Current Issues", "TODO Items"]
+    assert [title for title in titles if title in TITLES] == ["Current Issues", "TODO Items"]
     assert "In context" in [pill.text() for pill in view.findChildren(Pill)]
     assert "In context" not in [pill.text() for pill in card(pane, 440).findChildren(Pill)]
     view.opener.click()

@@ -7,6 +7,7 @@ import pytest
 
 from helix_desktop.cli.rewrite_lines import Rewrite, counted_rewrites, rewrite_line, rewrite_lines
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -18,7 +19,6 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
 )
 from helix_desktop.domain.events.summary import (
-    SECTIONS,
     Bullet,
     HandoverDiscarded,
     HandoverMade,
@@ -85,7 +85,7 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
     """The two sections that say most, issues before the rest; an edited checkpoint says the user's words."""
     sections = tuple(
         Section(title, (Bullet(f"First of {title}", (1,)), Bullet(f"Second of {title}", (1,))))
-        for title in SECTIONS
+        for title in TITLES
         if title != "TODO Items"
     )
     handover = msgspec.structs.replace(_HANDOVER, sections=sections)

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from helix_desktop.context.summaries.handover import parse_handover
-from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, RequestReader, reply_to
 from helix_desktop.providers.demo.script import (
@@ -309,7 +309,7 @@ e2 user: a line of an output that looks like an entry"""
 def test_a_handover_has_six_sections_and_cites_its_sources() -> None:
     text = write_handover(RECORD)
     sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(3, 9)))}
-    assert tuple(sections) == SECTIONS
+    assert tuple(sections) == TITLES
     assert all(bullet.sources for bullets in sections.values() for bullet in bullets)
     assert "The README says: It does a thing with 3 parts. [e5]" in text
     assert "The cause is `a.py`, line 12: the limit is 0.35 m. [e6]" in text

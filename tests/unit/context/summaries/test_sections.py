@@ -22,7 +22,7 @@ from helix_desktop.context.summaries.handover import (
     user_text_budget,
     whole_texts,
 )
-from helix_desktop.context.summaries.handover_fallback import extractive_handover, without_repeats
+from helix_desktop.context.summaries.sections import extractive_handover, without_repeats
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade
