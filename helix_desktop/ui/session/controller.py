@@ -254,7 +254,7 @@ class SessionController(QObject):
             lambda summary: announce(tr("Approval needed: {request}", request=summary)),
             self._on_question,
         )
-        self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
+        self.cache = CachePresenter(views.cache, async_actions, window.notices.notify)
         self.timeline = TimelinePresenter(views.timeline)
         self.changes = ChangesPresenter(
             views.changes,
@@ -304,7 +304,7 @@ class SessionController(QObject):
         self._unsubscribe()
         self._unsubscribe = lambda: None
         self.workspace, self.conversation = workspace, conversation
-        self._window.banners.set_context(
+        self._window.notices.set_context(
             workspace.id if workspace else "", conversation.session.id if conversation else ""
         )
         self.session_changing.emit()
@@ -331,6 +331,8 @@ class SessionController(QObject):
         await self.refresh()
 
     def _update(self, update: Update) -> None:
+        if isinstance(update, EventRecorded):
+            self._window.notices.follow(update.recorded.event)
         self.updated.emit(update)
         self.past.show_strip()
         match update:
