@@ -7,9 +7,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS, ApprovalReply, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, ApprovalAnswer, Decide, SessionAction
@@ -36,7 +34,8 @@ class SavedRuleNotice(QObject):
         self._banners, self._registry = context.window.banners, context.services.registry
         self._rules: dict[str, tuple[Conversation, PermissionRule]] = {}  # the newest, by session
         self._banners.action_clicked.connect(self._on_action)
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(UserSpoke, lambda _: self._banners.remove(_BANNER))
+        session_controller.on(ApprovalGiven, self._on_approval)
 
     def show(self, conversation: Conversation, rule: PermissionRule) -> None:
         """Show a rule of the conversation on screen."""
@@ -58,12 +57,9 @@ class SavedRuleNotice(QObject):
             )
         )
 
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(
-                recorded=RecordedEvent(event=UserSpoke() | ApprovalGiven(rule="", mode="", saved=""))
-            ):
-                self._banners.remove(_BANNER)
+    def _on_approval(self, given: ApprovalGiven) -> None:
+        if not (given.rule or given.mode or given.saved):
+            self._banners.remove(_BANNER)
 
     def _on_action(self, banner_id: str, session_id: str) -> None:
         if banner_id != _BANNER:

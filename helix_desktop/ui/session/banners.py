@@ -11,12 +11,10 @@ from helix_desktop.agent.session import (
     SpendRequestsChanged,
     SummaryAwaited,
     TurnChanged,
-    Update,
 )
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.shell_data import (
@@ -58,23 +56,17 @@ class SessionBanners(QObject):
         session_controller.session_changing.connect(self._show_wait)
         session_controller.session_changed.connect(self._show_subagent)
         session_controller.session_loaded.connect(self._show_breaker)
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(EventRecorded, lambda _: banners.remove(FAILED_WRITE))
+        session_controller.on(SpendRequestsChanged, lambda _: self._show_spend_requests())
+        session_controller.on(SummaryAwaited, lambda _: self._show_wait())
+        session_controller.on(TurnChanged, self._on_turn)
+        session_controller.on(HandoverFailed | HandoverMade, lambda _: self._show_breaker())
+        session_controller.on(UserSpoke, lambda _: banners.remove(REFUSED_COMPACTION))
         banners.action_clicked.connect(self._on_action)
 
-    def _on_update(self, update: Update) -> None:
-        if isinstance(update, EventRecorded):
-            self._banners.remove(FAILED_WRITE)
-        match update:
-            case SpendRequestsChanged():
-                self._show_spend_requests()
-            case SummaryAwaited():
-                self._show_wait()
-            case TurnChanged(running=False):
-                self._banners.remove(AGENT_WORKING)
-            case EventRecorded(recorded=RecordedEvent(event=HandoverFailed() | HandoverMade())):
-                self._show_breaker()
-            case EventRecorded(recorded=RecordedEvent(event=UserSpoke())):
-                self._banners.remove(REFUSED_COMPACTION)
+    def _on_turn(self, turn: TurnChanged) -> None:
+        if not turn.running:
+            self._banners.remove(AGENT_WORKING)
 
     def _show_spend_requests(self) -> None:
         conversation = self._session_controller.conversation

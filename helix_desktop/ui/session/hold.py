@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
@@ -19,7 +17,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Session")
 
 _BANNER = "hold"
-_ENDS_NOTICE = (Redone, UserSpoke, HandoverMade, FoldMade, SweepMade, ObservationsPlaced)
+_ENDS_NOTICE = Redone | UserSpoke | HandoverMade | FoldMade | SweepMade | ObservationsPlaced
 
 
 class HoldController(QObject):
@@ -35,18 +33,21 @@ class HoldController(QObject):
             lambda banner_id, action: self._set(action == "hold") if banner_id == _BANNER else None
         )
         session_controller.session_changed.connect(self._show)
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(HoldSet, self._on_hold_set)
+        session_controller.on(Undone, self._on_undone)
+        session_controller.on(_ENDS_NOTICE, lambda _: self._end_notice())
 
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=HoldSet(on=on))):
-                self._show()
-                self._announce(hold_text(on))
-            case EventRecorded(recorded=RecordedEvent(event=Undone(refused=False))):
-                self._show_after_undo()
-            case EventRecorded(recorded=RecordedEvent(event=event)) if isinstance(event, _ENDS_NOTICE):
-                if not self._is_on_hold:
-                    self._banners.remove(_BANNER)
+    def _on_hold_set(self, event: HoldSet) -> None:
+        self._show()
+        self._announce(hold_text(event.on))
+
+    def _end_notice(self) -> None:
+        if not self._is_on_hold:
+            self._banners.remove(_BANNER)
+
+    def _on_undone(self, event: Undone) -> None:
+        if not event.refused:
+            self._show_after_undo()
 
     @property
     def _is_on_hold(self) -> bool:

@@ -44,12 +44,9 @@ class ModelChangeBanner(QObject):
         self._choose_model, self._use_model = choose_model, use_model
         session_controller.session_changing.connect(self._refresh)
         session_controller.model_changed.connect(self._refresh)
-        session_controller.updated.connect(self._on_update)
+        # A running turn goes on with the model that it has.
+        session_controller.on(TurnChanged, lambda _: self._refresh())
         self._banners.action_clicked.connect(self._on_action)
-
-    def _on_update(self, update: object) -> None:
-        if isinstance(update, TurnChanged):  # a running turn goes on with the model that it has
-            self._refresh()
 
     def _refresh(self) -> None:
         self._banners.remove(_BANNER)

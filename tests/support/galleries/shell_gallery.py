@@ -20,7 +20,7 @@ from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.dialogs import DialogChoice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow, TopBarState
+from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
@@ -143,8 +143,8 @@ BANNER = Banner(
     (BannerAction("retry", "Try again"), BannerAction("settings", "Open settings")),
 )  # fmt: skip
 JOBS = (
-    JobRow("j1", "Compacting: Read → Summarize → Check → Save", 0.4, True),
-    JobRow("j2", "Verifying 312 entries", None, True),
+    JobRow("j1", "Compacting: Read → Summarize → Check → Save", 0.4, JobAction("cancel", str)),
+    JobRow("j2", "Verifying 312 entries", None, JobAction("cancel", str)),
 )
 
 

@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
@@ -61,11 +60,7 @@ class ChangesController(QObject):
         )
         context.window.banners.action_clicked.connect(self._on_banner_action)
         context.views.chat.view.action_triggered.connect(self._on_chat_action)
-        session_controller.updated.connect(self._on_update)
-
-    def _on_update(self, update: Update) -> None:
-        if isinstance(update, EventRecorded) and isinstance(update.recorded.event, UserSpoke):
-            self._reverts.forget()
+        session_controller.on(UserSpoke, lambda _: self._reverts.forget())
 
     def _on_chat_action(self, action: SessionAction) -> None:
         if isinstance(action, PutAutoRun):
