@@ -311,7 +311,7 @@ class HandoverDialog(Themed, SizedDialog):
 
     write_requested = Signal(str, int)  # focus, and the last event to cover (0: as far as possible)
     cancel_requested = Signal()  # of the writing
-    commit_requested = Signal(str)  # the text of the six sections
+    commit_requested = Signal(str)  # the text of the sections
     redo_requested = Signal()  # of the undone summary of the range
 
     def __init__(self, parent: QWidget, former_title: str = "") -> None:

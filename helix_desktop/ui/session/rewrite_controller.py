@@ -176,7 +176,7 @@ class RewriteController(QObject):
             self.compare_presenter = None
 
     def edit(self, seq: int) -> None:
-        """Open the six sections of a handover in a dialog, to change them."""
+        """Open the sections of a handover in a dialog, to change them."""
         if self.edit_presenter is None:
             self._with_conversation(
                 lambda conversation: self._start(self._run_edit(conversation, seq), "edit handover")

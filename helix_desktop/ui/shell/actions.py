@@ -77,7 +77,7 @@ SPECS: dict[str, ActionSpec] = {
     "next_mode": ActionSpec(text("Switch mode"), ("Ctrl+.",)),
     "choose_effort": ActionSpec(text("Reasoning effort…"), ("Ctrl+Shift+E",)),
     "stop": ActionSpec(text("Stop agent"), display_shortcut="Esc Esc"),
-    "steer": ActionSpec(text("Steer current turn"), display_shortcut="Ctrl+Shift+Enter"),
+    "steer": ActionSpec(text("Send during this turn"), display_shortcut="Ctrl+Shift+Enter"),
     "stop_and_send": ActionSpec(text("Stop command and send queued message")),
     "allow_call": ActionSpec(text("Allow call once"), ("Ctrl+Shift+Y",)),
     "deny_call": ActionSpec(text("Deny call"), ("Ctrl+Shift+N",)),

@@ -267,9 +267,7 @@ def _handover_dialog(window: MainWindow, stage: str) -> HandoverDialog:
         dialog.show_writing("summarize", SECTIONS[: len(SECTIONS) // 2])
     if stage == "draft":
         ledger = "rwe src/helix/stream.py 9f3ac21e e31\n$ pytest -q (exit 0) 6b86b273 e42"
-        sizes = (
-            "The model gets 1.4k tokens: six sections 330, files, commands and errors 70, note and index 90"
-        )
+        sizes = "The model gets 1.4k tokens: sections 330, files, commands and errors 70, note and index 90"
         sent = SentDraft(f"{SECTIONS}\n{ledger}", sizes)
         note = "The summary model's window is too small; the live model was asked."
         dialog.show_draft(
