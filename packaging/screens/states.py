@@ -93,14 +93,14 @@ class StateScreens:
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         await self._controllers.cache_export.save_to_folder(table.selected_digests(), folder)
         await self._screenshots.capture("cache-exported")
-        self._window.banners.remove("entries_saved", self._controllers.active_workspace.id)
+        self._window.notices.end("entries_saved", self._controllers.active_workspace.id)
 
     async def _capture_hold(self) -> None:
         """Capture a context on hold, and the gauge's menu."""
         self._window.show_page("chat")
         hold, gauge = self._window.commands.hold_compaction, self._views.chat.composer.gauge
         hold.trigger()
-        await wait_until(lambda: "hold" in self._window.banners.banner_ids())
+        await wait_until(lambda: "hold" in self._window.notices.names())
         await self._screenshots.capture("hold")
         # From a timer: Qt shows a menu of actions in a loop of its own.
         QTimer.singleShot(0, gauge, partial(_open_menu, gauge))

@@ -266,7 +266,7 @@ class SessionController(QObject):
             lambda summary: announce(tr("Approval needed: {request}", request=summary)),
             self._on_question,
         )
-        self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
+        self.cache = CachePresenter(views.cache, async_actions, window.notices.notify)
         self.timeline = TimelinePresenter(views.timeline)
         self.changes = ChangesPresenter(
             views.changes,
@@ -276,6 +276,7 @@ class SessionController(QObject):
         )
         self.on(TurnChanged, lambda turn: self._show_running(turn.running))
         self.on(_SHOWN, lambda _: self._show_change())
+        self.on(EventRecorded, lambda update: window.notices.follow(update.recorded.event))
         self.composer = ComposerController(context)
         self.completions = ComposerCompletions(
             context, self.composer, lambda: self.workspace, lambda: self.conversation
@@ -319,7 +320,7 @@ class SessionController(QObject):
             unsubscribe()
         self._subscriptions = []
         self.workspace, self.conversation = workspace, conversation
-        self._window.banners.set_context(
+        self._window.notices.set_context(
             workspace.id if workspace else "", conversation.session.id if conversation else ""
         )
         self.session_changing.emit()

@@ -19,10 +19,10 @@ from helix_desktop.ui.chat.actions import (
     SessionAction,
     Undo,
 )
-from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
 from helix_desktop.ui.handover.compare_dialog import ComparePresenter
 from helix_desktop.ui.handover.edit_dialog import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
+from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 
@@ -234,7 +234,7 @@ class RewriteController(QObject):
             conversation, self._async_actions, self._window, self._window.theme, start_session, rerun_seq
         )
         self.handover_presenter.dialog.focus_input.setText(focus)
-        self._window.banners.remove(REFUSED_COMPACTION)
+        self._window.notices.end(REFUSED_COMPACTION)
         try:
             with self._reveal_new_handover(conversation):
                 await self.handover_presenter.run(upto)

@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QMainWindow,
     QStackedWidget,
@@ -39,8 +40,8 @@ from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.ui.shell.actions import action_shortcut, enable_action, make_actions
-from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.ui.shell.help_windows import HelpWindows
 from helix_desktop.ui.shell.jobs import JobLines
 from helix_desktop.ui.shell.key_bindings import KeyBindings
@@ -181,7 +182,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     """Owns the parts and what moves between them; what they mean is decided by presenters.
 
     It can be shown as soon as it is made: the frame comes first, `add_pages` adds what takes longer.
-    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`,
+    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `notices`, `jobs`,
     `spending`, `welcome`, `missing`, `no_session`, `commands`.
     """
 
@@ -220,7 +221,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.key_bindings = KeyBindings(self.commands)
         self.rail, self.sidebar = Rail(self.commands), Sidebar(self.commands)
         self.top_bar = TopBar(self.commands)
-        self.banners, self.jobs, self.cost_line = BannerArea(), JobLines(), CostLine()
+        self.notices, self.jobs, self.cost_line = NoticeArea(), JobLines(), CostLine()
+        self.top_bar.add_button(self.notices.folded)
         self.waiting_sessions = WaitingSessionsLine()
         self._waiting_count = 0  # sessions that wait for the user, that on screen among them
         self._workspace_name = self._session_title = ""
@@ -299,7 +301,11 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         news.setSpacing(0)
         news.addWidget(self.jobs, 1)
         news.addWidget(self.waiting_sessions, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
-        center.setLayout(column(self.top_bar, self.banners, news, self._center, self.cost_line, gap=0))
+        body = QGridLayout()  # one cell: notices lie over the page, and move nothing
+        body.setContentsMargins(0, 0, 0, 0)
+        body.addWidget(self.notices, 0, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        body.addWidget(self._center, 0, 0)
+        center.setLayout(column(self.top_bar, news, body, self.cost_line, gap=0))
         center.setMinimumWidth(356)
         self.inspector_pane.setObjectName("inspector_pane")
         self.inspector_pane.setMinimumWidth(264)

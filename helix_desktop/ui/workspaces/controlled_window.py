@@ -82,8 +82,8 @@ class ControlledWindow:
 
     async def clear(self) -> None:
         """Take session and workspace off the screen and store the draft; what runs goes on."""
-        for banner_id in self.window.banners.banner_ids():  # seen, and not for who opens the window next
-            self.window.banners.remove(banner_id)
+        for name in self.window.notices.names():  # seen, and not for who opens the window next
+            self.window.notices.end(name)
         self.window.sidebar.search.clear()
         self.controllers.quit_controller.tray.withdraw()
         self.controllers.active_workspace.id = ""

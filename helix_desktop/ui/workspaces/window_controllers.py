@@ -6,7 +6,6 @@ from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.session.approvals import ApprovalController
-from helix_desktop.ui.session.banners import SessionBanners
 from helix_desktop.ui.session.call_jobs import CallJobs
 from helix_desktop.ui.session.changes.controller import ChangesController
 from helix_desktop.ui.session.changes.first_copy import FirstCopyJob
@@ -19,6 +18,7 @@ from helix_desktop.ui.session.inspector.request import RequestPresenter
 from helix_desktop.ui.session.last_change import LastChangeController
 from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.notices import follow_session
 from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
 from helix_desktop.ui.session.recall import RecallController
 from helix_desktop.ui.session.rewrite_controller import RewriteController
@@ -95,7 +95,7 @@ class WindowControllers:
         FirstCopyJob(context, session)
         ApprovalController(context, session)
         SideQuestionController(context, session)
-        SessionBanners(context.window.banners, session, context.async_actions)
+        follow_session(context, session)
         HoldController(context, session)
         mode = ModeController(context, session)
         self.workspace_controller.on(ApprovalGiven, mode.follow_approval)

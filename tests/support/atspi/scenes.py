@@ -33,12 +33,13 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobAction, JobRow
+from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
-from helix_desktop.ui.session.banners import spend_banner
+from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.session.notices import spend_notice
 from helix_desktop.ui.settings.dialog import SettingsPage
-from helix_desktop.ui.shell.crash_notice import CrashNotice, RecoverySummary
+from helix_desktop.ui.shell.crash_notice import RecoverySummary, report_crash
 from helix_desktop.ui.shell.main_window import CenterPage
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.card_data import TimelineState
@@ -132,21 +133,21 @@ async def _find_in_content(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
-    """Show what may surround a conversation: banners, jobs, attachments."""
-    action = BannerAction("again", "Try again")
-    banners = rig.window.banners
-    banner_ids = banners.banner_ids()
-    banners.show_banner(Banner("b", "error", "It broke.", "Why.", "What to do.", (action,)))
+    """Show what may surround a conversation: notices, jobs, attachments."""
+    answer = Answer("Try again", lambda: None, "again")
+    notices = rig.window.notices
+    names = notices.names()
+    notices.notify(Notice("b", "It broke.", "Why.", "What to do.", (answer,), "error"))
     estimate = CostEstimate(240_000, 0.72, 3, "box/small")
     for ask in (SpendRequest("handover", estimate, 100_000), SpendRequest("observations", estimate, 100_000)):
-        banners.show_banner(spend_banner(ask))
-    CrashNotice(rig.window, rig.context.actions, lambda: "", rig.folder).show(RecoverySummary(1, 2, 1))
+        notices.notify(spend_notice(ask, rig.conversation.answer_spend_request))
+    report_crash(rig.window, rig.context.actions, lambda: "", rig.folder, RecoverySummary(1, 2, 1))
     rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, JobAction("cancel", str)),), "extras")
     rig.composer.set_attachments((ChipText("k", "a.png", "1k tokens"),))
     rig.composer.set_text("words")
     yield rig.window
-    for banner_id in set(banners.banner_ids()) - {*banner_ids, "b"}:
-        banners.remove(banner_id)
+    for name in set(notices.names()) - {*names, "b"}:
+        notices.end(name)
     rig.composer.set_text("")
     rig.composer.set_attachments(())
     rig.window.jobs.show_jobs((), "extras")

@@ -32,12 +32,12 @@ from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
 from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
@@ -100,7 +100,7 @@ def window_screens() -> Iterator[Screen]:
         window = _closable_window()
         show(window)
         if name == "trouble":
-            window.banners.show_banner(_long_banner())
+            window.notices.notify(_long_notice())
         yield Screen(name, window, _WINDOW_SIZES)
         window.hide()
     window = _closable_window()
@@ -109,15 +109,12 @@ def window_screens() -> Iterator[Screen]:
     yield Screen("palette", window, (USUAL, SMALLEST))
 
 
-def _long_banner() -> Banner:
-    actions = (
-        BannerAction("again", half_longer("Try again")),
-        BannerAction("model", half_longer("Choose another model")),
-        BannerAction("settings", half_longer("Open settings")),
-    )
+def _long_notice() -> Notice:
+    words = ("Try again", "Choose another model", "Open settings")
+    answers = tuple(Answer(half_longer(text), lambda: None) for text in words)
     what = half_longer("The model server didn't answer.")
     why, fix = half_longer("Nothing listens on localhost:11434."), half_longer("Start Ollama.")
-    return Banner("long", "warning", what, why, fix, actions)
+    return Notice("long", what, why, fix, answers, "warning")
 
 
 def pane_screens() -> Iterator[Screen]:

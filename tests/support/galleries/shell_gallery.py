@@ -20,12 +20,13 @@ from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.dialogs import DialogChoice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobAction, JobRow, TopBarState
+from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.forms import AboutInfo, PermissionRow
 from helix_desktop.ui.shell.help_windows import shortcuts
@@ -137,10 +138,10 @@ def show_running_session(window: MainWindow) -> None:
     window.show_center_page("work")
 
 
-BANNER = Banner(
-    "b1", "error", "The model server didn't answer.", "Nothing listens on localhost:11434.",
+NOTICE = Notice(
+    "b1", "The model server didn't answer.", "Nothing listens on localhost:11434.",
     "Start Ollama, or choose another provider. Your message is kept.",
-    (BannerAction("retry", "Try again"), BannerAction("settings", "Open settings")),
+    (Answer("Try again", lambda: None, "retry"), Answer("Open settings", lambda: None, "settings")), "error",
 )  # fmt: skip
 JOBS = (
     JobRow("j1", "Compacting: Read → Summarize → Check → Save", 0.4, JobAction("cancel", str)),
@@ -150,10 +151,14 @@ JOBS = (
 
 def _show_problems(window: MainWindow) -> None:
     show_running_session(window)
-    window.banners.show_banner(BANNER)
-    window.banners.show_banner(Banner("b2", "warning", "Three handovers in a row freed too little.",
-                                      "Automatic compaction pauses for 4 minutes.", "", ()))  # fmt: skip
-    window.banners.show_banner(Banner("b3", "info", "This session was interrupted; its last turn is marked."))
+    window.notices.notify(NOTICE)
+    window.notices.notify(
+        Notice(
+            "b2", "Three handovers in a row freed too little.", "Automatic compaction pauses for 4 minutes.",
+            level="warning",
+        )
+    )  # fmt: skip
+    window.notices.notify(Notice("b3", "This session was interrupted; its last turn is marked."))
     window.jobs.show_jobs(JOBS)
 
 

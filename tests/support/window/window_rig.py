@@ -288,10 +288,13 @@ class WindowRig:
         return self.chat.next_messages.lines
 
     def banner_text(self) -> str:
-        """Return all text of the visible banners."""
-        frames = self.window.banners.findChildren(QFrame)
-        cards = [frame for frame in frames if frame.property("role") == "banner" and not frame.isHidden()]
-        return "\n".join(card.accessibleName() for card in cards)
+        """Return all text of the notices on screen; of folded ones too, as they fold after a while."""
+        names = self.window.notices.names()
+        frames = self.window.notices.findChildren(QFrame)
+        cards = [frame for frame in frames if frame.property("role") == "notice"]
+        shown = [card for card in cards if not card.isHidden()]
+        folded = [card for card in cards if getattr(card, "is_folded", False) and card.objectName() in names]
+        return "\n".join(card.accessibleName() for card in (*shown, *folded))
 
     async def answer_approval(self, decision: ApprovalAnswer, rule_index: int = 0) -> ApprovalRow:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""

@@ -137,7 +137,7 @@ async def _check_undoing_a_rule(rig: WindowRig) -> None:
             assert "Rule saved: " in rig.banner_text()
             assert "echo done > made.txt" in rig.banner_text()
             assert saved_rules(rig) or rig.conversation.permissions.rules
-            press(rig.window.banners, f"saved-rule:{rig.conversation.session.id}")
+            press(rig.window.notices, "saved-rule:undo")
             assert not saved_rules(rig)
             assert not rig.conversation.permissions.rules
             assert "Rule saved" not in rig.banner_text()

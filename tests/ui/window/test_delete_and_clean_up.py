@@ -105,7 +105,7 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         rig.window.sidebar.session_deleted.emit(first)
         await until(lambda: "moved to the trash" in rig.banner_text(), "the banner")
         assert "could not be saved" not in rig.banner_text(), "there is nothing to go back to"
-        press(rig.window.banners, first)
+        press(rig.window.notices, first)
         await until(lambda: rig.composer.text() == "kept", "the session again, with what was written in it")
         await add_unsaved_draft(rig, second, "goes with its session")
         store = rig.workspace.store
@@ -298,7 +298,7 @@ async def _check_a_cleanup_by_hand(rig: WindowRig, unreferenced_contents: list[C
     press(dialog, "collect")
     await until(lambda: "3 entries moved to the trash" in rig.banner_text(), "the banner")
     assert (await rig.workspace.store.page()).entries == ()
-    press(rig.window.banners, "undo")
+    press(rig.window.notices, "undo")
     await until(lambda: "to the trash" not in rig.banner_text(), "the banner gone")
     assert len((await rig.workspace.store.page()).entries) == 3
 

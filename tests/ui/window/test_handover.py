@@ -25,8 +25,8 @@ from helix_desktop.ui.chat.actions import CompactUpTo, Undo
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
 from helix_desktop.ui.handover.dialog import HandoverDialog
+from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.session.last_change import last_change
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.numbers import format_token_count
@@ -114,8 +114,8 @@ async def _check_an_empty_history(rig: WindowRig) -> None:
     """Without anything to compact no dialog opens: a banner says so until there is something."""
     rig.window.commands.compact_now.trigger()
     await until(lambda: "Nothing to compact yet" in rig.banner_text(), "the reason")
-    frames = rig.window.banners.findChildren(QFrame)
-    assert [frame.property("level") for frame in frames if frame.property("role") == "banner"] == ["info"]
+    frames = rig.window.notices.findChildren(QFrame)
+    assert [frame.property("level") for frame in frames if frame.property("role") == "notice"] == ["info"]
     assert not [dialog for dialog in rig.window.findChildren(HandoverDialog) if dialog.isVisible()]
     await rig.run_turn("Read everything")
     await until(lambda: rig.banner_text() == "", "no banner: what it asked for has been done")
@@ -441,7 +441,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert (active[1].revises, active[1].sections[1].bullets) == (count, (Bullet("My own words", (4,)),))
     assert transcript.rewrites.handovers[count].sections[1].bullets[0].text == "Words about it."
     rewrites.undo(count)
-    assert REFUSED_COMPACTION in rig.window.banners.banner_ids(), "the edited one stands in its place"
+    assert REFUSED_COMPACTION in rig.window.notices.names(), "the edited one stands in its place"
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
@@ -478,7 +478,7 @@ async def approve_notes(rig: WindowRig) -> None:
     """Answer the question that shows the price of notes that the user asked for."""
     await until(lambda: "Write observations?" in rig.banner_text(), "the price")
     assert "tokens · price unknown" in rig.banner_text()
-    press(rig.window.banners, "spend-observations:allow")
+    press(rig.window.notices, "spend-observations:allow")
 
 
 async def test_older_messages_are_observed_on_request_and_a_refused_text_is_tried_again(

@@ -39,7 +39,7 @@ def _files_with(folder: Path, text: bytes) -> list[Path]:
 
 
 def _asks_for_key(rig: WindowRig) -> bool:
-    return "missing-key" in rig.window.banners.banner_ids() or rig.chat.key_strip.isVisible()
+    return "missing-key" in rig.window.notices.names() or rig.chat.key_strip.isVisible()
 
 
 async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_has_it(

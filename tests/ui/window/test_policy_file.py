@@ -69,7 +69,7 @@ async def _check_a_bad_file(rig: WindowRig) -> None:
     assert error in rig.banner_text()
 
     find_button(card, "replace_file").click()
-    assert "policy-file" not in rig.window.banners.banner_ids()
+    assert "policy-file" not in rig.window.notices.names()
     assert rig.wiring.services.registry.load_policy(rig.workspace.id) == rig.workspace.policy
     damaged_files = list(_file(rig).parent.glob("policy.damaged-*.toml"))
     assert [path.read_text(encoding="utf-8") for path in damaged_files] == [bad]

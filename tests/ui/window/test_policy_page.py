@@ -96,7 +96,7 @@ async def _check_a_preview_is_kept_until_it_is_discarded(rig: WindowRig) -> None
     title = page.slider.track.value_text
     rig.wiring.settings.dialog.close()
     await until(lambda: f"Policy not applied: {title}." in rig.banner_text(), "the reminder")
-    rig.window.banners.action_clicked.emit("policy-preview", "show")
+    press(rig.window.notices, "policy-preview:show")
     await until(page.isVisible, "the preview again")
     assert "Policy not applied" not in rig.banner_text()
     assert page.slider.track.value_text == title

@@ -275,15 +275,15 @@ async def test_an_error_of_a_link_and_a_closed_window(qapp: QApplication, tmp_pa
         second.window.show_page("cache")
         second.window.sidebar.search.setText("words")
         targets.open_later("helix:nothing")
-        await until(second.window.banners.banner_ids, "the error in the window in front")
-        assert not rig.window.banners.banner_ids()
+        await until(second.window.notices.names, "the error in the window in front")
+        assert not rig.window.notices.names()
         await act(second.window.close)
         await until(lambda: not second.window.isVisible(), "the second window closed")
         moved = rig.app_window.shown_session.session_id
         await rig.run_turn("Say hello.")
         await act(lambda: rig.window.sidebar.session_list.window_requested.emit(moved))
         await until(lambda: second.shown_session.session_id == moved, "the session in the window")
-        assert not second.window.banners.banner_ids()
+        assert not second.window.notices.names()
         assert second.window.sidebar.search.text() == ""
         assert second.window.page() == "chat"
 
@@ -339,7 +339,7 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
         second = rig.wiring.windows.current
         await until(lambda: second.shown_session.session_id == original, "the original there")
         assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
-        await act(lambda: rig.window.banners.action_clicked.emit("editing", "cancel"))
+        await act(lambda: press(rig.window.notices, "editing:cancel"))
         await until(lambda: not row_of(rig.app_window, branch), "the branch out of the list")
         assert rig.app_window.shown_session.session_id not in {branch, original}
         assert second.shown_session.session_id == original
@@ -466,7 +466,7 @@ async def _check_an_unsaved_draft(
         full_disk.setattr(rig.workspace.store, "save_draft", refuse)
         await rig.wiring.workspace_controller.new_session()
         await until(lambda: "could not be saved" in rig.banner_text(), "the notice")
-    assert f"unsaved-draft-{session_id}" in second.window.banners.banner_ids()
+    assert f"unsaved-draft-{session_id}" in second.window.notices.names()
     await _show(second, session_id)
     composer = second.controllers.session_controller.composer.widget
     await until(lambda: composer.text() == "Written on a full disk", "the draft that was not saved")

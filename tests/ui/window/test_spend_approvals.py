@@ -39,7 +39,7 @@ def answers(request: dict[str, Any]) -> Reply:
 
 def click(rig: WindowRig, name: str) -> None:
     """Click a button of a banner by its name."""
-    button = rig.window.banners.findChild(QPushButton, name)
+    button = rig.window.notices.findChild(QPushButton, name)
     assert button is not None
     button.click()
 

@@ -17,8 +17,8 @@ from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.effort import EffortController
-from helix_desktop.ui.session.missing_keys import MissingKeyBanner
-from helix_desktop.ui.session.model_change_banner import ModelChangeBanner
+from helix_desktop.ui.session.missing_keys import MissingKeys
+from helix_desktop.ui.session.model_change_notice import follow_model_change
 from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
     DEMO_LABEL,
@@ -34,12 +34,7 @@ from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.roles_card import ROLES, Role
-from helix_desktop.ui.workspaces.mcp_banners import (
-    McpConsentBanner,
-    McpFailureBanner,
-    McpSecretBanner,
-    NewToolsBanner,
-)
+from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
 from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
 from helix_desktop.ui.workspaces.settings.keyboard_presenter import KeyboardPresenter
@@ -84,10 +79,17 @@ class SettingsPresenter(QObject):
         """The pages that were filled since the window was opened."""
         self.policy = PolicyPresenter(context, session_controller)
         self._keyboard = KeyboardPresenter(context)
-        self._show_mcp_banners()
+        start = context.async_actions.start
+        McpNotices(
+            context,
+            session_controller,
+            lambda: self._open("mcp"),
+            lambda server: start(self._enter_secret(server), "enter a secret"),
+            lambda server: start(self._show_mcp_tools(server), "MCP server"),
+        )
         self._effort = EffortController(context, session_controller, lambda: self._open("providers"))
-        ModelChangeBanner(context, session_controller, self._offer_models, self._use_in_session)
-        MissingKeyBanner(context, session_controller, self._enter_key)
+        follow_model_change(context, session_controller, self._offer_models, self._use_in_session)
+        MissingKeys(context, session_controller, self._enter_key)
         window, async_actions = context.window, context.async_actions
         appearance.changed.connect(lambda _: async_actions.start(self._save_appearance(), "keep theme"))
         composer = session_controller.composer.widget
@@ -129,20 +131,6 @@ class SettingsPresenter(QObject):
             action.triggered.connect(lambda _=False, page=page: self._open(page))
             actions.append(action)
         self._window.help_windows.command_list.offer(tr("Settings"), actions)
-
-    def _show_mcp_banners(self) -> None:
-        context, session_controller = self._context, self._session_controller
-        start = self._async_actions.start
-        McpConsentBanner(context, session_controller, lambda: self._open("mcp"))
-        McpSecretBanner(
-            context, session_controller, lambda server: start(self._enter_secret(server), "enter a secret")
-        )
-        McpFailureBanner(
-            context, session_controller, lambda server: start(self._show_mcp_tools(server), "failed server")
-        )
-        NewToolsBanner(
-            context, session_controller, lambda server: start(self._show_mcp_tools(server), "new tools")
-        )
 
     @property
     def dialog(self) -> SettingsDialog:
