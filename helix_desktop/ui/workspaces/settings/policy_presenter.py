@@ -63,7 +63,7 @@ class PolicyPresenter(QObject):
         self._banners.action_clicked.connect(self._on_action)
 
     def attach(self, page: PolicyPage) -> None:
-        """Bind the page, once the settings window is built."""
+        """Bind the page, once it is built."""
         self._page = page
         self._preview = PolicyPreview(page, self._async_actions, self.replays)
         page.slider.profile_selected.connect(self._select_profile)
