@@ -183,7 +183,7 @@ class WorkspaceController(QObject):
         if last:
             session_id = place.session_id if last == place.workspace_id else ""
             await self.open_workspace(last, session_id=session_id)
-            if self.session_controller.conversation is not None:
+            if self.session_controller.conversation is not None and self._window.page() != "settings":
                 self._window.show_page(self._window.last_page())
         else:
             self.show_welcome()
@@ -215,6 +215,7 @@ class WorkspaceController(QObject):
         Raises WorkspaceMissing.
         """
         record = self._services.registry.add(path)
+        self._window.leave_settings()
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
         is_active = self._active_workspace.id == record.id and self._active_workspace.opened is not None
@@ -230,7 +231,7 @@ class WorkspaceController(QObject):
             and self.session_controller.conversation is None
         ):
             await self.new_session()
-        elif self.session_controller.conversation is not None:
+        elif self.session_controller.conversation is not None and self._window.page() != "settings":
             self._window.commands.focus_composer.trigger()
 
     async def open_workspace(

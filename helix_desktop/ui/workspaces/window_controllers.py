@@ -66,7 +66,6 @@ class WindowControllers:
         self._add_workspace_controllers(context)
         dialogs = DataDialogs(self.cleanup.clean_up, self.cleanup.show_trash, self.redaction.redact)
         self.settings = SettingsPresenter(context, self.session_controller, self.trust, appearance, dialogs)
-        self.settings.move_confirmed.connect(self.settings.close)  # it would cover the question
         self.settings.move_confirmed.connect(self.quit_controller.move)
         self.external_open = ExternalOpenController(
             context, self.workspace_controller, self.navigation, self.import_export

@@ -436,18 +436,18 @@ async def _check_a_refused_key(rig: WindowRig) -> None:
         assert (notice.why, notice.details) == ("No key is saved for it.", "Incorrect API key provided")
         settings = rig.wiring.settings
         press_action(rig.chat.view, notice, "enter_key")
-        await until(settings.dialog.isVisible, "the page of providers")
-        providers = settings.dialog.providers.list
+        await until(settings.view.isVisible, "the page of providers")
+        providers = settings.view.providers.list
         await until(
             lambda: (item := providers.currentItem()) is not None and "box" in item.text(),
             "the refused key's",
         )
-        settings.dialog.close()
+        rig.window.leave_settings()
         error = HelixError(verbatim("It didn't fit."), remedies=("policy_settings",))
         rig.context.actions.show_error(error)
         press(rig.window.notices, "policy_settings")
-        await until(settings.dialog.policy.isVisible, "the page of the policy")
-        settings.dialog.close()
+        await until(settings.view.policy.isVisible, "the page of the policy")
+        rig.window.leave_settings()
 
 
 async def _drawn(rig: WindowRig, words: str) -> None:
