@@ -436,8 +436,6 @@ async def shut_down(
     stored = last_windows or open_places(controllers.windows)
     for opened in windows:
         opened.window.setEnabled(False)
-        if opened.settings_dialog is not None:
-            opened.settings_dialog.close()
         await opened.hide_session()
         await opened.save_drafts()
     for opened in windows:

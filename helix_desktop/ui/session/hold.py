@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
@@ -32,15 +30,16 @@ class HoldController(QObject):
         self._action = context.window.commands.hold_compaction
         self._action.triggered.connect(self._set)
         session_controller.session_changed.connect(self._show)
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(HoldSet, self._on_hold_set)
+        session_controller.on(Undone, self._on_undone)
 
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=HoldSet(on=on))):
-                self._show()
-                self._announce(hold_text(on))
-            case EventRecorded(recorded=RecordedEvent(event=Undone(refused=False))):
-                self._show_after_undo()
+    def _on_hold_set(self, event: HoldSet) -> None:
+        self._show()
+        self._announce(hold_text(event.on))
+
+    def _on_undone(self, event: Undone) -> None:
+        if not event.refused:
+            self._show_after_undo()
 
     @property
     def _is_on_hold(self) -> bool:

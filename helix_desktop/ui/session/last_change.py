@@ -10,11 +10,9 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import RewriteEvent, Undoable
 from helix_desktop.context.window.window_breakdown import covers_around
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Pinned, SweepMade, Undone, Unpinned
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
@@ -45,13 +43,8 @@ class LastChangeController(QObject):
         timeline.undo_last_requested.connect(self.undo)
         timeline.redo_last_requested.connect(self.redo)
         session_controller.session_changed.connect(self._offer)
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(RewriteEvent, lambda _: self._offer())
         self._offer()
-
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=event)) if isinstance(event, RewriteEvent):
-                self._offer()
 
     def _offer(self) -> None:
         """Let the commands be used while there is something to undo or redo."""

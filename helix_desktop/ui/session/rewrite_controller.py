@@ -56,7 +56,6 @@ class RewriteController(QObject):
         actions.compact_now.triggered.connect(self.compact)
         actions.observe_now.triggered.connect(self.observe)
         session_controller.composer.slash_commands.on_arguments("compact_now", self._compact_with_focus)
-        window.jobs.cancel_requested.connect(self._cancel)
 
     def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
         self._async_actions.start(coroutine, name)
@@ -252,11 +251,10 @@ class RewriteController(QObject):
         if is_shown and active is not None and active != previous:
             self._session_controller.reveal(active[0])
 
-    def _cancel(self, job: str) -> None:
-        if job == "observation":
-            self._with_conversation(lambda conversation: conversation.observations.cancel())
-        elif job == "compaction":
-            self._with_conversation(lambda conversation: conversation.handovers.cancel())
-
     def _cancel_current(self) -> None:
-        self._cancel(next(iter(self._window.jobs.job_ids()), ""))
+        """Cancel what the running card shows: the handover, or the observations while none is written."""
+        self._with_conversation(
+            lambda conversation: (
+                conversation.handovers if conversation.handovers.is_busy else conversation.observations
+            ).cancel()
+        )

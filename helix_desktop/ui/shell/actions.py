@@ -191,6 +191,15 @@ class WindowActions(NamedTuple):
             self.toggle_inspector,
         )  # fmt: skip
 
+    def seen_in_session(self) -> tuple[QAction, ...]:
+        """Return those that change or open something that stands in the session's pages."""
+        elsewhere = (self.change_policy, self.find, self.previous_message, self.next_message)
+        return (
+            *(action for action in self.for_session() if action not in elsewhere),
+            self.undo_compaction,
+            self.redo_compaction,
+        )
+
 
 def make_actions(window: QWidget) -> WindowActions:
     """Make all actions, owned by a window and reachable by their keys in it; those of Quit in all windows."""

@@ -8,9 +8,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace, delete_session
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.chat.actions import BranchSession, EditMessage, OpenVersion, RetryAnswer, SessionAction
 from helix_desktop.ui.chat.rows.versions import find_versions
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -42,7 +40,7 @@ class BranchController(QObject):
         context.window.commands.branch_session.triggered.connect(lambda: self._on_action(BranchSession(0)))
         session.session_changed.connect(self._show_editing)
         session.session_loaded.connect(lambda: start(self._show_versions(), "show versions"))
-        session.updated.connect(self._on_update)
+        session.on(UserSpoke | TurnEnded, lambda _: self._show_versions_now())
         # A version may have gone to the trash, or come back from there.
         context.windows.lists_changed.connect(lambda _: start(self._show_versions(), "show versions"))
 
@@ -89,13 +87,9 @@ class BranchController(QObject):
             await self._show_versions()
             self._view.show_version(action.versions, top, arrow)
 
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=UserSpoke() | TurnEnded())):
-                self._show_editing()
-                self._start(self._show_versions(), "show versions")
-            case _:
-                pass
+    def _show_versions_now(self) -> None:
+        self._show_editing()
+        self._start(self._show_versions(), "show versions")
 
     async def _show_versions(self) -> None:
         """Show below messages and answers which other versions they have."""

@@ -17,7 +17,6 @@ from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
-from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary
@@ -39,14 +38,13 @@ class ImportExportController(QObject):
         self,
         context: ControllerContext,
         workspace_controller: WorkspaceController,
-        jobs: JobRunner,
         back_up: Callable[[], Awaitable[None]],
         export_entries: Callable[[Sequence[str]], Awaitable[None]],
     ) -> None:
         super().__init__(context.window)
         self._window, self._windows, self._services = context.window, context.windows, context.services
         self._active_workspace = context.active_workspace
-        self._workspace_controller, self._jobs = workspace_controller, jobs
+        self._workspace_controller, self._jobs = workspace_controller, context.window.jobs
         start, rail = context.async_actions.start, context.window.rail
         self._start = start
         rail.export_requested.connect(lambda identity: start(self.export(identity), "export"))
@@ -104,7 +102,7 @@ class ImportExportController(QObject):
         )
         if place is None:
             return
-        done = await self._jobs.run_cancellable(
+        done = await self._jobs.run(
             tr("Exporting {workspace}", workspace=name),
             lambda tell: backup.export(workspace_id, place, tell),
             tr("No new file is left. A file that was there stays as it is."),
@@ -144,7 +142,7 @@ class ImportExportController(QObject):
             what = tr("{file} saved: {size}.", file=place.name, size=format_size(size))
             self._show_file(workspace.id, place, what)
             return
-        done = await self._jobs.run_cancellable(
+        done = await self._jobs.run(
             tr("Exporting {session}", session=title),
             lambda tell: backup.export_session(workspace.id, session_id, place, tell),
             tr("No new file is left. A file that was there stays as it is."),
@@ -167,7 +165,7 @@ class ImportExportController(QObject):
         if not await self._may_close(workspace_id):
             return
         async with self._workspace_controller.closed(workspace_id):
-            done = await self._jobs.run_cancellable(
+            done = await self._jobs.run(
                 tr("Importing {file}", file=path.name),
                 lambda tell: backup.import_file(workspace_id, path, tell),
                 tr("What was imported so far is complete and stays. Import again to continue."),

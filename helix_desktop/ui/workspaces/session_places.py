@@ -7,7 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import EventRecorded, Update
+from helix_desktop.agent.session import EventRecorded
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -50,14 +50,12 @@ class SessionPlaceController(QObject):
         actions.pin_session.triggered.connect(lambda: start(self._toggle_pin(), "pin session"))
         actions.archive_session.triggered.connect(lambda: start(self._toggle_archive(), "archive session"))
         session.session_changed.connect(self._show_actions)
-        workspace_controller.session_updated.connect(self._on_update)
+        workspace_controller.on(EventRecorded, self._on_event)
         sidebar.session_deleted.connect(self._on_deleted)
         self._start = start
 
-    def _on_update(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:
+    def _on_event(self, workspace: OpenWorkspace, session_id: str, _: EventRecorded) -> None:
         """Follow the events of a session; a notice that is not true any more goes."""
-        if not isinstance(update, EventRecorded):
-            return
         self._show_actions()
         conversation, moved = workspace.find_open(session_id), self._moved
         if moved is None or conversation is None or session_id != moved.session_id:

@@ -39,6 +39,7 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row, ToolRow
 from helix_desktop.ui.session.controller_context import SessionViews
+from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
@@ -158,6 +159,11 @@ class WindowRig:
     def chat(self) -> ChatPage:
         """Conversation and composer."""
         return self.views.chat
+
+    @property
+    def settings(self) -> SettingsView:
+        """The pages of the settings."""
+        return self.wiring.settings.view
 
     @property
     def composer(self) -> Composer:
@@ -329,7 +335,6 @@ async def open_window(
         _paint_windows()
     finally:
         await shut_down(front, opened)
-        opened.settings.close()
         front.window.deleteLater()
         # Else the next window's style sheet is also applied to this one's thousand widgets.
         await until(lambda: not isValid(front.window), "the window gone")

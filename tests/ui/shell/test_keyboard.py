@@ -122,7 +122,7 @@ def test_nothing_moves_when_motion_is_reduced(window: MainWindow) -> None:
     try:
         for moves in (False, True):
             reduce_motion("off" if moves else "on")
-            window.jobs.show_jobs([JobRow("j", "Working", None, False), JobRow("k", "Copying", 0.5, False)])
+            window.jobs.show_jobs([JobRow("j", "Working"), JobRow("k", "Copying", 0.5)])
             bars = {bar.accessibleName(): bar.isVisible() for bar in window.jobs.findChildren(QProgressBar)}
             assert bars == {"Working": moves, "Copying": True}
             assert QGuiApplication.styleHints().cursorFlashTime() == (usual_ms if moves else 0)

@@ -325,7 +325,7 @@ async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Conte
     await old(rig, unreferenced_contents)
     settings, keep = rig.wiring.settings, rig.workspace.store.retention
     await settings.show("data")
-    page, registry = settings.dialog.data, rig.wiring.services.registry
+    page, registry = settings.view.data, rig.wiring.services.registry
     assert page.stored.text().startswith("3 entries, ")
     assert page.removable.text() == "Nothing can be removed now"
     all_data = page.all_data.text()
@@ -355,7 +355,7 @@ async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Conte
     press(page, "clean_up")
     tidying = rig.wiring.cleanup
     await until(lambda: tidying.cleanup_dialog, "the dialog")
-    assert not settings.dialog.isVisible()
+    assert not settings.view.isVisible()
     assert tidying.cleanup_dialog is not None
     assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
     assert tidying.cleanup_dialog.automatic.isChecked()

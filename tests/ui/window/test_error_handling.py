@@ -134,7 +134,7 @@ async def test_damaged_settings_a_gone_model_and_removing_a_workspace_lose_nothi
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         assert "Provider gone not found" in rig.banner_text()
-        rig.wiring.settings.dialog.providers.editor.use_requested.emit("demo")
+        rig.settings.providers.editor.use_requested.emit("demo")
         await until(
             lambda: rig.wiring.services.registry.get(identity).model == "demo/offline", "the demo model"
         )

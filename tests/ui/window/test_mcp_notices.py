@@ -75,7 +75,7 @@ async def test_a_secret_that_ended_with_the_last_run_is_asked_for_once(
         await until(lambda: "mcp-secret" in rig.window.notices.names(), "the notice")
         assert "The MCP server box can't start: its secret is missing." in rig.banner_text()
         press(rig.window.notices, "enter")
-        page = rig.wiring.settings.dialog.mcp
+        page = rig.settings.mcp
         await until(lambda: "box" in page.cards and page.cards["box"].is_open("edit"), "the fields")
         form = page.cards["box"].editor.form
         assert page.focusWidget() is form._secrets["TOKEN"]
@@ -96,7 +96,7 @@ async def test_the_form_says_before_saving_how_long_secrets_last(qapp: QApplicat
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("mcp")
-        page = rig.wiring.settings.dialog.mcp
+        page = rig.settings.mcp
         page.open_add()
         page.add_box.paste.setPlainText("API_TOKEN=abc npx server")
         note = page.add_box.editor.form._fields["env"].note_text()
@@ -120,11 +120,11 @@ async def test_a_tool_that_changed_asks_again_and_says_why(qapp: QApplication, t
         (tmp_path / "project" / "reworded").touch()
         await restart_server(rig, "box")
         await rig.wiring.settings.show("permissions")
-        page = rig.wiring.settings.dialog.permissions
+        page = rig.settings.permissions
         shown = "\n".join(widget.text() for widget in page.findChildren(QLabel))
         assert "The server describes a tool differently since you allowed this." in shown
         assert "Use echo of the MCP server box" in shown.replace("\u200b", "")
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         rig.type_message("Once more")
         again = await rig.answer_approval("always")
         assert (again.description, again.mcp_change) == ("Does echo, and sends it away.", "tool")
@@ -148,7 +148,7 @@ async def test_new_tools_of_a_server_are_announced(qapp: QApplication, tmp_path:
         assert "box has 2 new tools." in rig.banner_text()
         assert "later, latest" in rig.banner_text()
         press(rig.window.notices, "look")
-        page = rig.wiring.settings.dialog.mcp
+        page = rig.settings.mcp
         await until(lambda: "box" in page.cards and page.cards["box"].is_open("tools"), "its tools")
         rig.window.notices.end("mcp-new-tools", rig.workspace.id)
         await restart_server(rig, "box")

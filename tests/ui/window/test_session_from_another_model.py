@@ -98,11 +98,11 @@ async def test_choosing_a_model_for_the_workspace_resolves_it(qapp: QApplication
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
             press(rig.window.notices, "choose")
-            await until(rig.wiring.settings.dialog.isVisible, "the page of providers")
-            rig.wiring.settings.dialog.hide()
+            await until(rig.settings.isVisible, "the page of providers")
+            rig.window.leave_settings()
             await rig.use_server(server)
             assert is_question_open(rig), "whoever sets up another model has not chosen it yet"
-            rig.wiring.settings.dialog.providers.editor.use_requested.emit("box")
+            rig.settings.providers.editor.use_requested.emit("box")
             await until(lambda: not is_question_open(rig), "the choice")
             await until(
                 lambda: (

@@ -51,7 +51,7 @@ async def _open_new_form(rig: WindowRig) -> None:
     assert isinstance(action, QAction)
     action.trigger()
     menu.close()
-    dialog = rig.wiring.settings.dialog
+    dialog = rig.settings
     await until(dialog.isVisible, "the settings")
     await until(lambda: dialog.providers.list.count() == 3, "the offline demo, box and a new provider")
     dialog.close()

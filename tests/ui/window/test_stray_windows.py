@@ -50,7 +50,7 @@ async def test_only_windows_are_windows(qapp: QApplication, tmp_path: Path) -> N
                 rig.window.show_page(page)
             rig.window.notices.notify(Notice("words", "Something happened"))
             await rig.wiring.settings.show("policy")
-            rig.wiring.settings.dialog.close()
+            rig.window.leave_settings()
     finally:
         qapp.removeEventFilter(stray)
     assert not stray.names

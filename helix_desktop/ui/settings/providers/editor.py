@@ -33,6 +33,7 @@ from helix_desktop.ui.settings.forms import (
     validate_provider,
     web_address,
 )
+from helix_desktop.ui.settings.page_layout import page_column
 from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
 from helix_desktop.ui.settings.providers.models import ProviderModels
 from helix_desktop.words.translation import Translator, translate
@@ -288,7 +289,8 @@ class ProviderEditor(QWidget):
         self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
         self.footer.setObjectName("settings_footer")
         buttons = FlowBox([self._remove, self._discard, self._use, self._test, self._save], right_from=1)
-        self.footer.setLayout(column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0))
+        footer = column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0)
+        self.footer.setLayout(page_column(footer))
 
     def _connect_key(self) -> None:
         self._reveal_button.toggled.connect(self._show_key)

@@ -61,7 +61,7 @@ class PolicyPresenter(QObject):
         session_controller.session_changed.connect(self._follow_session)
 
     def attach(self, page: PolicyPage) -> None:
-        """Bind the page, once the settings window is built."""
+        """Bind the page, once it is built."""
         self._page = page
         self._preview = PolicyPreview(page, self._async_actions, self.replays)
         page.slider.profile_selected.connect(self._select_profile)
