@@ -315,19 +315,15 @@ class WindowRig:
 
 @asynccontextmanager
 async def open_window(
-    app: QApplication, folder: Path, pause_s: float = 0.0, visible: bool = True, every_frame: bool = False
+    app: QApplication, folder: Path, pause_s: float = 0.0, visible: bool = True
 ) -> AsyncIterator[WindowRig]:
-    """A window over `folder`/data, ended like the app ends; opening it again is a restart.
-
-    With `every_frame` it is painted at each change, for one who looks at it from another process.
-    """
+    """A window over `folder`/data, ended like the app ends; opening it again is a restart."""
     set_application_identity(app)  # without it, closing the last window stops the loop
     data = DataDir(folder / "data")
     data.ensure()
     frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
     front = create_window_context(frame)
-    if not every_frame:
-        _Frames(front.window)
+    _Frames(front.window)
     if visible:
         front.window.show()
     opened = wire_app(data, front, pause_s)
