@@ -13,9 +13,10 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.page_stack import PageStack, StackedPage
 from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.kit.forms import Form, Values
 from helix_desktop.ui.settings.about.page import AboutPage
-from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.data_page import DataPage
+from helix_desktop.ui.settings.general_page import GENERAL
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
 from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.mcp.page import McpPage
@@ -66,15 +67,16 @@ class SettingsDialog(SizedDialog):
     page_selected = Signal(str)
     """The page that the user went to."""
 
-    def __init__(self, parent: QWidget) -> None:
-        """Start on the providers."""
+    def __init__(self, parent: QWidget, settings: Values) -> None:
+        """Start on the providers. `settings` are those of the app."""
         super().__init__(parent, _SIZE, _MIN_SIZE)
+        self._settings = settings
         self.setWindowTitle(tr("Settings"))
         self.setModal(False)
         builders: dict[SettingsPage, Callable[[], QWidget]] = {
             "providers": ProvidersPage,
             "roles": self._roles_page,
-            "appearance": AppearancePage,
+            "appearance": self._general_page,
             "keyboard": KeyboardPage,
             "instructions": InstructionsPage,
             "policy": PolicyPage,
@@ -98,9 +100,11 @@ class SettingsDialog(SizedDialog):
         return self._page("providers", ProvidersPage)
 
     @property
-    def appearance(self) -> AppearancePage:
-        """Return the page of appearance."""
-        return self._page("appearance", AppearancePage)
+    def appearance(self) -> Form:
+        """Return the form of the page of appearance."""
+        form = self._page("appearance", QWidget).findChild(Form)
+        assert isinstance(form, Form)
+        return form
 
     @property
     def keyboard(self) -> KeyboardPage:
@@ -153,6 +157,9 @@ class SettingsDialog(SizedDialog):
     def page_titles() -> dict[SettingsPage, str]:
         """Return the title of each page, in their order."""
         return {name: translate(title) for name, title, _ in _NAV}
+
+    def _general_page(self) -> QWidget:
+        return scrolling_page(tr("General"), "", column(Form(GENERAL, self._settings)))[0]
 
     @staticmethod
     def _roles_page() -> QWidget:

@@ -23,6 +23,7 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
+from tests.support.default_settings import default_settings
 from tests.support.window.bare_window import make_window
 
 OUT = Path("build/gallery-providers")
@@ -131,7 +132,7 @@ DETECTED_SERVERS = (
 
 def make_dialog(parent: QWidget) -> SettingsDialog:
     """The settings with three providers."""
-    dialog = SettingsDialog(parent)
+    dialog = SettingsDialog(parent, default_settings())
     dialog.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
     dialog.providers.show_providers(FORMS, STATUSES)
     return dialog

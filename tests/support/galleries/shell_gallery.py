@@ -198,7 +198,6 @@ ABOUT = AboutInfo(
 def make_settings(window: MainWindow) -> SettingsDialog:
     """The settings with all pages filled."""
     dialog = providers_gallery.make_dialog(window)
-    dialog.appearance.show_appearance("system", 13, True)
     fill_policy(dialog.policy)
     dialog.permissions.show_rules("helix-desktop", RULES)
     dialog.keyboard.show_commands(tuple(command_groups(window)))

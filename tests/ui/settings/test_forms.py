@@ -35,6 +35,7 @@ from helix_desktop.ui.settings.forms import (
 )
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
+from tests.support.default_settings import default_settings
 from tests.support.window.buttons import find_button, find_buttons, press, trigger
 from tests.support.window.list_contents import cell_texts
 
@@ -50,7 +51,7 @@ def dialog(qtbot: QtBot) -> Iterator[SettingsDialog]:
     """Settings with the demo in use and one provider whose key is in the keychain."""
     parent = QWidget()
     qtbot.addWidget(parent)
-    settings_dialog = SettingsDialog(parent)
+    settings_dialog = SettingsDialog(parent, default_settings())
     settings_dialog.providers.set_catalog(CATALOG)
     settings_dialog.providers.show_providers(
         (DEMO, GOOD),
@@ -105,7 +106,7 @@ def test_the_demo_is_listed_first_and_has_no_fields(dialog: SettingsDialog) -> N
 def test_the_provider_in_use_comes_first(qtbot: QtBot) -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
-    page = SettingsDialog(parent).providers
+    page = SettingsDialog(parent, default_settings()).providers
     states = ProviderStatus("demo", False, "none", ""), ProviderStatus("p1", True, "keychain", "")
     page.show_providers((DEMO, GOOD), states)
     assert page.list.currentRow() == 1
@@ -445,15 +446,21 @@ def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:
     assert "the agent asks before what may change something" in words(dialog)
 
 
-def test_appearance_displays_and_emits(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_general_shows_the_settings_and_changes_them(dialog: SettingsDialog) -> None:
+    """Whoever changed them; what depends on a switch can be changed while it is on."""
     dialog.show_page("appearance")
-    with qtbot.assertNotEmitted(dialog.appearance.enter_sends_chosen):
-        dialog.appearance.show_appearance("dark", 15, enter_sends=False)
-    assert find_button(dialog, "mode:dark").isChecked()
+    form = dialog.appearance
+    form.values.set("theme", "dark")
+    form.values.set("enter_sends", False)
+    assert find_button(dialog, "theme:dark").isChecked()
+    switches = {name: control for name, control in form.controls.items() if isinstance(control, Switch)}
+    assert not switches["enter_sends"].isChecked()
 
-    with qtbot.waitSignal(dialog.appearance.mode_chosen) as blocker:
-        press(dialog, "mode:light")
-    assert blocker.args == ["light"]
-    with qtbot.waitSignal(dialog.appearance.enter_sends_chosen) as sends:
-        dialog.appearance.findChildren(Switch)[0].click()
-    assert sends.args == [True]
+    press(dialog, "theme:light")
+    switches["enter_sends"].click()
+    switches["notify"].click()
+    assert [form.values.get(name) for name in ("theme", "enter_sends", "notify")] == ["light", True, False]
+    assert not switches["notify_sound"].isEnabled()
+    switches["notify"].click()
+    switches["notify_job"].click()
+    assert form.values.get("notify_job") is False

@@ -13,13 +13,14 @@ from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.shell.actions import make_actions
+from tests.support.default_settings import default_settings
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     """The focus ring follows the page: by mouse, by arrow keys, and when the dialog opens at a page."""
     parent = QWidget()
     qtbot.addWidget(parent)
-    dialog = SettingsDialog(parent)
+    dialog = SettingsDialog(parent, default_settings())
     names = ("providers", "roles", "data", "about")
     buttons = {name: dialog.findChild(QPushButton, f"page:{name}") for name in names}
     with qtbot.waitActive(dialog):
@@ -50,7 +51,7 @@ def test_who_opens_the_settings_with_the_keyboard_sees_where_it_is(qtbot: QtBot)
     qtbot.addWidget(parent)
     for is_by_keyboard in (True, False):
         parent.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, is_by_keyboard)
-        dialog = SettingsDialog(parent)
+        dialog = SettingsDialog(parent, default_settings())
         with qtbot.waitActive(dialog):
             dialog.show()
             dialog.activateWindow()

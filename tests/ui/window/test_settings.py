@@ -266,9 +266,9 @@ async def test_policy_theme_text_size_and_enter_take_effect_and_persist(
         rig.window.commands.theme_dark.trigger()
         rig.window.commands.zoom_in.trigger()
         bigger = rig.context.appearance.text_px
-        assert find_button(page, "mode:dark").isChecked(), "what is in force, whatever changed it"
+        assert find_button(page, "theme:dark").isChecked(), "what is in force, whatever changed it"
         assert any(box.currentText() == f"{bigger} px" for box in page.findChildren(QComboBox))
-        page.enter_sends_chosen.emit(False)
+        find_button(page, "enter_sends").click()
         await until(lambda: not rig.wiring.services.settings.enter_sends, "kept")
         rig.type_message("first")
         rig.type_message("second", send=False)
