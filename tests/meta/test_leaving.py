@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -16,20 +15,16 @@ def _leaving() -> dict[str, int]:
     return {name: int(number) for name, number in parts}
 
 
-def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+def _imports(path: Path) -> set[str]:
+    """The modules that a file imports; all imports of the package name the module in full."""
+    return set(re.findall(r"^\s*from (\S+) import ", path.read_text(), re.MULTILINE))
 
 
 def test_what_is_leaving_has_as_many_users_as_the_list_says() -> None:
     leaving = _leaving()
     users = dict.fromkeys(leaving, 0)
     for path in PACKAGE.rglob("*.py"):
-        for name in set(_imports(path)) & leaving.keys():
+        for name in _imports(path) & leaving.keys():
             users[name] += 1
     assert users == leaving, "write down what there is now; a number must not rise"
 

@@ -15,6 +15,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QScrollArea, QSizePolicy, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.fields import ComboBox, TextArea
@@ -24,6 +25,8 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.themed import restyle
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import translate
+
+_text = TextContext("Forms")
 
 _LABEL_PX, _SHORT_LABEL_PX = 190, 72  # the label's column on a page; the least of it in a dialog
 _LABEL_GAP_PX = 12  # from the longest label of a dialog to the controls, besides the gap that every field has
@@ -37,6 +40,8 @@ class Values(QObject):
 
     changed = Signal(str)
     """A value is another one now, whoever changed it."""
+    refused = Signal(str, str)
+    """A value that was to be set can't be, and why: found out after `set`."""
 
     def get(self, name: str) -> Any:
         """Return a value."""
@@ -81,6 +86,8 @@ class Field(msgspec.Struct, frozen=True):
     needs: str = ""
     unit: str = ""
     room: int = 0
+    is_inside: bool = False
+    """It belongs to the switch above it, in a form without labels."""
 
     def make(self, form: Form) -> QWidget:
         """Return the control, which tells `form` what the user chose."""
@@ -191,6 +198,14 @@ class Line(Field, frozen=True, kw_only=True):
     secret: bool = False
     width_px: int = 0
 
+    def read(self, text: str) -> Any:
+        """Return the value of a typed text. Raises ValueError with a sentence about one that is none."""
+        return self.parse(text)
+
+    def typed(self, value: Any) -> str:
+        """Return a value as it is typed."""
+        return self.format(value)
+
     def make(self, form: Form) -> QWidget:
         line = QLineEdit()
         line.setPlaceholderText(translate(self.placeholder))
@@ -199,18 +214,18 @@ class Line(Field, frozen=True, kw_only=True):
         if self.width_px:
             line.setMaximumWidth(self.width_px)
             line.setAlignment(Qt.AlignmentFlag.AlignRight)
-        line.textEdited.connect(lambda text: form.type(self.name, text, self.parse, is_done=self.live))
+        line.textEdited.connect(lambda text: form.type(self.name, text, is_done=self.live))
         if not self.live:
-            line.editingFinished.connect(lambda: form.type(self.name, line.text(), self.parse, is_done=True))
+            line.editingFinished.connect(lambda: form.type(self.name, line.text(), is_done=True))
         return line
 
     def show(self, control: Any, value: Any) -> None:
         try:
-            is_shown = self.parse(control.text()) == value and (control.text() or not value)
+            is_shown = self.read(control.text()) == value and (control.text() or not value)
         except ValueError:
             is_shown = False
         if not is_shown:  # else "1.50" would become "1.5" under the cursor
-            control.setText(self.format(value))
+            control.setText(self.typed(value))
             control.setCursorPosition(0)
 
 
@@ -224,15 +239,68 @@ class Lines(Line, frozen=True, kw_only=True):
         area.setPlaceholderText(translate(self.placeholder))
         area.setTabChangesFocus(True)
         area.setFixedHeight(self.height_px)
-        area.textChanged.connect(
-            lambda: form.type(self.name, area.toPlainText(), self.parse, is_done=self.live)
-        )
+        area.textChanged.connect(lambda: form.type(self.name, area.toPlainText(), is_done=self.live))
         return area
 
     def show(self, control: Any, value: Any) -> None:
-        words = self.format(value)
+        words = self.typed(value)
         if control.toPlainText() != words:
             control.setPlainText(words)
+
+
+class SavedLines(Field, frozen=True, kw_only=True):
+    """A list of lines that a link opens, written when the user saves it; `defaults` can be restored.
+
+    What is typed and not saved stays when the value changes elsewhere.
+    """
+
+    link: str
+    defaults: Sequence[str]
+    height_px: int = 180
+    hint: str = ""
+    """Stands below the lines, where an error is said too."""
+
+    def make(self, form: Form) -> QWidget:
+        opener = PushButton(translate(self.link), "link", name=f"open:{self.name}")
+        area = TextArea()
+        area.setObjectName(f"lines:{self.name}")
+        area.setAccessibleName(translate(self.label))
+        area.setTabChangesFocus(True)
+        area.setFixedHeight(self.height_px)
+        save = PushButton(translate(_text("Save")), name=f"save:{self.name}")
+        reset = PushButton(translate(_text("Restore defaults")), "link", name=f"reset:{self.name}")
+        editor = QWidget()
+        editor.setLayout(column(area, _Below(translate(self.hint), 2), row(None, reset, save), gap=6))
+        editor.hide()
+        opener.clicked.connect(lambda: editor.setVisible(editor.isHidden()))
+
+        def write() -> None:
+            area.document().setModified(False)
+            form.write(self.name, tuple(area.toPlainText().splitlines()))
+            if form.rows[self.name].error_text():
+                area.document().setModified(True)
+            else:
+                self.show(whole, form.values.get(self.name))
+
+        def restore() -> None:
+            area.setPlainText("\n".join(sorted(self.defaults)))
+            area.document().setModified(True)
+
+        save.clicked.connect(write)
+        reset.clicked.connect(restore)
+        area.textChanged.connect(lambda: form.show_error(self.name, ""))
+        whole = QWidget()
+        whole.setLayout(column(row(opener, None), editor, gap=4))
+        return whole
+
+    def show(self, control: Any, value: Any) -> None:
+        area = control.findChild(TextArea)
+        if not area.document().isModified():
+            area.setPlainText("\n".join(sorted(value)))
+            area.document().setModified(False)
+
+    def texts(self) -> tuple[str, ...]:
+        return (*Field.texts(self), self.link, self.hint)
 
 
 class Own(Field, frozen=True, kw_only=True):
@@ -285,6 +353,9 @@ class _Below(WrappedLabel):
         super().__init__(note)
         self.setProperty("role", "faint")
         self.setMinimumWidth(40)
+        self.setAlignment(
+            (self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask) | Qt.AlignmentFlag.AlignTop
+        )
 
     def say(self, words: str) -> None:
         """Say something; what there is no room for is in the tooltip."""
@@ -346,25 +417,29 @@ class FieldRow(QWidget):
         room: int = 0,
         trailing: QWidget | None = None,
         is_labeled: bool = True,
+        indent_px: int = 0,
     ) -> None:
         """`trailing` stands beside the control. `room` lines stay free below it for what is said later."""
         super().__init__()
         self.control = control
         self._error = ""
-        self._below = _Below(note, room)
-        self._below.setVisible(bool(note or room))
+        own = control.findChild(_Below)
+        self._below = own or _Below(note, room)
+        self._below.setVisible(bool(note or room or own))
         self._words = label(name, "muted", wrap=True)
         self._words.setFixedWidth(_LABEL_PX)
         self._words.setVisible(is_labeled)
         self._words.setBuddy(control)
         if name and not control.accessibleName():
             control.setAccessibleName(name)
-        control.setAccessibleDescription(control.accessibleDescription() or note)
+        self._description = control.accessibleDescription()
+        control.setAccessibleDescription(self._description or note)
         self._body = column(self._line(control, trailing), gap=3)
         if isinstance(control, Switch) and not is_labeled:
             set_margins(self._below, SWITCH_TEXT_X, 0, 0, 0)
-        self._body.addWidget(self._below)
-        across = row(self._words, self._body, gap=6)
+        if own is None:
+            self._body.addWidget(self._below)
+        across = row(self._words, self._body, margins=(indent_px, 0, 0, 0), gap=6)
         across.setAlignment(self._words, Qt.AlignmentFlag.AlignTop)
         across.setStretch(1, 1)
         self.setLayout(across)
@@ -411,14 +486,14 @@ class FieldRow(QWidget):
         restyle(self.control, "invalid", bool(message))
         restyle(self._below, "role", "error" if message else "faint")
         self._below.say(message or self._below.note)
-        self.control.setAccessibleDescription(message or self._below.note)
+        self.control.setAccessibleDescription(message or self._description or self._below.note)
 
     def show_note(self, note: str) -> None:
         """Say something else below the control, where there is no error."""
         self._below.note = note
         if not self._error:
             self._below.say(note)
-            self.control.setAccessibleDescription(note)
+            self.control.setAccessibleDescription(self._description or note)
 
     def note_text(self) -> str:
         """Return what is below the control: the note, or what is wrong."""
@@ -460,9 +535,11 @@ class Form(QWidget):
         body = column(gap=gap)
         for part in fields:
             if isinstance(part, Group):
-                title = label(translate(part.title), "strong")
-                lines = self._make_rows(part.fields, labels)
-                body.addWidget(card(column(title, *lines, margins=(16, 13, 16, 14), gap=9)))
+                inside = column(label(translate(part.title), "strong"), 9, margins=(16, 13, 16, 14), gap=0)
+                for field, line in zip(part.fields, self._make_rows(part.fields, labels), strict=True):
+                    inside.addWidget(line)
+                    inside.addSpacing(6 if field.room and not field.note else 9)  # its room is a gap as well
+                body.addWidget(card(inside))
             else:
                 for line in self._make_rows([part], labels):
                     body.addWidget(line)
@@ -472,6 +549,11 @@ class Form(QWidget):
         for name in self.fields:
             self._show(name)
         values.changed.connect(self._show)
+        values.refused.connect(self._on_refused)
+
+    def _on_refused(self, name: str, why: str) -> None:
+        if name in self.fields:
+            self._refuse(name, why)
 
     def _make_rows(self, fields: Iterable[Field], labels: bool) -> list[FieldRow]:
         """Return the rows of some fields; one without a label joins the row before it."""
@@ -483,7 +565,7 @@ class Form(QWidget):
             is_labeled = labels and bool(field.label)
             line = FieldRow(
                 translate(field.label), control, note=translate(field.note), room=field.room,
-                trailing=trailing, is_labeled=is_labeled,
+                trailing=trailing, is_labeled=is_labeled, indent_px=SWITCH_TEXT_X if field.is_inside else 0,
             )  # fmt: skip
             self.controls[name], self.rows[name] = control, line
             if trailing is not None:
@@ -509,14 +591,16 @@ class Form(QWidget):
         self.edited.emit(name)
 
     def _refuse(self, name: str, why: str) -> None:
-        if not isinstance(self.fields[name], Line):
+        if isinstance(self.fields[name], Toggle | Choice):  # what is typed stays, to be corrected
             self._show(name)
         self.show_error(name, why)
 
-    def type(self, name: str, text: str, parse: Callable[[str], Any], *, is_done: bool) -> None:
+    def type(self, name: str, text: str, *, is_done: bool) -> None:
         """Say whether a typed text can be used; write its value once the user is done."""
+        field = self.fields[name]
+        assert isinstance(field, Line)
         try:
-            value = parse(text)
+            value = field.read(text)
         except ValueError as error:
             self.show_error(name, str(error))
             self.edited.emit(name)
@@ -560,6 +644,12 @@ class Form(QWidget):
             parent = parent.parentWidget()
         target.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
+    def retry(self, name: str) -> None:
+        """Write once more what was typed and refused: another value may have ended the conflict."""
+        control = self.controls[name]
+        if isinstance(control, QLineEdit):
+            self.type(name, control.text(), is_done=True)
+
     def refresh(self) -> None:
         """Show all values as they are now, in place of what was typed and can't be used."""
         for name in self.fields:
@@ -573,5 +663,5 @@ class Form(QWidget):
             del blockers
             self.show_error(name, "")
         for field in self.fields.values():
-            if field.needs and field.needs == name:
-                self.controls[field.name].setEnabled(bool(self.values.get(name)))
+            if field.needs and name in (field.needs, field.name):
+                self.controls[field.name].setEnabled(bool(self.values.get(field.needs)))

@@ -70,7 +70,7 @@ class SettingsDialog(SizedDialog):
     def __init__(self, parent: QWidget, settings: Values) -> None:
         """Start on the providers. `settings` are those of the app."""
         super().__init__(parent, _SIZE, _MIN_SIZE)
-        self._settings = settings
+        self.settings = settings
         self.setWindowTitle(tr("Settings"))
         self.setModal(False)
         builders: dict[SettingsPage, Callable[[], QWidget]] = {
@@ -80,9 +80,9 @@ class SettingsDialog(SizedDialog):
             "keyboard": KeyboardPage,
             "instructions": InstructionsPage,
             "policy": PolicyPage,
-            "permissions": PermissionsPage,
+            "permissions": lambda: PermissionsPage(settings),
             "mcp": McpPage,
-            "data": DataPage,
+            "data": lambda: DataPage(settings),
             "about": AboutPage,
         }
         self._pages = PageStack(
@@ -159,7 +159,7 @@ class SettingsDialog(SizedDialog):
         return {name: translate(title) for name, title, _ in _NAV}
 
     def _general_page(self) -> QWidget:
-        return scrolling_page(tr("General"), "", column(Form(GENERAL, self._settings)))[0]
+        return scrolling_page(tr("General"), "", column(Form(GENERAL, self.settings)))[0]
 
     @staticmethod
     def _roles_page() -> QWidget:

@@ -257,11 +257,15 @@ def _fill_settings(dialog: SettingsDialog) -> None:
     dialog.permissions.show_trust("/home/mara/code/helix-desktop", True)
     dialog.permissions.show_demo_calls("once")
     dialog.permissions.show_revoked("Run: pytest -q")
-    switches = {"sandbox": True, "network": False, "fetch": True}
-    dialog.permissions.sandbox.show_sandbox(switches, half_longer("Commands run in a sandbox."), True)
+    dialog.permissions.show_sandbox(half_longer("Commands run in a sandbox."), True)
     dialog.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))
-    dialog.data.show_data("helix-desktop", RetentionRule(500 * 1024 * 1024, 30 * _DAY_MS), _TOTALS, _PLAN)
-    dialog.data.history_card.show_settings(FileCoverageSettings(("build/output", "resources/generated/" * 5)))
+    dialog.data.show_data("helix-desktop", _TOTALS, _PLAN)
+    for name, value in (
+        ("quota", 500 * 1024 * 1024),
+        ("unused_days", 30),
+        ("history_included", ("build/output", "resources/generated/" * 5)),
+    ):
+        dialog.settings.set(name, value)
     dialog.data.show_all_data(2_400_000_000)
     dialog.data.show_history(
         FileHistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota

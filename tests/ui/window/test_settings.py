@@ -287,7 +287,7 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     """It takes effect at once; numbers that contradict each other do not."""
     await rig.wiring.settings.show("policy")
     page = rig.wiring.settings.dialog.policy
-    entry = page.control("protect_steps")
+    entry = page.form.controls["protect_steps"]
     assert isinstance(entry, QLineEdit)
     rig.wiring.settings.dialog.activateWindow()
     await until(rig.wiring.settings.dialog.isActiveWindow, "the dialog in front")
@@ -298,14 +298,14 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     entry.editingFinished.emit()
     find_button(page, "apply_to_workspace").click()
     assert rig.workspace.policy.protect_steps == 3
-    assert page.control("protect_steps").hasFocus()
-    page.fields.changed.emit({"handover_at": 0.5})
+    assert page.form.controls["protect_steps"].hasFocus()
+    page.form.write("handover_at", 0.5)
     find_button(page, "apply_to_workspace").click()
     now = rig.conversation.window.measure()[1]
     left = f"handover in ≈ {format_tokens(now.window // 2 - now.used)}"
     await until(lambda: left in rig.composer.gauge.accessibleName(), "the gauge")
-    page.fields.changed.emit({"observe_at": 0.5})
-    assert page.error_text("observe_at") == "“Observations from” can't be above “observe_place_at”."
+    page.form.write("observe_at", 0.5)
+    assert page.form.errors()["observe_at"] == "“Observations from” can't be above “observe_place_at”."
     assert rig.workspace.policy.observe_at == 0.30
     rig.wiring.settings.dialog.close()
 

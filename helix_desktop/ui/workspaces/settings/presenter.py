@@ -149,7 +149,7 @@ class SettingsPresenter(QObject):
     def dialog(self) -> SettingsDialog:
         """Return the settings window, built when it is first needed: that takes longer than a frame."""
         if self._dialog is None:
-            dialog = self._dialog = SettingsDialog(self._context.window, self._context.settings)
+            dialog = self._dialog = SettingsDialog(self._context.window, self._context.workspace_settings)
             dialog.page_built.connect(lambda page: self._fillers.update({page: self._bind(page)}))
             dialog.page_selected.connect(
                 lambda page: self._async_actions.start(self._fill(page), "settings page")
