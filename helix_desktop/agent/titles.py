@@ -10,14 +10,14 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from helix_desktop.agent.models import CallBill, complete
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.trust import IsTrusted
 from helix_desktop.agent.window.summarizer import UnusedSummaries
+from helix_desktop.context.window.window import TITLE_OPENING
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
-from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import SessionRenamed
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.text_format import plain_line
@@ -25,7 +25,6 @@ from helix_desktop.domain.unicode_safety import is_hidden, repair_surrogates
 
 _log = logging.getLogger(__name__)
 
-TITLE_OPENING = "Name this conversation."
 _MAX_TITLE = 60  # characters
 _MAX_READ = 2_000  # characters of the message, and of the answer
 _LABEL = re.compile(r"(?:title|session title)\s*:\s*", re.IGNORECASE)
@@ -36,6 +35,7 @@ class SessionTitles:
     """Asks for a title of one session when its first turn that is done ends, and its first message names it.
 
     Nothing waits for it. What the user types meanwhile stays; a failure is only logged, and not repeated.
+    The demo model has a title where it follows a script, and costs nothing.
     """
 
     def __init__(
@@ -43,12 +43,11 @@ class SessionTitles:
     ) -> None:
         self._runtime, self._is_trusted, self._is_enabled = runtime, is_trusted, is_enabled
         self._unused = UnusedSummaries(runtime)
-        runtime.session.listen(self._on_update)
+        runtime.session.on(TurnEnded, self._on_turn_ended)
 
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how="done"))) if self._is_due():
-                self._runtime.scope.start(self._run(), f"title {self._runtime.session.id}")
+    def _on_turn_ended(self, ended: TurnEnded) -> None:
+        if ended.how == "done" and self._is_due():
+            self._runtime.scope.start(self._run(), f"title {self._runtime.session.id}")
 
     def _is_due(self) -> bool:
         transcript = self._runtime.transcript
@@ -69,14 +68,13 @@ class SessionTitles:
     async def _title(self) -> None:
         runtime = self._runtime
         model = runtime.roles.fast or runtime.roles.main
-        if model.info.demo:
-            return
         request, bill = self._request(), CallBill(runtime.counter)
         try:
             title = clean_title(await complete(model, request, bill))
         except (asyncio.CancelledError, HelixError):
-            with suppress(StoreError):  # it is recorded with the next change
-                await self._unused.record(bill.spent)
+            if not model.info.demo:
+                with suppress(StoreError):  # it is recorded with the next change
+                    await self._unused.record(bill.spent)
             raise
         try:
             await runtime.session.record_decided(lambda: self._events(title, bill.model, bill.spent))

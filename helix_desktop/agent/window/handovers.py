@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from helix_desktop.agent.session import EventRecorded, RequestChanged, Update
+from helix_desktop.agent.session import EventRecorded, RequestChanged
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.compactor import (
@@ -370,14 +370,14 @@ class Handovers:
         self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
         self._saved_draft = _newest_draft(runtime.session.log)
         self._is_due = False  # True while what is written started at the threshold
-        runtime.session.listen(self._on_update)
+        runtime.session.on(EventRecorded | RequestChanged, self._cancel_needless)
 
-    def _on_update(self, update: Update) -> None:
+    def _cancel_needless(self, update: EventRecorded | RequestChanged) -> None:
         """Cancel a due handover once other changes made the room that it has to make, or turned it off."""
         match update:
             case EventRecorded(recorded=RecordedEvent(event=HandoverMade())):
                 self._is_due, self._saved_draft = False, None
-            case EventRecorded() | RequestChanged() if self._is_due:
+            case _ if self._is_due:
                 gauge, policy = self._rewriter.gauge(), self._runtime.policy
                 enough = gauge.handover_threshold - planner.least_gain(policy, gauge)
                 if gauge.used <= enough or not policy.enabled:
@@ -502,7 +502,7 @@ class Handovers:
         self._job.start(lambda: self._compactor.run(HandoverTrigger.MANUAL, cut, focus))
 
     async def commit(self, draft: HandoverDraft, text: str | None = None) -> None:
-        """Record a draft as it is, or with the user's own text of its six sections.
+        """Record a draft as it is, or with the user's own text of its sections.
 
         Raises InvalidInput if the text cannot be parsed; CompactionRefused if the history changed since
         the draft was written, or if the window would not shrink enough.
@@ -548,7 +548,7 @@ class Handovers:
         return digest_of(msgspec.json.encode(([item.seq for item in items], excluded, reverts)))
 
     async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
-        """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""
+        """Return a draft's event with the user's own text of its sections. Raises InvalidInput."""
         return await self._compactor.apply_edits(draft, text)
 
     def cancel(self) -> None:

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.context.summaries.handover_revision import preview_handover
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import Redone, Undone
@@ -167,7 +166,9 @@ class ComparePresenter:
         """Compare handover `seq` with the one before it, until the dialog is closed."""
         self._pair = (handover_before(self._conversation.session.transcript, seq), seq)
         self._show()
-        unsubscribe = self._conversation.session.listen(self._on_update)
+        unsubscribe = self._conversation.session.on(
+            HandoverMade | HandoverDiscarded | Undone | Redone, lambda _: self._show_after_change()
+        )
         try:
             await exec_async(self.dialog)
         finally:
@@ -195,12 +196,9 @@ class ComparePresenter:
         if self._is_open:
             self._show()
 
-    def _on_update(self, update: Update) -> None:
-        if isinstance(update, EventRecorded) and isinstance(
-            update.recorded.event, HandoverMade | HandoverDiscarded | Undone | Redone
-        ):
-            self._preview = None
-            self._show()
+    def _show_after_change(self) -> None:
+        self._preview = None
+        self._show()
 
     async def _put_back(self, title: str, bullet: Bullet) -> None:
         before, after = self._pair

@@ -9,7 +9,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.window.compactor import RevisionDraft
 from helix_desktop.context.summaries.handover_revision import (
     ComparedSection,
@@ -375,7 +374,9 @@ class EditPresenter:
     async def run(self, seq: int) -> None:
         """Edit handover `seq`, until the dialog is closed."""
         await self._show(seq)
-        unsubscribe = self._conversation.session.listen(self._on_update)
+        unsubscribe = self._conversation.session.on(
+            HandoverMade | HandoverDiscarded | Undone | Redone, lambda _: self._show_after_change()
+        )
         try:
             await exec_async(self.dialog)
         finally:
@@ -392,12 +393,8 @@ class EditPresenter:
         self._show_check(draft, draft.handover)
         self.dialog.show_refusal(edit_refusal(transcript, seq))
 
-    def _on_update(self, update: Update) -> None:
-        if (
-            self._draft is not None
-            and isinstance(update, EventRecorded)
-            and isinstance(update.recorded.event, HandoverMade | HandoverDiscarded | Undone | Redone)
-        ):
+    def _show_after_change(self) -> None:
+        if self._draft is not None:
             transcript = self._conversation.session.transcript
             self.dialog.show_refusal(edit_refusal(transcript, self._draft.seq))
 

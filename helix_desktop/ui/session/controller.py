@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from types import UnionType
+from typing import TypeVar
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -18,7 +20,6 @@ from helix_desktop.agent.session import (
     RequestChanged,
     SubagentProgress,
     TurnChanged,
-    Update,
 )
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import RewriteStatus
@@ -42,7 +43,7 @@ from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.inspector.from_provider_cache import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.request_status import with_rewrite_status
-from helix_desktop.ui.session.background_jobs import BackgroundJobs
+from helix_desktop.ui.session.background_jobs import BackgroundJobs, BackgroundProgress
 from helix_desktop.ui.session.completion import ComposerCompletions
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -61,9 +62,21 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
 text = TextContext("Session")
+T = TypeVar("T")
 
 _COALESCE_MS = 120
 _DETAILS = "inspector_details"  # whether the panel's details are open
+
+_SHOWN = (
+    EventRecorded
+    | ApprovalRequested
+    | QuestionAsked
+    | SubagentProgress
+    | RequestChanged
+    | CallStarted
+    | TurnChanged
+)
+"""What changes the numbers on screen."""
 
 _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
 
@@ -231,8 +244,6 @@ class SessionController(QObject):
     """The views show the conversation, with its rows and its draft."""
     model_changed = Signal()
     """The model that answers may be another one now."""
-    updated = Signal(object)
-    """An update of the conversation on screen."""
     session_requested = Signal(str)
     """Another session is to be shown: a subagent's, or the one that it works for."""
 
@@ -243,7 +254,8 @@ class SessionController(QObject):
         self._windows = context.windows
         self.workspace: OpenWorkspace | None = None
         self.conversation: Conversation | None = None
-        self._unsubscribe: Callable[[], None] = lambda: None
+        self._handlers: list[tuple[type | UnionType, Callable[..., object]]] = []
+        self._subscriptions: list[Callable[[], None]] = []
         self._background_jobs: dict[str, BackgroundJobs] = {}  # by session, while any run
         for first in context.windows.windows[:1]:  # it has heard all that runs
             self._background_jobs |= deepcopy(dict(first.background_jobs))
@@ -254,7 +266,7 @@ class SessionController(QObject):
             lambda summary: announce(tr("Approval needed: {request}", request=summary)),
             self._on_question,
         )
-        self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
+        self.cache = CachePresenter(views.cache, async_actions, window.notices.notify)
         self.timeline = TimelinePresenter(views.timeline)
         self.changes = ChangesPresenter(
             views.changes,
@@ -262,6 +274,9 @@ class SessionController(QObject):
             context.services.git,
             lambda workspace_id: context.services.registry.get(workspace_id).path,
         )
+        self.on(TurnChanged, lambda turn: self._show_running(turn.running))
+        self.on(_SHOWN, lambda _: self._show_change())
+        self.on(EventRecorded, lambda update: window.notices.follow(update.recorded.event))
         self.composer = ComposerController(context)
         self.completions = ComposerCompletions(
             context, self.composer, lambda: self.workspace, lambda: self.conversation
@@ -301,10 +316,11 @@ class SessionController(QObject):
 
     async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Show a conversation of a workspace, a workspace without one, or nothing."""
-        self._unsubscribe()
-        self._unsubscribe = lambda: None
+        for unsubscribe in self._subscriptions:
+            unsubscribe()
+        self._subscriptions = []
         self.workspace, self.conversation = workspace, conversation
-        self._window.banners.set_context(
+        self._window.notices.set_context(
             workspace.id if workspace else "", conversation.session.id if conversation else ""
         )
         self.session_changing.emit()
@@ -316,7 +332,7 @@ class SessionController(QObject):
         self._show_background_jobs()
         self.cache.show(workspace, lambda: self.conversation)
         if conversation is not None:
-            self._unsubscribe = conversation.session.listen(self._update)
+            self._subscriptions = [conversation.session.on(kind, handler) for kind, handler in self._handlers]
         self._show_running(conversation is not None and conversation.is_running)
         takes_long = self.chat.begin_loading(conversation)
         self._show_header()
@@ -330,32 +346,23 @@ class SessionController(QObject):
             self.session_loaded.emit()
         await self.refresh()
 
-    def _update(self, update: Update) -> None:
-        self.updated.emit(update)
-        self.past.show_strip()
-        match update:
-            case TurnChanged(running=running):
-                self._show_running(running)
-                self.schedule_refresh()
-            case (
-                EventRecorded()
-                | ApprovalRequested()
-                | QuestionAsked()
-                | SubagentProgress()
-                | RequestChanged()
-                | CallStarted()
-            ):
-                self.schedule_refresh()
-            case _:
-                pass
+    def on(self, kind: type[T] | UnionType, handler: Callable[[T], object]) -> None:
+        """Call `handler` with updates and events of a type, or of a union, of the conversation on screen."""
+        self._handlers.append((kind, handler))
+        if self._subscriptions and self.conversation is not None:
+            self._subscriptions.append(self.conversation.session.on(kind, handler))
 
-    def note_background(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:
+    def _show_change(self) -> None:
+        self.past.show_strip()
+        self.schedule_refresh()
+
+    def note_background(self, workspace: OpenWorkspace, session_id: str, update: BackgroundProgress) -> None:
         """Follow the background work of every open session: it may come on screen while that runs."""
         jobs = self._background_jobs.get(session_id, BackgroundJobs())
         if not jobs.apply(update):
             return
         self._background_jobs[session_id] = jobs
-        if not jobs.jobs:
+        if jobs.is_idle:
             del self._background_jobs[session_id]
         if self.conversation is not None and self.conversation.session.id == session_id:
             self._show_background_jobs()
@@ -368,10 +375,12 @@ class SessionController(QObject):
         self.views.chat.todo_panel.set_running(running)
 
     def _show_background_jobs(self) -> None:
-        session_id = self.conversation.session.id if self.conversation is not None else ""
+        conversation = self.conversation
+        session_id = conversation.session.id if conversation is not None else ""
         jobs = self._background_jobs.get(session_id, BackgroundJobs())
         self.timeline.set_running(jobs.card)
-        self._window.jobs.show_jobs(jobs.jobs)
+        rows = jobs.rows(conversation, self._async_actions.start) if conversation is not None else []
+        self._window.jobs.show_jobs(rows)
 
     async def show_model(self) -> None:
         """Show which model answers now, here and in the other windows."""

@@ -9,10 +9,8 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.choices import Effort, EffortLevel, SentEffort
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import EffortChosen, EffortRefused
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.menus import popup_above
@@ -55,7 +53,9 @@ class EffortController(QObject):
         self._async_actions, self._show_models = context.async_actions, show_models
         context.window.commands.choose_effort.triggered.connect(self._pop_up)
         session_controller.composer.slash_commands.on_arguments("choose_effort", self._set_typed_effort)
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(
+            EffortChosen | EffortRefused, lambda _: session_controller.composer.show_availability()
+        )
 
     def menu(self, parent: QWidget) -> QMenu:
         """Return the menu of levels for the session on screen."""
@@ -89,11 +89,6 @@ class EffortController(QObject):
         menu = self.menu(composer)
         menu.aboutToHide.connect(menu.deleteLater)
         popup_above(menu, composer.model_button)
-
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=EffortChosen() | EffortRefused())):
-                self._session_controller.composer.show_availability()
 
     def _choose_for_session(self, effort: Effort) -> None:
         self._async_actions.start(self._set_for_session(effort), "effort of a session")

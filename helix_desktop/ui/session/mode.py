@@ -5,14 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import ApprovalGiven
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.design.shell_data import Banner
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.demo_calls import runs_demo_calls
@@ -64,19 +62,17 @@ class ModeController(QObject):
         session = self._session_controller
         return runs_demo_calls(self._services, session.workspace, session.conversation)
 
-    def follow(self, workspace: OpenWorkspace, update: Update) -> None:
-        """Follow an update of any session of a workspace.
+    def follow_approval(self, workspace: OpenWorkspace, _session: str, given: ApprovalGiven) -> None:
+        """Follow an answer in any session of a workspace: it may let demo calls run in all."""
+        if given.rule or given.mode or workspace is not self._session_controller.workspace:
+            return
+        if self._demo_runs != self._shows_demo_runs:
+            self._session_controller.follow_models()
 
-        An answer in one may let demo calls run in all, and the mode of one is its subagents' too.
-        """
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=ApprovalGiven(rule="", mode=""))):
-                is_here = workspace is self._session_controller.workspace
-                if is_here and self._demo_runs != self._shows_demo_runs:
-                    self._session_controller.follow_models()
-            case EventRecorded(recorded=RecordedEvent(event=ModeChanged())):
-                if workspace is self._session_controller.workspace:
-                    self.show()
+    def follow_mode(self, workspace: OpenWorkspace, _session: str, _: ModeChanged) -> None:
+        """Follow the mode of any session of a workspace: it is its subagents' too."""
+        if workspace is self._session_controller.workspace:
+            self.show()
 
     def _select_next(self) -> None:
         conversation = self._session_controller.conversation
@@ -105,12 +101,11 @@ class ModeController(QObject):
         finally:
             self.show()
         self._chat.view.announce(self._button.accessibleName())
-        self._window.banners.remove(_NO_SANDBOX)
+        self._window.notices.end(_NO_SANDBOX)
         if mode == "auto" and not await self._services.tools.is_sandboxed(workspace.id):
-            self._window.banners.show_banner(
-                Banner(
+            self._window.notices.notify(
+                Notice(
                     _NO_SANDBOX,
-                    "info",
                     tr("Auto mode still asks before running commands."),
                     tr(
                         "Commands here can reach the network, or files outside the workspace. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
@@ -14,7 +14,6 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts, render_handover
 from helix_desktop.context.window.window_breakdown import MessageStates
-from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
@@ -32,10 +31,10 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.page_shortcut import move_keys
-from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
 from helix_desktop.ui.inspector.from_window import request_row_text
 from helix_desktop.ui.inspector.inspector_data import WindowRow
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.next_messages import CONTINUE
@@ -45,8 +44,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
 text = TextContext("Session")
-
-_REMOVED = "removed-output"
 
 _TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
     "continue": lambda conversation: conversation.continue_turn(CONTINUE),
@@ -69,8 +66,9 @@ class SessionNavigation(QObject):
             "undo_compaction": views.timeline.undo_last_requested.emit,  # it says so if there is none
             "set_budget": session_controller.budget.edit_budget,
             "send_as_message": session_controller.composer.send_as_message,
+            "send_without_images": lambda: self._control_turn("send_without_images"),
         }
-        window.banners.action_clicked.connect(lambda _, action: self._apply_remedy(action))
+        window.remedy_requested.connect(self._apply_remedy)
         self._connect_chat()
         self._connect_timeline()
         views.changes.change_actions.chat_requested.connect(self._show_message)
@@ -139,21 +137,20 @@ class SessionNavigation(QObject):
                 self._session_controller.reveal_changes(capture_id, path)
             case ControlTurn(how="try_now"):
                 self._with_conversation(Conversation.retry_now)
-            case ControlTurn(how=how) | ApplyRemedy(remedy="send_without_images" as how):
-                self._with_conversation(
-                    lambda conversation: self._start(_TURN_ACTIONS[how](conversation), how)
-                )
+            case ControlTurn(how=how):
+                self._control_turn(how)
             case ApplyRemedy(remedy=remedy):
-                self._apply_remedy(remedy)
+                self._window.remedy_requested.emit(remedy)
             case _:
                 pass
 
-    def _apply_remedy(self, action: str) -> None:
-        """Do what helps against an error; other parts of the window do what is theirs."""
-        if action in self._remedies:
-            self._remedies[action]()
-        elif action in get_args(Remedy):
-            self._window.remedy_requested.emit(action)
+    def _control_turn(self, how: str) -> None:
+        self._with_conversation(lambda conversation: self._start(_TURN_ACTIONS[how](conversation), how))
+
+    def _apply_remedy(self, remedy: str) -> None:
+        """Do what helps against an error, if it is done here."""
+        if remedy in self._remedies:
+            self._remedies[remedy]()
 
     async def recall(self, digest: str, first: int, last: int) -> None:
         """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
@@ -191,9 +188,7 @@ class SessionNavigation(QObject):
 
     def _show_removed(self, workspace_id: str, removed_at_ms: int) -> None:
         what = tr("You removed this output as a secret on {day}.", day=format_date(removed_at_ms))
-        self._window.banners.show_banner(
-            Banner(_REMOVED, "info", what, workspace_id=workspace_id, is_brief=True)
-        )
+        self._window.notices.notify(Notice("removed-output", what, workspace_id=workspace_id, is_brief=True))
 
     def show_event(self, seq: int, mark: str = "") -> None:
         """Show where an event stands in the chat, with a text marked; what has a card, in the timeline."""

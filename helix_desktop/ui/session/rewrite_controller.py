@@ -19,10 +19,10 @@ from helix_desktop.ui.chat.actions import (
     SessionAction,
     Undo,
 )
-from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
 from helix_desktop.ui.handover.compare_dialog import ComparePresenter
 from helix_desktop.ui.handover.edit_dialog import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
+from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 
@@ -56,7 +56,6 @@ class RewriteController(QObject):
         actions.compact_now.triggered.connect(self.compact)
         actions.observe_now.triggered.connect(self.observe)
         session_controller.composer.slash_commands.on_arguments("compact_now", self._compact_with_focus)
-        window.jobs.cancel_requested.connect(self._cancel)
 
     def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
         self._async_actions.start(coroutine, name)
@@ -177,7 +176,7 @@ class RewriteController(QObject):
             self.compare_presenter = None
 
     def edit(self, seq: int) -> None:
-        """Open the six sections of a handover in a dialog, to change them."""
+        """Open the sections of a handover in a dialog, to change them."""
         if self.edit_presenter is None:
             self._with_conversation(
                 lambda conversation: self._start(self._run_edit(conversation, seq), "edit handover")
@@ -235,7 +234,7 @@ class RewriteController(QObject):
             conversation, self._async_actions, self._window, self._window.theme, start_session, rerun_seq
         )
         self.handover_presenter.dialog.focus_input.setText(focus)
-        self._window.banners.remove(REFUSED_COMPACTION)
+        self._window.notices.end(REFUSED_COMPACTION)
         try:
             with self._reveal_new_handover(conversation):
                 await self.handover_presenter.run(upto)
@@ -252,11 +251,10 @@ class RewriteController(QObject):
         if is_shown and active is not None and active != previous:
             self._session_controller.reveal(active[0])
 
-    def _cancel(self, job: str) -> None:
-        if job == "observation":
-            self._with_conversation(lambda conversation: conversation.observations.cancel())
-        elif job == "compaction":
-            self._with_conversation(lambda conversation: conversation.handovers.cancel())
-
     def _cancel_current(self) -> None:
-        self._cancel(next(iter(self._window.jobs.job_ids()), ""))
+        """Cancel what the running card shows: the handover, or the observations while none is written."""
+        self._with_conversation(
+            lambda conversation: (
+                conversation.handovers if conversation.handovers.is_busy else conversation.observations
+            ).cancel()
+        )

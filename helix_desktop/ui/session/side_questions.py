@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.session.background_jobs import SIDE_QUESTION_JOB
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
@@ -23,7 +22,6 @@ class SideQuestionController(QObject):
         action = context.window.commands.side_question
         action.triggered.connect(lambda: self._async_actions.start(self._ask(), "side question"))
         session_controller.composer.slash_commands.on_arguments("side_question", self._ask_typed)
-        context.window.jobs.cancel_requested.connect(self._cancel)
 
     async def _ask(self) -> None:
         question = await dialogs.get_text(
@@ -43,8 +41,3 @@ class SideQuestionController(QObject):
         if conversation is not None:
             self._chat.view.follow_end()
             await conversation.side_questions.ask(question)
-
-    def _cancel(self, job: str) -> None:
-        conversation = self._session_controller.conversation
-        if job == SIDE_QUESTION_JOB and conversation is not None:
-            self._async_actions.start(conversation.side_questions.cancel(), "cancel side question")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session import CallStarted, EventRecorded, TurnChanged, Update
+from helix_desktop.agent.session import CallStarted, EventRecorded, TurnChanged
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.shell.actions import enable_action
@@ -21,14 +21,9 @@ class TurnCommands(QObject):
         self._commands, self._session_controller = context.window.commands, session_controller
         self._commands.stop_and_send.triggered.connect(session_controller.next_messages.stop_and_send_first)
         session_controller.session_changed.connect(self._show_now)
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(TurnChanged, lambda turn: self._show(turn.running))
+        session_controller.on(CallStarted | EventRecorded, lambda _: self._show_now())
         self._show_now()
-
-    def _on_update(self, update: Update) -> None:
-        if isinstance(update, TurnChanged):
-            self._show(update.running)
-        elif isinstance(update, CallStarted | EventRecorded):
-            self._show_now()
 
     def _show_now(self) -> None:
         conversation = self._session_controller.conversation

@@ -77,7 +77,7 @@ SPECS: dict[str, ActionSpec] = {
     "next_mode": ActionSpec(text("Switch mode"), ("Ctrl+.",)),
     "choose_effort": ActionSpec(text("Reasoning effort…"), ("Ctrl+Shift+E",)),
     "stop": ActionSpec(text("Stop agent"), display_shortcut="Esc Esc"),
-    "steer": ActionSpec(text("Steer current turn"), display_shortcut="Ctrl+Shift+Enter"),
+    "steer": ActionSpec(text("Send during this turn"), display_shortcut="Ctrl+Shift+Enter"),
     "stop_and_send": ActionSpec(text("Stop command and send queued message")),
     "allow_call": ActionSpec(text("Allow call once"), ("Ctrl+Shift+Y",)),
     "deny_call": ActionSpec(text("Deny call"), ("Ctrl+Shift+N",)),
@@ -190,6 +190,15 @@ class WindowActions(NamedTuple):
             self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,
             self.toggle_inspector,
         )  # fmt: skip
+
+    def seen_in_session(self) -> tuple[QAction, ...]:
+        """Return those that change or open something that stands in the session's pages."""
+        elsewhere = (self.change_policy, self.find, self.previous_message, self.next_message)
+        return (
+            *(action for action in self.for_session() if action not in elsewhere),
+            self.undo_compaction,
+            self.redo_compaction,
+        )
 
 
 def make_actions(window: QWidget) -> WindowActions:

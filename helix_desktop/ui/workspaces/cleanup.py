@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import CleanupResult, RetentionRule
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, exec_async
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
@@ -24,7 +24,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
 
-_CLEANED, _STAYS, _UNDO, _TRASHING = "cleanup", "stays", "undo", "trashing"
+_CLEANED, _STAYS = "cleanup", "stays"
 _ASK_ABOVE = 1_000  # entries that go to the trash without a question
 _JOB_DELAY_S = 0.5  # what is over by then has no line
 
@@ -50,9 +50,8 @@ class CleanupController(QObject):
             lambda digests: start(self.move_to_trash(digests), "discard")
         )
         self._cache.entry_actions.undo_trash_requested.connect(self._start_undo)
-        context.window.banners.action_clicked.connect(self._on_banner_action)
         # It answers what was asked for in the cache, and says nothing of another page.
-        context.window.page_shown.connect(lambda _: context.window.banners.remove(_STAYS))
+        context.window.page_shown.connect(lambda _: context.window.notices.end(_STAYS))
 
     async def clean_up(self) -> None:
         """Show what could go, and move it to the trash when the user confirms."""
@@ -125,9 +124,17 @@ class CleanupController(QObject):
         workspace = self._active_workspace.require()
         if len(digests) > _ASK_ABOVE and not await self._agrees_to_trash(len(digests)):
             return
-        with self._trashing_line(len(digests)):
-            result = await workspace.store.retention.collect(digests, grace_ms=0)
-            left = await asyncio.to_thread(_without, digests, result.digests)
+
+        async def trash(on_progress: OnProgress) -> tuple[CleanupResult, list[str]]:
+            shown = asyncio.get_running_loop().call_later(_JOB_DELAY_S, on_progress, 0, 0)
+            try:
+                result = await workspace.store.retention.collect(digests, grace_ms=0)
+                return result, await asyncio.to_thread(_without, digests, result.digests)
+            finally:
+                shown.cancel()
+
+        words = tr.plural(len(digests), "Moving %n entry to the trash…", "Moving %n entries to the trash…")
+        result, left = await self._window.jobs.run(words, trash)
         if result.digests:
             await self._show_trashed(workspace, result)
         if not left:
@@ -136,7 +143,9 @@ class CleanupController(QObject):
         what = tr.plural(len(left), "%n entry stays in the cache.", "%n entries stay in the cache.")
         if len(left) > 1:
             why = tr("One of them: {reason}", reason=why)
-        self._window.banners.show_banner(Banner(_STAYS, "warning", what, why, fix, workspace_id=workspace.id))
+        self._window.notices.notify(
+            Notice(_STAYS, what, why, fix, level="warning", workspace_id=workspace.id)
+        )
 
     async def _agrees_to_trash(self, count: int) -> bool:
         what = tr.plural(count, "Move %n entry to the trash?", "Move %n entries to the trash?")
@@ -144,30 +153,16 @@ class CleanupController(QObject):
         choices = (DialogChoice("", tr("Cancel")), DialogChoice("trash", tr("Move to trash"), "danger"))
         return await ask(self._window, self._window.theme, what, why, choices) == "trash"
 
-    @contextmanager
-    def _trashing_line(self, count: int) -> Iterator[None]:
-        """Show a line below the page while entries go to the trash, if that takes a moment."""
-        words = tr.plural(count, "Moving %n entry to the trash…", "Moving %n entries to the trash…")
-        job = JobRow(_TRASHING, words, None, False)
-        jobs = self._window.jobs
-        timer = asyncio.get_running_loop().call_later(_JOB_DELAY_S, jobs.show_jobs, [job], _TRASHING)
-        try:
-            yield
-        finally:
-            timer.cancel()
-            jobs.show_jobs([], _TRASHING)
-
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
         self._last_cleanup = (workspace.id, result)
-        self._window.banners.remove(_STAYS)
+        self._window.notices.end(_STAYS)
         count = len(result.digests)
-        self._window.banners.show_banner(
-            Banner(
+        self._window.notices.notify(
+            Notice(
                 _CLEANED,
-                "info",
                 tr.plural(count, "%n entry moved to the trash.", "%n entries moved to the trash."),
                 tr("{size} on disk. You can restore from the trash.", size=format_size(result.stored_size)),
-                actions=(BannerAction(_UNDO, tr("Undo")),) if count else (),
+                answers=(Answer(tr("Undo"), self._start_undo, "undo"),) if count else (),
                 workspace_id=workspace.id,
                 is_brief=True,
             )
@@ -205,7 +200,7 @@ class CleanupController(QObject):
         for session_id in sessions:
             await workspace.store.retention.restore_session(session_id)
         if sessions:
-            self._window.banners.remove(DELETED_SESSION)
+            self._window.notices.end(DELETED_SESSION)
         await self._refresh_views()
 
     async def _delete(
@@ -224,14 +219,10 @@ class CleanupController(QObject):
         done = await retention.delete_permanently(digests, sessions)
         await history.clean_up()
         if done.sessions:
-            self._window.banners.remove(DELETED_SESSION)
+            self._window.notices.end(DELETED_SESSION)
         if done.digests:  # also those that went with a session
-            self._window.banners.remove(_CLEANED)
+            self._window.notices.end(_CLEANED)
         await self._refresh_views()
-
-    def _on_banner_action(self, banner_id: str, action: str) -> None:
-        if (banner_id, action) == (_CLEANED, _UNDO):
-            self._start_undo()
 
     def _start_undo(self) -> None:
         self._async_actions.start(self._undo(), "undo the clean-up")
@@ -243,7 +234,7 @@ class CleanupController(QObject):
         _, result = self._last_cleanup
         self._last_cleanup = None
         await workspace.store.retention.restore(result.digests)
-        self._window.banners.remove(_CLEANED)
+        self._window.notices.end(_CLEANED)
         await self._refresh_views()
 
     async def _refresh_views(self) -> None:

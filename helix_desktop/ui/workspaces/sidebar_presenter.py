@@ -6,19 +6,30 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
-from helix_desktop.agent.session import ResponseDelta, Update
+from helix_desktop.agent.session import (
+    ApprovalRequested,
+    ErrorRaised,
+    EventRecorded,
+    ExternalChange,
+    QuestionAsked,
+    RequestChanged,
+    SpendRequestsChanged,
+    SubagentProgress,
+    TurnChanged,
+)
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import HelixError, StoreClosed
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
@@ -45,7 +56,21 @@ tr = Translator("Workspaces")
 _DEMO_PROVIDER = "demo/"
 _COALESCE_MS = 250
 _PAUSE_FACTOR = 10  # the list takes at most so much less time than there is between two updates of it
-FOLDER_BANNER, LOCATE = "folder-missing", "locate"
+MISSING_FOLDER = "folder-missing"
+"""Of the notice that the folder of a workspace is gone."""
+
+ListedUpdate = (
+    EventRecorded
+    | ApprovalRequested
+    | QuestionAsked
+    | SpendRequestsChanged
+    | SubagentProgress
+    | TurnChanged
+    | RequestChanged
+    | ErrorRaised
+    | ExternalChange
+)
+"""What may change a row of the lists."""
 
 
 class SidebarPresenter(QObject):
@@ -72,11 +97,6 @@ class SidebarPresenter(QObject):
         # The user may have moved a folder meanwhile.
         context.window.activated.connect(self.show_workspaces)
         MinuteClock(sessions).ticked.connect(lambda: sessions.update_time(datetime.now()))
-
-    def on_update(self, _workspace: OpenWorkspace, _session: str, update: Update) -> None:
-        """Follow an update of any session of an open workspace."""
-        if not isinstance(update, ResponseDelta):
-            self.schedule_refresh()
 
     def mark_opening(self, session_id: str) -> None:
         """Mark a session as if it were on screen, until `end_opening`."""
@@ -154,20 +174,21 @@ class SidebarPresenter(QObject):
         self._window.show_waiting_sessions(waiting, on_screen)
 
     def _report_folder(self, row: WorkspaceRow) -> None:
-        """Show or remove the banner that the folder of an open workspace is gone."""
-        banners, opened = self._window.banners, self._active_workspace.opened
+        """Say that the folder of an open workspace is gone, or no longer."""
+        notices, opened = self._window.notices, self._active_workspace.opened
         if row.badge != "missing" or opened is None or opened.is_read_only:
-            banners.remove(FOLDER_BANNER, row.id)
-        elif FOLDER_BANNER not in banners.banner_ids():
-            banners.show_banner(
-                Banner(
-                    FOLDER_BANNER,
-                    "warning",
+            notices.end(MISSING_FOLDER, row.id)
+        elif MISSING_FOLDER not in notices.names():
+            locate = partial(self._window.rail.locate_requested.emit, row.id)
+            notices.notify(
+                Notice(
+                    MISSING_FOLDER,
                     tr("Folder not found"),
                     f"{row.path}.",
                     tr("The agent can't read or change its files until the folder is back."),
-                    (BannerAction(LOCATE, tr("Locate…")),),
-                    dismissable=False,
+                    (Answer(tr("Locate…"), locate, "locate"),),
+                    "warning",
+                    can_dismiss=False,
                     workspace_id=row.id,
                 )
             )

@@ -39,6 +39,7 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row, ToolRow
 from helix_desktop.ui.session.controller_context import SessionViews
+from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
@@ -158,6 +159,11 @@ class WindowRig:
     def chat(self) -> ChatPage:
         """Conversation and composer."""
         return self.views.chat
+
+    @property
+    def settings(self) -> SettingsView:
+        """The pages of the settings."""
+        return self.wiring.settings.view
 
     @property
     def composer(self) -> Composer:
@@ -288,10 +294,13 @@ class WindowRig:
         return self.chat.next_messages.lines
 
     def banner_text(self) -> str:
-        """Return all text of the visible banners."""
-        frames = self.window.banners.findChildren(QFrame)
-        cards = [frame for frame in frames if frame.property("role") == "banner" and not frame.isHidden()]
-        return "\n".join(card.accessibleName() for card in cards)
+        """Return all text of the notices on screen; of folded ones too, as they fold after a while."""
+        names = self.window.notices.names()
+        frames = self.window.notices.findChildren(QFrame)
+        cards = [frame for frame in frames if frame.property("role") == "notice"]
+        shown = [card for card in cards if not card.isHidden()]
+        folded = [card for card in cards if getattr(card, "is_folded", False) and card.objectName() in names]
+        return "\n".join(card.accessibleName() for card in (*shown, *folded))
 
     async def answer_approval(self, decision: ApprovalAnswer, rule_index: int = 0) -> ApprovalRow:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""
@@ -306,19 +315,15 @@ class WindowRig:
 
 @asynccontextmanager
 async def open_window(
-    app: QApplication, folder: Path, pause_s: float = 0.0, visible: bool = True, every_frame: bool = False
+    app: QApplication, folder: Path, pause_s: float = 0.0, visible: bool = True
 ) -> AsyncIterator[WindowRig]:
-    """A window over `folder`/data, ended like the app ends; opening it again is a restart.
-
-    With `every_frame` it is painted at each change, for one who looks at it from another process.
-    """
+    """A window over `folder`/data, ended like the app ends; opening it again is a restart."""
     set_application_identity(app)  # without it, closing the last window stops the loop
     data = DataDir(folder / "data")
     data.ensure()
     frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
     front = create_window_context(frame)
-    if not every_frame:
-        _Frames(front.window)
+    _Frames(front.window)
     if visible:
         front.window.show()
     opened = wire_app(data, front, pause_s)
@@ -330,7 +335,6 @@ async def open_window(
         _paint_windows()
     finally:
         await shut_down(front, opened)
-        opened.settings.close()
         front.window.deleteLater()
         # Else the next window's style sheet is also applied to this one's thousand widgets.
         await until(lambda: not isValid(front.window), "the window gone")

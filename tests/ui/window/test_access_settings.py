@@ -28,7 +28,7 @@ pytestmark = pytest.mark.qt_loop
 async def opened(rig: WindowRig) -> PermissionsPage:
     """The page of permissions."""
     await rig.wiring.settings.show("permissions")
-    return rig.wiring.settings.dialog.permissions
+    return rig.settings.permissions
 
 
 def lines(page: PermissionsPage, name: str) -> TextArea:
@@ -60,7 +60,7 @@ async def test_pages_are_fetched_only_once_that_is_switched_on(qapp: QApplicatio
         assert "fetch_url" not in tools(server)
         flip(page, "fetch")
         await until(lambda: rig.wiring.services.registry.get(identity).fetch, "it is on")
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         await rig.run_turn("Hello again")
         assert "fetch_url" in tools(server)
 
@@ -140,7 +140,7 @@ async def test_sandbox_and_network_can_be_switched(qapp: QApplication, tmp_path:
         await until(lambda: not find_button(page, "network").isEnabled(), "nothing to allow")
         record = rig.wiring.services.registry.get(identity)
         assert (record.sandbox, record.network) == (False, True)
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         rig.type_message("Run it")
         approval = await rig.answer_approval("once")
         assert "Not sandboxed" in approval.effect

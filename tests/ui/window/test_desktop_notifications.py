@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.agent.session import CompactionProgress
+from helix_desktop.agent.session import CompactionProgress, Update
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
@@ -63,7 +63,7 @@ def listening(rig: WindowRig, watch: ManualClock | None = None) -> tuple[Notific
     messages = Messages(rig.window)
     notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or ManualClock())
     workspace = rig.workspace
-    workspace.listen(lambda session_id, update: notifying.on_update(workspace, session_id, update))
+    workspace.on(Update, lambda session_id, update: notifying.on_update(workspace, session_id, update))
     return notifying, messages
 
 
@@ -107,9 +107,7 @@ async def _check_an_approval(rig: WindowRig) -> None:
         assert text.startswith("Run a command in the workspace")
         rig.wiring.windows.activated.connect(messages.clear_message)
         rig.wiring.quit_controller.tray.clicked.emit(*messages.places[0])
-        await until(
-            lambda: rig.workspace.id == first and rig.conversation.session.id == session_id, "the session"
-        )
+        await until(lambda: rig.app_window.shown_session == (first, session_id), "the session")
         await until(rig.window.isActiveWindow, "the window in front")
         assert messages.withdrawn
         other.close()
@@ -129,7 +127,7 @@ async def _check_errors_and_jobs(rig: WindowRig) -> None:
             rig.window, services, messages, watch, lambda: beeps.append(len(messages.messages))
         )
         workspace = rig.workspace
-        workspace.listen(lambda session_id, update: notifying.on_update(workspace, session_id, update))
+        workspace.on(Update, lambda session_id, update: notifying.on_update(workspace, session_id, update))
         other = await another_in_front(rig)
         await rig.conversation.run("Fail")
         assert [title for title, _ in messages.messages] == ["The agent stopped with an error · errors"]
@@ -160,11 +158,11 @@ async def _check_a_long_turn(rig: WindowRig) -> None:
         watch = ManualClock()
         notifying, messages = listening(rig, watch)
         other = await another_in_front(rig)
-        rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))
+        rig.workspace.on(Update, lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))
         await rig.conversation.run("Short")
         assert messages.messages == []
         await rig.conversation.rename("The long one")
-        rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
+        rig.workspace.on(Update, lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
         await rig.conversation.run("Long")
         assert messages.messages == [("The agent is done · turns", "The long one")]
         services = rig.wiring.services
@@ -180,7 +178,7 @@ async def test_the_choices_are_saved(qapp: QApplication, tmp_path: Path) -> None
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("appearance")
-        page = rig.wiring.settings.dialog.appearance
+        page = rig.settings.appearance
         assert find_button(page, "notify").isChecked()
         find_button(page, "notify_job").click()
         find_button(page, "notify_sound").click()
@@ -197,6 +195,6 @@ async def test_the_choices_are_saved(qapp: QApplication, tmp_path: Path) -> None
         find_button(page, "notify").click()
         await until(lambda: not services.settings.notify, "it is off")
         assert not page.controls["notify_sound"].isEnabled()
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
     async with open_window(qapp, tmp_path) as rig:
         assert not rig.wiring.services.settings.notify

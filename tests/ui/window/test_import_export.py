@@ -88,7 +88,7 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
         ]
         assert await rig.workspace.store.events(imported.id) == log
         assert rig.conversation.session.id == imported.id
-        press(rig.window.banners, "undo")
+        press(rig.window.notices, "undo")
         await until(lambda: "1 session moved to the trash." in rig.banner_text(), "the notice")
         assert imported.id not in {session.id for session in await rig.workspace.sessions()}
         assert [session.id for session in (await rig.workspace.store.retention.trash()).sessions] == [
@@ -117,7 +117,7 @@ async def _check_a_job(rig: WindowRig) -> None:
         return "never"
 
     async def run() -> None:
-        ended.append(await rig.wiring.jobs.run_cancellable("Exporting all of it", go_on_for_ever, ""))
+        ended.append(await rig.window.jobs.run("Exporting all of it", go_on_for_ever, "Nothing."))
 
     rig.context.actions.start(run(), "a job")
     bar = rig.window.jobs
@@ -142,7 +142,7 @@ async def _check_a_repair(rig: WindowRig) -> None:
         return "mended"
 
     async def run() -> None:
-        ended.append(await rig.wiring.jobs.run("project is being mended", repair))
+        ended.append(await rig.window.jobs.run("project is being mended", repair))
 
     rig.context.actions.start(run(), "a mending")
     await until(on.is_set, "the work")

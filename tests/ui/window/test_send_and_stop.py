@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.agent.session import ResponseDelta
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageQueued,
@@ -17,12 +21,15 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.domain.listeners import TypedListeners
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.actions import RewindTo
+from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.labels import ElidedLabel
-from helix_desktop.ui.design.shell_data import AGENT_WORKING
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from helix_desktop.ui.kit.notices import AGENT_WORKING
 from helix_desktop.ui.shell.sidebar.session_rows import row_end
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
@@ -74,6 +81,7 @@ async def test_messages_are_sent_queued_and_stopped(qapp: QApplication, tmp_path
         await _check_stop(rig)
         await _check_sending_while_scrolled_up(rig)
         await _check_a_silent_model(rig)
+        await _check_who_hears_of_a_token(rig)
 
 
 async def _check_numbers_agree(rig: WindowRig) -> None:
@@ -108,10 +116,10 @@ async def _check_streamed_answers(rig: WindowRig) -> None:
             assert _last_words(rig).count("Answer") == 1
             if n == 0:
                 rig.chat.view.action_triggered.emit(RewindTo(0))
-                await until(lambda: AGENT_WORKING in rig.window.banners.banner_ids(), "the reason")
+                await until(lambda: AGENT_WORKING in rig.window.notices.names(), "the reason")
             release.set()
         await rig.wait_for_turn_end()
-        assert AGENT_WORKING not in rig.window.banners.banner_ids()
+        assert AGENT_WORKING not in rig.window.notices.names()
         assert len(rig.rows(AssistantRow)) == 3
 
 
@@ -417,7 +425,7 @@ async def _check_text_that_broke_off(rig: WindowRig) -> None:
 
 
 async def _check_a_refused_key(rig: WindowRig) -> None:
-    """The last part of an error is a button, in the chat and in a banner."""
+    """The last part of an error is a button, in the chat and in a notice."""
     script = replies_in_order(api_error(401, "Incorrect API key provided"))
     async with ChatServer(script) as server:
         await rig.wiring.workspace_controller.new_session()
@@ -428,16 +436,18 @@ async def _check_a_refused_key(rig: WindowRig) -> None:
         assert (notice.why, notice.details) == ("No key is saved for it.", "Incorrect API key provided")
         settings = rig.wiring.settings
         press_action(rig.chat.view, notice, "enter_key")
-        await until(settings.dialog.isVisible, "the page of providers")
-        providers = settings.dialog.providers.list
+        await until(settings.view.isVisible, "the page of providers")
+        providers = settings.view.providers.list
         await until(
             lambda: (item := providers.currentItem()) is not None and "box" in item.text(),
             "the refused key's",
         )
-        settings.dialog.close()
-        rig.window.banners.action_clicked.emit("any error", "policy_settings")
-        await until(settings.dialog.policy.isVisible, "the page of the policy")
-        settings.dialog.close()
+        rig.window.leave_settings()
+        error = HelixError(verbatim("It didn't fit."), remedies=("policy_settings",))
+        rig.context.actions.show_error(error)
+        press(rig.window.notices, "policy_settings")
+        await until(settings.view.policy.isVisible, "the page of the policy")
+        rig.window.leave_settings()
 
 
 async def _drawn(rig: WindowRig, words: str) -> None:
@@ -450,3 +460,27 @@ def _last_words(rig: WindowRig) -> str:
     shapes = rig.chat.model.raw_rows()
     drawn = viewport.widget_pool.visible.get(shapes[-1].key) if shapes else None
     return drawn.text() if drawn is not None else ""
+
+
+async def _check_who_hears_of_a_token(rig: WindowRig) -> None:
+    """Nobody but the chat is called."""
+    go = asyncio.Event()
+    reply = StreamedReply(Text("It begins"), Wait(go), Text(" and ends."))
+    async with ChatServer(lambda _: reply) as server:
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server)
+        rig.type_message("Stream")
+        await until(lambda: rig.conversation.partial, "the answer begins")
+        called: list[str] = []
+
+        def note_listener(frame: FrameType, event: str, _: object) -> None:
+            caller = frame.f_back
+            if event == "call" and caller is not None and caller.f_code is TypedListeners.notify.__code__:
+                called.append(frame.f_globals["__name__"])
+
+        sys.setprofile(note_listener)
+        rig.conversation.session.publish(ResponseDelta(", goes on"))
+        sys.setprofile(None)
+        assert [name for name in called if name != TypedListeners.__module__] == [ChatPresenter.__module__]
+        go.set()
+        await rig.wait_for_turn_end()

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from helix_desktop.agent.session import CompactionProgress
+from helix_desktop.agent.session import CompactionProgress, Update
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable
@@ -45,7 +45,7 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     await conversation.send("Build the thing. Never touch main.")
     await rig.wait_until(lambda: model.summary_requests)
     before_record = model.summary_requests[0].messages[1].text.split("The messages to hand over:\n")[0]
-    assert "What came after, not to be noted:\nlater e3 user: Build the thing." in before_record
+    assert "What came after, and stays beside your text:\nlater e3 user: Build the thing." in before_record
     assert re.search(r"\nlater e\d+ assistant: .*\nlater e\d+ tool ", before_record)
     request_index = len(model.requests)
     await conversation.send("By the way, use tabs.")
@@ -99,7 +99,7 @@ async def test_contents_two_handovers_back_can_be_recalled() -> None:
     rig = AgentRig(ScriptedModel(working(40, 380)), NO_SWEEP)
     conversation = await rig.begin()
     rig.clock.advance_s(10**6)
-    rig.workspace.listen(lambda *_: rig.clock.advance_s(20))
+    rig.workspace.on(Update, lambda *_: rig.clock.advance_s(20))
     assert (await conversation.run("Work.")).how == "done"
     await rig.wait_until_idle()
     handovers = rig.events(HandoverMade)
