@@ -42,7 +42,8 @@ _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
     """Return a plain-text label in one of the style sheet's roles."""
     result = WrappedLabel(text) if wrap else QLabel(text)
-    _align_with_window(result)
+    if not wrap:
+        _align_with_window(result)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setProperty("role", role)
     return result
@@ -85,6 +86,7 @@ class WrappedLabel(QLabel):
         super().__init__()
         self._full_text = ""
         self.setWordWrap(True)
+        _align_with_window(self)
         self.setText(text)
 
     def text(self) -> str:

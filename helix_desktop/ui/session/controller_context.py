@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.view import Timeline
 
@@ -68,3 +69,7 @@ class ControllerContext:
         self.window, self.views, self.windows = window, views, windows
         self.async_actions, self.services = async_actions, services
         self.active_workspace = ActiveWorkspace(services)
+        self.settings = AppSettings(window, services, async_actions)
+        self.workspace_settings = WorkspaceSettings(
+            self.settings, services, async_actions, lambda: self.active_workspace.id
+        )

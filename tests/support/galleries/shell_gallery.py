@@ -203,7 +203,6 @@ ABOUT = AboutInfo(
 def make_settings(window: MainWindow) -> SettingsView:
     """The settings of a window, on screen, with all pages filled."""
     view = providers_gallery.show_settings(window)
-    view.appearance.show_appearance("system", 13, True)
     fill_policy(view.policy)
     view.permissions.show_rules("helix-desktop", RULES)
     view.keyboard.show_commands(tuple(command_groups(window)))

@@ -14,11 +14,12 @@ from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.actions import make_actions
+from tests.support.default_settings import default_settings
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     """The focus ring follows the page: by mouse, by arrow keys, and when another page is asked for."""
-    frame, view = QWidget(), SettingsView()
+    frame, view = QWidget(), SettingsView(default_settings())
     frame.setLayout(row(view.names, view, gap=0))
     qtbot.addWidget(frame)
     names = ("providers", "roles", "data", "about")

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.agent.session import CompactionProgress, Update
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
@@ -23,6 +24,7 @@ from tests.support.model_servers.chat_server import (
     api_error,
     text_reply,
 )
+from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -181,20 +183,22 @@ async def test_the_choices_are_saved(qapp: QApplication, tmp_path: Path) -> None
         await rig.open_folder("project")
         await rig.wiring.settings.show("appearance")
         page = rig.settings.appearance
-        assert page.notify.isChecked()
-        page.notifications["job"].click()
-        page.sound.click()
+        assert find_button(page, "notify").isChecked()
+        find_button(page, "notify_job").click()
+        find_button(page, "notify_sound").click()
         services = rig.wiring.services
         await until(lambda: services.settings.notify_off == ("job",), "one of them is off")
         await until(lambda: services.settings.notify_sound, "there is a sound")
-        page.motion.setCurrentIndex(page.motion.findData("on"))
-        page.motion.activated.emit(page.motion.currentIndex())
+        motion = page.controls["reduce_motion"]
+        assert isinstance(motion, ComboBox)
+        motion.setCurrentIndex(motion.findData("on"))
+        motion.activated.emit(motion.currentIndex())
         await until(lambda: services.settings.reduce_motion == "on", "motion is reduced")
         assert is_motion_reduced()
         reduce_motion("off")
-        page.notify.click()
+        find_button(page, "notify").click()
         await until(lambda: not services.settings.notify, "it is off")
-        assert not page.sound.isEnabled()
+        assert not page.controls["notify_sound"].isEnabled()
         rig.window.leave_settings()
     async with open_window(qapp, tmp_path) as rig:
         assert not rig.wiring.services.settings.notify

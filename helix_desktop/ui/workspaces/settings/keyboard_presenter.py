@@ -31,8 +31,6 @@ class KeyboardPresenter(QObject):
         self._previous = self._bindings.stored
         self._waiting: tuple[str, tuple[str, ...]] | None = None
         """The command and keys that a conflict keeps apart."""
-        if context.services.settings.shortcuts:
-            self._bindings.use(context.services.settings.shortcuts)
 
     def attach(self, page: KeyboardPage) -> None:
         """Serve the page, which is built when it is first needed."""

@@ -227,13 +227,13 @@ class PolicyPreview:
         effects, edited = self._show_pending_effects(), self._policies[EDITED]
         for field in effects:
             effects[field] = field_effect_text(await self._replays.effect(edited, field))
-            self._page.fields.show_effects(effects)
+            self._page.show_effects(effects)
 
     def _show_pending_effects(self) -> dict[str, str]:
         """Show an ellipsis at each field that differs from its profile; return these texts by field."""
         edited = self._policies[EDITED]
         effects = {name: "…" for name in policy_fields(edited) if name not in FILE_FIELDS | SLIDER_FIELDS}
-        self._page.fields.show_effects(effects)
+        self._page.show_effects(effects)
         return effects
 
     def _show(self, state: ReplayState, message: str = "") -> None:
