@@ -11,6 +11,7 @@ from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Und
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.kit.intents import PauseCompaction, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.rewrite_explanations import hold_text
@@ -30,7 +31,7 @@ class HoldController(QObject):
         self._banners, self._session_controller = context.window.banners, session_controller
         self._async_actions, self._announce = context.async_actions, context.views.chat.view.announce
         self._action = context.window.commands.hold_compaction
-        self._action.triggered.connect(self._set)
+        context.window.intents.add(self)
         self._banners.action_clicked.connect(
             lambda banner_id, action: self._set(action == "hold") if banner_id == _BANNER else None
         )
@@ -90,6 +91,11 @@ class HoldController(QObject):
                 _BANNER, "info", what, why, actions=actions, workspace_id=workspace_id, session_id=session_id
             )
         )
+
+    @handles(PauseCompaction)
+    def pause(self) -> None:
+        """Keep the context as it is, or no longer."""
+        self._set(not self._is_on_hold)
 
     def _set(self, on: bool) -> None:
         conversation = self._session_controller.conversation

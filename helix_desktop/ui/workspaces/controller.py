@@ -19,6 +19,7 @@ from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner, BannerAction
 from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession
@@ -133,12 +134,9 @@ class WorkspaceController(QObject):
 
     def _connect(self, context: ControllerContext) -> None:
         window, start, active = context.window, context.async_actions.start, context.active_workspace
-        actions = window.commands
-        actions.new_session.triggered.connect(lambda: start(self.new_session(), "new session"))
-        actions.open_folder.triggered.connect(lambda: start(self.pick_folder(), "open folder"))
+        window.intents.add(self)
         for selected in (window.rail.workspace_selected, window.switcher.workspace_selected):
             selected.connect(lambda identity: start(self.open_workspace(identity), "switch"))
-        window.switcher.add_requested.connect(actions.open_folder.trigger)
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
         window.missing_folder.read_only_requested.connect(
             lambda: start(self.open_workspace(active.id, read_only=True), "open read-only")
@@ -194,6 +192,7 @@ class WorkspaceController(QObject):
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
 
+    @handles(OpenFolder)
     async def pick_folder(self) -> None:
         """Let the user choose a folder, and open it."""
         path = await pick_folder(
@@ -224,7 +223,7 @@ class WorkspaceController(QObject):
         ):
             await self.new_session()
         elif self.session_controller.conversation is not None:
-            self._window.commands.focus_composer.trigger()
+            self._window.perform(FocusComposer())
 
     async def open_workspace(
         self, workspace_id: str, read_only: bool = False, session_id: str | None = ""
@@ -391,6 +390,7 @@ class WorkspaceController(QObject):
         if self._active_workspace.id == workspace_id:
             await self.new_session()
 
+    @handles(NewSession)
     async def new_session(self) -> None:
         """Begin a session in this workspace, which is opened first if it is not."""
         if not self._active_workspace.id:

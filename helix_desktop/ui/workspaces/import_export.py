@@ -16,6 +16,7 @@ from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
+from helix_desktop.ui.kit.intents import Export, ImportFile, handles
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.job_runner import JobRunner
@@ -58,13 +59,12 @@ class ImportExportController(QObject):
         context.window.sidebar.session_list.export_requested.connect(
             lambda session_id: start(self._export_session(session_id), "export")
         )
-        commands = context.window.commands
         self._back_up, self._export_entries = back_up, export_entries
         self._entry_actions = context.views.cache.entry_actions
-        commands.export.triggered.connect(lambda: start(self._export_any(), "export"))
-        commands.import_file.triggered.connect(lambda: start(self._import_active(), "import"))
+        context.window.intents.add(self)
         context.window.banners.action_clicked.connect(self._on_banner_action)
 
+    @handles(Export)
     async def _export_any(self) -> None:
         """Ask what to export of what is on screen, and do that. Raises HelixError."""
         workspace = self._active_workspace.opened
@@ -92,6 +92,7 @@ class ImportExportController(QObject):
             case "all":
                 await self._back_up()
 
+    @handles(ImportFile)
     async def _import_active(self) -> None:
         if self._active_workspace.opened is not None:
             await self.import_file(self._active_workspace.id)

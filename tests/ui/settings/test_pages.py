@@ -12,7 +12,7 @@ from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
-from helix_desktop.ui.shell.actions import make_actions
+from helix_desktop.ui.shell.commands import WindowCommands
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
@@ -64,7 +64,7 @@ def test_who_opens_the_settings_with_the_keyboard_sees_where_it_is(qtbot: QtBot)
 def test_the_keys_of_a_command_count_as_use_of_the_keyboard(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
-    commands = make_actions(window)
+    commands = WindowCommands(window)
     with qtbot.waitActive(window):
         window.show()
         window.activateWindow()

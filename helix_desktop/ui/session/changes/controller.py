@@ -20,10 +20,11 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.files import may_run
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
-from helix_desktop.ui.chat.actions import PutAutoRun, SessionAction
+from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner, BannerAction
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow, RevertOutcome
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -57,24 +58,20 @@ class ChangesController(QObject):
         actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
         actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
         context.views.changes.undone.restore_requested.connect(
-            lambda change_id: self._start_putting(PutAutoRun((change_id,), restore=True))
+            lambda change_id: self._window.perform(PutAutoRun((change_id,), restore=True))
         )
         context.window.banners.action_clicked.connect(self._on_banner_action)
-        context.views.chat.view.action_triggered.connect(self._on_chat_action)
+        context.window.intents.add(self)
         session_controller.updated.connect(self._on_update)
 
     def _on_update(self, update: Update) -> None:
         if isinstance(update, EventRecorded) and isinstance(update.recorded.event, UserSpoke):
             self._reverts.forget()
 
-    def _on_chat_action(self, action: SessionAction) -> None:
-        if isinstance(action, PutAutoRun):
-            self._start_putting(action)
-
-    def _start_putting(self, action: PutAutoRun) -> None:
-        self._start(self._put_auto_run(action), "what runs by itself")
-
-    async def _put_auto_run(self, action: PutAutoRun) -> None:
+    @handles(PutAutoRun)
+    async def put_auto_run(
+        self, change_ids: tuple[str, ...], restore: bool, capture_id: str, paths: tuple[str, ...]
+    ) -> None:
         """Restore what was taken back of a call, or take it back."""
         workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
         store = workspace.services.auto_run if workspace is not None else None
@@ -82,44 +79,44 @@ class ChangesController(QObject):
             return
         session_id = conversation.session.id if conversation is not None else ""
         if conversation is not None:
-            await conversation.put_auto_run(action.change_ids, restore=action.restore)
+            await conversation.put_auto_run(change_ids, restore=restore)
         else:
-            for change_id in action.change_ids:
-                await store.put(change_id, restore=action.restore)
-        if action.change_ids:
+            for change_id in change_ids:
+                await store.put(change_id, restore=restore)
+        if change_ids:
             if not await store.unreported():
                 self._window.banners.remove(UNDONE_CHANGES, workspace.id)
-            count = len(action.change_ids)
+            count = len(change_ids)
             what = (
                 tr.plural(count, "%n file restored.", "%n files restored.")
-                if action.restore
+                if restore
                 else tr.plural(
                     count, "%n file taken back. It is kept.", "%n files taken back. They are kept."
                 )
             )
-            undo = BannerAction(",".join(action.change_ids), tr("Undo"))
+            undo = BannerAction(",".join(change_ids), tr("Undo"))
             banner = Banner(
                 _AUTO_RUN,
                 "info",
                 what,
-                actions=(undo,) if action.restore else (),
+                actions=(undo,) if restore else (),
                 workspace_id=workspace.id,
                 session_id=session_id,
                 is_brief=True,
             )
             await self._session_controller.changes.refresh()  # what is on screen when it is reported
             self._window.banners.show_banner(banner)
-        if action.paths:
-            await self._revert(RevertSelection((action.capture_id,), action.paths))
+        if paths:
+            await self._revert(RevertSelection((capture_id,), paths))
 
     def _on_banner_action(self, banner_id: str, action: str) -> None:
         done = self._reverts.take_undo(banner_id, action)
         if done is not None:
             self._start(self._undo(done), "undo revert")
         elif banner_id == UNDONE_CHANGES:
-            self._start_putting(PutAutoRun(tuple(action.split(",")), restore=True))
+            self._window.perform(PutAutoRun(tuple(action.split(",")), restore=True))
         elif banner_id == _AUTO_RUN:
-            self._start_putting(PutAutoRun(tuple(action.split(",")), restore=False))
+            self._window.perform(PutAutoRun(tuple(action.split(",")), restore=False))
 
     def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
         workspace, conversation = self._session_controller.workspace, self._session_controller.conversation

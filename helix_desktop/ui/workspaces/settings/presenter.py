@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
 import msgspec
 from PySide6.QtCore import QObject, QUrl, Signal
@@ -14,6 +15,7 @@ from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
+from helix_desktop.ui.kit.intents import ChooseModel, OpenSettings, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.effort import EffortController
@@ -95,8 +97,7 @@ class SettingsPresenter(QObject):
         self._apply_appearance()
         window.activated.connect(self._take_settings)
         composer.model_clicked.connect(self._choose_model)
-        window.commands.choose_model.triggered.connect(self._choose_model)
-        session_controller.composer.slash_commands.on_arguments("choose_model", self._use_typed_model)
+        window.intents.add(self)
         for requested in (window.welcome.provider_requested, context.views.chat.model_requested):
             requested.connect(lambda: async_actions.start(self._add_provider(), "add a provider"))
         window.welcome.key_entered.connect(
@@ -111,13 +112,8 @@ class SettingsPresenter(QObject):
                 self._providers.add_and_use(server, found_servers), "add a local server"
             )
         )
-        window.commands.settings.triggered.connect(
-            lambda: self._open("providers" if self._dialog is None else self._dialog.current_page())
-        )
         window.remedy_requested.connect(self._handle_remedy)
-        window.commands.change_policy.triggered.connect(lambda: self._open("policy"))
         self.policy.page_requested.connect(lambda: self._open("policy"))
-        window.commands.about.triggered.connect(lambda: self._open("about"))
         self._offer_pages()
 
     def _offer_pages(self) -> None:
@@ -332,9 +328,16 @@ class SettingsPresenter(QObject):
         if conversation is self._session_controller.conversation:
             await self._session_controller.show_model()
 
-    async def _use_typed_model(self, argument: str) -> None:
-        """Let the model that is meant answer in the session on screen. Raises InvalidInput."""
-        await self._use_in_session(find_model(argument, (*model_labels(self._services.settings), DEMO_LABEL)))
+    @handles(ChooseModel)
+    async def choose_model(self, name: str) -> None:
+        """Let the model that is meant answer in the session on screen; nothing typed: offer the models.
+
+        Raises InvalidInput.
+        """
+        if not name:
+            self._choose_model()
+            return
+        await self._use_in_session(find_model(name, (*model_labels(self._services.settings), DEMO_LABEL)))
 
     def _handle_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""
@@ -355,6 +358,11 @@ class SettingsPresenter(QObject):
     def _session_provider(self) -> str:
         conversation = self._session_controller.conversation
         return conversation.model.label.partition("/")[0] if conversation is not None else ""
+
+    @handles(OpenSettings)
+    def open_page(self, page: SettingsPage | Literal[""]) -> None:
+        """Show a page; no name: the page that was shown last."""
+        self._open(page or ("providers" if self._dialog is None else self._dialog.current_page()))
 
     def _open(self, page: SettingsPage) -> None:
         self._async_actions.start(self._show_page(page), "settings")

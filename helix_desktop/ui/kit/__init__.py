@@ -1,0 +1,1 @@
+"""Parts that all pages are made of, each declared as data: forms."""
