@@ -15,12 +15,13 @@ from helix_desktop.context.log.steps import holder_of, point_after, point_before
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.handover import render_handover
-from helix_desktop.context.summaries.handover_fallback import without_repeats
 from helix_desktop.context.summaries.handover_revision import continued_handover, continued_title
 from helix_desktop.context.summaries.index_entry import index_content
+from helix_desktop.context.summaries.sections import without_repeats
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import Excluded, Redone, Undone
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
     BranchKind,
@@ -30,7 +31,12 @@ from helix_desktop.domain.events.session import (
     SessionBranched,
     SessionStarted,
 )
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    checkpoint_in,
+)
 from helix_desktop.domain.store import Commit, Content, Draft, SessionSummary
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.clock import ClockMs
@@ -162,6 +168,7 @@ async def _store_branch(
     session_id, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session_id, seq)
     branched = SessionBranched(parent, seq, title, how)
     events = [branched, *_later_choices(source.log, seq, is_version=branched.is_version)]
+    events += _later_checkpoint(source.log, seq)
     own = [RecordedEvent(number, now_ms, event) for number, event in enumerate(events, seq + 1)]
     counts = source.transcript.messages.counts(upto=seq)
     summary = SessionSummary(
@@ -191,6 +198,28 @@ def _later_choices(log: Sequence[RecordedEvent], seq: int, *, is_version: bool) 
     choices = (entry for entry in log if isinstance(entry.event, kinds))
     newest = {type(entry.event): entry for entry in choices}
     return [entry.event for entry in newest.values() if entry.seq > seq]
+
+
+def _later_checkpoint(log: Sequence[RecordedEvent], seq: int) -> list[Event]:
+    """Return the newest checkpoint that was recorded behind event `seq` and covers nothing behind it.
+
+    Without it a model would be asked again, in the same words. It is paid for in the other log. One that was
+    written with other messages left out is not taken along.
+    """
+    for recorded in reversed(log[seq:]):
+        if isinstance(recorded.event, Excluded | Undone | Redone):
+            return []
+        checkpoint = checkpoint_in(recorded.event)
+        if checkpoint is None or checkpoint.handover.upto > seq:
+            continue
+        handover = msgspec.structs.replace(
+            checkpoint.handover, calls=0, spent=0, read=0, cost=0.0, unpriced=0, duration_ms=0
+        )
+        cited = (source for part in handover.sections for bullet in part.bullets for source in bullet.sources)
+        if max(handover.former, handover.revises, *cited, 0) > seq:
+            continue
+        return [HandoverDiscarded(unpriced=0, prepared=HandoverPrepared(handover, checkpoint.history))]
+    return []
 
 
 def _is_before_messages(transcript: Transcript, seq: int) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 
 from helix_desktop.agent.attachments import AttachmentIntake, IntakeLimits
 from helix_desktop.agent.ports import FileReader, LineSearch, Store, TokenCounter
+from helix_desktop.context.intake.descriptions import number_of_first_line
 from helix_desktop.context.window.usage_gauge import content_tokens
 from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import (
@@ -112,7 +113,8 @@ class ContentAccess:
         image = identify_image(data, digest, label) if len(data) <= MAX_IMAGE_BYTES else None
         if image is not None:
             return await self._attachments.with_image("", Attachment("", label, "", 0, 0), image)
-        text, lines = await asyncio.to_thread(_lines, data, first_line, last_line)
+        first = number_of_first_line(entry.tool, data)
+        text, lines = await asyncio.to_thread(_lines, data, first_line, last_line, first)
         tokens = await self._recalled_tokens(entry, text)
         last_line = min(last_line or lines, lines) if first_line else 0
         if first_line:
@@ -129,7 +131,8 @@ class ContentAccess:
         if self._line_search is None:
             raise InvalidInput(_text("Lines can't be searched here."))
         data, entry = await self.store.get(digest), await self.store.entry(digest)
-        found = await self._line_search.find(data, pattern, context)
+        first = number_of_first_line(entry.tool, data)
+        found = await self._line_search.find(data, pattern, context, first)
         if not found.count:
             return RecalledMatches(None, 0, found.is_complete)
         label = f"{_name_of(entry)}, lines that match {ellipsize(repr(pattern), _MAX_PATTERN_CHARS)}"
@@ -193,13 +196,13 @@ def _name_of(entry: CacheEntry) -> str:
     return " ".join(part for part in (display_name(entry.tool), entry.target) if part) or entry.digest[:12]
 
 
-def _lines(data: bytes, first_line: int, last_line: int) -> tuple[str, int]:
+def _lines(data: bytes, first_line: int, last_line: int, first: int) -> tuple[str, int]:
     """Return a content's text, or its lines `first_line` (0: all) to `last_line` (0: the end), and its count.
 
-    Lines end at newlines only, as the agent's recall counts them.
+    Lines end at newlines only, as the agent's recall counts them; `first` is the number of the first one.
     """
     text = data.decode("utf-8", "replace")
-    count = count_lines(text)
+    count = count_lines(text) + first - 1
     if not first_line:
         return text, count
-    return "\n".join(text.split("\n")[first_line - 1 : min(last_line or count, count)]), count
+    return "\n".join(text.split("\n")[first_line - first : min(last_line or count, count) - first + 1]), count

@@ -520,9 +520,10 @@ class FileReader(Protocol):
 class LineSearch(Protocol):
     """Searches contents for what the user recalls of them; off the calling thread."""
 
-    async def find(self, data: bytes, pattern: str, context: int) -> MatchingLines:
+    async def find(self, data: bytes, pattern: str, context: int, first: int = 1) -> MatchingLines:
         """Return the lines that match a regular expression, each with `context` lines around it.
 
+        `first` is the number of the first line.
         Raises InvalidInput if it is none.
         """
         ...

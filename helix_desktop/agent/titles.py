@@ -14,6 +14,7 @@ from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.trust import IsTrusted
 from helix_desktop.agent.window.summarizer import UnusedSummaries
+from helix_desktop.context.window.window import TITLE_OPENING
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
@@ -25,7 +26,6 @@ from helix_desktop.domain.unicode_safety import is_hidden, repair_surrogates
 
 _log = logging.getLogger(__name__)
 
-TITLE_OPENING = "Name this conversation."
 _MAX_TITLE = 60  # characters
 _MAX_READ = 2_000  # characters of the message, and of the answer
 _LABEL = re.compile(r"(?:title|session title)\s*:\s*", re.IGNORECASE)
@@ -36,6 +36,7 @@ class SessionTitles:
     """Asks for a title of one session when its first turn that is done ends, and its first message names it.
 
     Nothing waits for it. What the user types meanwhile stays; a failure is only logged, and not repeated.
+    The demo model has a title where it follows a script, and costs nothing.
     """
 
     def __init__(
@@ -69,14 +70,13 @@ class SessionTitles:
     async def _title(self) -> None:
         runtime = self._runtime
         model = runtime.roles.fast or runtime.roles.main
-        if model.info.demo:
-            return
         request, bill = self._request(), CallBill(runtime.counter)
         try:
             title = clean_title(await complete(model, request, bill))
         except (asyncio.CancelledError, HelixError):
-            with suppress(StoreError):  # it is recorded with the next change
-                await self._unused.record(bill.spent)
+            if not model.info.demo:
+                with suppress(StoreError):  # it is recorded with the next change
+                    await self._unused.record(bill.spent)
             raise
         try:
             await runtime.session.record_decided(lambda: self._events(title, bill.model, bill.spent))

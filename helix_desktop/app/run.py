@@ -40,14 +40,14 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.session.controller_context import ControllerContext, SessionViews
 from helix_desktop.ui.session.window_group import NO_SESSION, ShownSession, WindowGroup
-from helix_desktop.ui.shell.crash_notice import CrashNotice
+from helix_desktop.ui.shell.crash_notice import report_crash
 from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.shell.panes import LAYOUT_NAMES
 from helix_desktop.ui.timeline.view import Timeline
@@ -225,17 +225,17 @@ async def _run_window(
     # It stops all threads for a moment: better now than at a key.
     window_context.actions.start(services.counter.load(), "vocabulary")
     if data_dir.refusal is not None:
-        window_context.window.banners.show_banner(
-            Banner(
+        window_context.window.notices.notify(
+            Notice(
                 "data-unwritable",
-                "warning",
                 tr("Read-only: the data folder can't be written"),
                 f"{translate(data_dir.refusal.what)} {translate(data_dir.refusal.why)}",
                 tr(
                     "Sessions can be read and exported; what you change isn't saved. Make the folder "
                     "writable or free up disk space, then restart Helix."
                 ),
-                dismissable=False,
+                level="warning",
+                can_dismiss=False,
             )
         )
     await stop.wait()
@@ -350,14 +350,13 @@ async def _report_crash(
     started_at_ms: int,
 ) -> None:
     """Show that the last run crashed and what was recovered, once the first target is on screen."""
-    notice = CrashNotice(
-        window_context.window,
-        window_context.actions,
-        lambda: crash_report(logs_dir, crashed_run, Path.home()),
-        logs_dir,
-    )
     await asyncio.wait({first_task})
-    notice.show(await find_unfinished(services, crashed_run, started_at_ms))
+    recovery = await find_unfinished(services, crashed_run, started_at_ms)
+
+    def read_log() -> str:
+        return crash_report(logs_dir, crashed_run, Path.home())
+
+    report_crash(window_context.window, window_context.actions, read_log, logs_dir, recovery)
 
 
 def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callable[[], None]) -> None:
@@ -437,8 +436,6 @@ async def shut_down(
     stored = last_windows or open_places(controllers.windows)
     for opened in windows:
         opened.window.setEnabled(False)
-        if opened.settings_dialog is not None:
-            opened.settings_dialog.close()
         await opened.hide_session()
         await opened.save_drafts()
     for opened in windows:

@@ -10,9 +10,8 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.shell_data import error_banner
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.shell.banners import ErrorBanners
+from helix_desktop.ui.kit.notices import ErrorNotices
 from helix_desktop.ui.shell.main_window import MainWindow
 
 text = TextContext("Start")
@@ -42,15 +41,11 @@ class WindowContext(msgspec.Struct, frozen=True):
 def create_window_context(frame: WindowFrame) -> WindowContext:
     """Create the context of a frame; failures of its tasks are shown above the central page."""
     window = frame.window
-
-    banners = ErrorBanners(window.banners)
-
-    def show_error(error: HelixError) -> None:
-        window.banners.show_banner(error_banner(error, *window.banners.context_ids))
+    errors = ErrorNotices(window.notices, window.remedy_requested.emit)
 
     def on_task_error(error: BaseException) -> None:
         why = verbatim(f"{type(error).__name__}: {error}")
-        show_error(HelixError(text("Something went wrong."), why, remedies=("open_log",)))
+        errors.show(HelixError(text("Something went wrong."), why, remedies=("open_log",)))
 
     scope = TaskScope(on_task_error)
-    return WindowContext(frame, scope, AsyncActions(scope, show_error, banners.bind_place))
+    return WindowContext(frame, scope, AsyncActions(scope, errors.show, errors.bind_place))

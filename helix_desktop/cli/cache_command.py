@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
@@ -28,6 +29,7 @@ from helix_desktop.cli.output import (
 )
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
+from helix_desktop.context.intake.descriptions import heads_numbered_lines
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import content_tokens
 from helix_desktop.domain.digest import RECALL_TOOL, SEARCH_TOOL, is_digest
@@ -51,6 +53,7 @@ from helix_desktop.domain.store import (
     SessionVersions,
 )
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_search import MatchSummary
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
@@ -187,8 +190,15 @@ def _list_line(entry: CacheEntry) -> str:
     return f"{entry.digest}  {format_size(entry.size):>8}  {tokens}  {content_name(entry)}".rstrip()
 
 
+def _numbered(hit: ContentHit | HandoverHit) -> MatchSummary:
+    """Return the matches with the numbers that recall takes: a header above an output has none."""
+    if not isinstance(hit, ContentHit) or not heads_numbered_lines(hit.entry.tool, hit.entry.first_line):
+        return hit.matches
+    return replace(hit.matches, best=tuple(replace(spot, line=spot.line - 1) for spot in hit.matches.best))
+
+
 def _print_matches(hit: ContentHit | HandoverHit) -> None:
-    for spot in hit.matches.best:
+    for spot in _numbered(hit).best:
         print_out(f"  {spot.line}: {escape_hidden_name(spot.excerpt)}")
     if not hit.matches.lines:
         print_out(f"  {tr('matches name')}")
@@ -197,7 +207,7 @@ def _print_matches(hit: ContentHit | HandoverHit) -> None:
 def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> dict[str, Any]:
     """Return the results of a search as a JSON document."""
     return {
-        "entries": [{**as_builtins(hit.entry), **as_builtins(hit.matches)} for hit in results.hits],
+        "entries": [{**as_builtins(hit.entry), **as_builtins(_numbered(hit))} for hit in results.hits],
         "handovers": [
             {
                 "session": handover.session,

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from helix_desktop.domain.model_spec import DialectName, ModelSpec, SourcedSpec
+from helix_desktop.domain.dialects import DialectName
+from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Providers")

@@ -10,11 +10,11 @@ import msgspec
 
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.domain.choices import Effort
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import (
     FIGURES,
-    DialectName,
     LearnedWindow,
     ModelSpec,
     ResolvedModelSpec,

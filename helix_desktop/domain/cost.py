@@ -229,7 +229,8 @@ def delegated_spending(event: Event) -> Spending:
 
 Purpose: TypeAlias = Literal["answers", "outputs", "summaries", "facts", "questions", "titles", "unused"]
 """What a model was called for: `outputs` is the choice of their form, `unused` what was refused, canceled or
-not taken: summaries, facts, side questions without an answer, requests whose connection broke."""
+not taken: extracts that came too late, summaries, facts, side questions without an answer, requests whose
+connection broke."""
 
 
 def tokens_by_purpose(events: Iterable[Event]) -> dict[Purpose, int]:
@@ -245,6 +246,8 @@ def tokens_by_purpose(events: Iterable[Event]) -> dict[Purpose, int]:
 
 def _purpose_of(event: Event) -> Purpose:
     match event:
+        case ToolAnswered(asked=asked, form=form) if asked and form != "compact":
+            return "unused"
         case ToolAnswered() | FormChosen():
             return "outputs"
         case HandoverMade() | HandoverDiscarded(prepared=HandoverPrepared()):

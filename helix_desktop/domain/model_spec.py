@@ -16,9 +16,6 @@ text = TextContext("Providers")
 
 SpecOrigin = Literal["you", "server", "catalog", "assumed"]
 
-DialectName = Literal["openai-chat", "openai-responses", "anthropic"]
-"""The API of a server: OpenAI Chat Completions, OpenAI Responses, Anthropic Messages."""
-
 DEFAULT_WINDOW, DEFAULT_RESERVE = 128_000, 4_096
 """Tokens of a model of which nothing is known."""
 

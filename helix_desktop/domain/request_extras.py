@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.dialects import DIALECTS
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 text = TextContext("Providers")
@@ -83,7 +84,7 @@ def _field_fault(name: str, value: object, dialect: str) -> OptionalText:
     """Return why a field can't be added to the body; empty if it can."""
     if name in _OWN_FIELDS:
         return text("The field {name} can't be added: Helix sets it.", name=name)
-    if name == "max_tokens" and dialect == "anthropic":
+    if dialect in DIALECTS and name in DIALECTS[dialect].fields:
         return text("The field {name} can't be added: enter it as the model's max output.", name=name)
     if _has_null(value):
         return text("The field {name} can't be null: leave it out instead.", name=name)

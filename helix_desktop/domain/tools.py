@@ -77,7 +77,8 @@ class Excerpt(msgspec.Struct, frozen=True):
     """Stored content that the user sees in the chat: its lines from 1, both ends included, and their bytes.
 
     `total_lines` counts those of the whole content. `tool` and `target` say where it came from, `caption` is
-    the agent's word on it. An `image` has no lines.
+    the agent's word on it. An `image` has no lines. The numbers that a user reads are greater by
+    `lines_before`: those of a file above a part of it; -1 where a header stands above what a command printed.
     """
 
     digest: str
@@ -89,6 +90,7 @@ class Excerpt(msgspec.Struct, frozen=True):
     target: str = ""
     caption: str = ""
     image: Image | None = None
+    lines_before: int = 0
 
     @property
     def lines(self) -> int:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from helix_desktop import __version__
 from helix_desktop.domain.choices import Remedy
+from helix_desktop.domain.dialects import DIALECTS, DialectName
 from helix_desktop.domain.errors import (
     AuthenticationFailed,
     ContextWindowExceeded,
@@ -20,7 +21,6 @@ from helix_desktop.domain.errors import (
     ModelUnreachable,
 )
 from helix_desktop.domain.messages import API_KEY, WireHeader, WireRequest
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.request_extras import header_fault
 from helix_desktop.domain.text_variants import MIN_SECRET_LENGTH
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, verbatim
@@ -41,7 +41,6 @@ from helix_desktop.providers.server_errors import (
 
 _text = TextContext("Providers")
 
-ANTHROPIC_VERSION = "2023-06-01"
 """The version of the Messages API, as sent in its header."""
 
 _BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, TranslatableText] = {
@@ -166,12 +165,11 @@ class Endpoint:
     def _credentials(self, key: str) -> dict[str, str]:
         """Return the headers with the key, and the version of the dialect if it has one."""
         bearer = {"authorization": f"Bearer {key}"} if key else {}
-        if self.dialect != "anthropic":
-            return bearer
-        # Anthropic-compatible servers expect a bearer token; Anthropic's own accepts only one key header.
-        own = _is_anthropic(self._url_prefix)
-        keys = {"x-api-key": key, **({} if own else bearer)} if key else {}
-        return {"anthropic-version": ANTHROPIC_VERSION, **keys}
+        traits = DIALECTS[self.dialect]
+        if not (key and traits.key_header):
+            return {**traits.headers, **bearer}
+        is_maker = _is_host(self._url_prefix, traits.host)  # which accepts only one header with a key
+        return {**traits.headers, traits.key_header: key, **({} if is_maker else bearer)}
 
     def redact(self, text: str) -> str:
         """Remove the key, secret headers, and an address's name and password, from a text."""
@@ -379,14 +377,13 @@ def _normalize_url(base_url: str, dialect: DialectName) -> str:
     target = base_url.strip().rstrip("/")
     for path in _PATHS:
         target = target.removesuffix(path)
-    if dialect == "anthropic" and "://" in target and not _ENDS_IN_VERSION.search(target):
-        return target + "/v1"
-    return target
+    version = DIALECTS[dialect].version
+    return target + version if "://" in target and not _ENDS_IN_VERSION.search(target) else target
 
 
-def _is_anthropic(url: str) -> bool:
+def _is_host(url: str, domain: str) -> bool:
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
         return False
-    return host == "anthropic.com" or host.endswith(".anthropic.com")
+    return host == domain or host.endswith(f".{domain}")

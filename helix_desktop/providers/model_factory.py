@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.anthropic import MessagesDialect
 from helix_desktop.providers.dialect import Dialect, NewId, new_call_id
 from helix_desktop.providers.endpoint import Endpoint
@@ -14,7 +14,7 @@ from helix_desktop.providers.openai_responses import ResponsesDialect
 from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import STALL_S, StreamedModel, WindowLimits
 
-_DIALECTS: Mapping[DialectName, Callable[[ModelInfo, NewId], Dialect]] = {
+DIALECTS: Mapping[DialectName, Callable[[ModelInfo, NewId], Dialect]] = {
     "openai-chat": ChatDialect,
     "openai-responses": ResponsesDialect,
     "anthropic": MessagesDialect,
@@ -31,5 +31,5 @@ def create_model(
     limits: WindowLimits | None = None,
 ) -> StreamedModel:
     """Create a model behind a server, in the server's dialect."""
-    dialect = _DIALECTS[endpoint.dialect](info, new_id)
+    dialect = DIALECTS[endpoint.dialect](info, new_id)
     return StreamedModel(info, endpoint, dialect, retry_policy, stall_s, limits)

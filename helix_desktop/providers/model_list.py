@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.choices import EffortLevel, sort_levels
+from helix_desktop.domain.dialects import DIALECTS
 from helix_desktop.domain.errors import InvalidModelResponse, ModelError
-from helix_desktop.domain.model_spec import DialectName, LocalModel, LocalServer, ModelSpec, ServerKind
+from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec, ServerKind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, HttpError
@@ -151,13 +152,6 @@ def _capability(model: Mapping[str, Any], flag: str, listed_in: str, listed_as: 
 
 text = TextContext("Providers")
 
-LIST_PATHS: Mapping[DialectName, str] = {
-    "openai-chat": "/models",
-    "openai-responses": "/models",
-    "anthropic": "/models?limit=1000",
-}
-"""Where each dialect lists its models; Anthropic's pages have 20 entries by default, at most 1,000."""
-
 
 async def list_models(endpoint: Endpoint) -> dict[str, ModelSpec]:
     """Return the chat models of a server with their reported specs, by name; without retries.
@@ -165,7 +159,7 @@ async def list_models(endpoint: Endpoint) -> dict[str, ModelSpec]:
     Raises ModelUnreachable, ModelRequestRejected, InvalidModelResponse.
     """
     try:
-        async with endpoint.send("GET", LIST_PATHS[endpoint.dialect]) as reply:
+        async with endpoint.send("GET", DIALECTS[endpoint.dialect].models_path) as reply:
             status, body, headers = reply.status, await reply.text(), reply.headers
     except HttpError as fault:
         raise as_model_error(endpoint.network_error(fault)) from fault

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -118,6 +118,8 @@ class AppServices:
         self._open_store = open_store if use_existing_owner else open_as_owner
         self._settings_file = SettingsFile(data_dir.settings_file, data_dir.workspaces_dir)
         self.settings, damaged = self._settings_file.load()
+        self.settings_listeners: list[Callable[[Settings, Settings], object]] = []
+        """Are called with the settings before and after each change."""
         self.registry = WorkspaceRegistry(data_dir.workspaces_dir, TomlFiles(), wall_clock_ms)
         self.models_error = None if self._settings_file.knows_models else damaged
         """Why it is not known which models the user chose; None if it is."""
@@ -166,6 +168,8 @@ class AppServices:
         If other models are set now, the open workspaces use them from the next step on.
         """
         before, self.settings = self.settings, settings
+        for listener in self.settings_listeners:
+            listener(before, settings)
         if any(getattr(before, field) != getattr(settings, field) for field in _MODEL_SETTINGS):
             for workspace_id in tuple(self._workspaces):
                 await self._apply_models(workspace_id)

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.agent.ports import Model
+from helix_desktop.domain.dialects import DIALECTS
 from helix_desktop.domain.errors import AuthenticationFailed, HelixError, ModelError, ModelRequestRejected
 from helix_desktop.domain.messages import (
     Message,
@@ -26,7 +27,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, join_sentences
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, is_loopback
-from helix_desktop.providers.model_list import LIST_PATHS, as_model_error
+from helix_desktop.providers.model_list import as_model_error
 
 CheckStepName = Literal["reach", "tls", "auth", "streaming", "tools"]
 CheckStepState = Literal["waiting", "running", "ok", "failed", "skipped"]
@@ -129,7 +130,7 @@ class ProviderCheck:
         started_at = time.perf_counter()
         self._mark("reach", "running")
         try:
-            async with self._endpoint.send("GET", LIST_PATHS[self._endpoint.dialect]) as reply:
+            async with self._endpoint.send("GET", DIALECTS[self._endpoint.dialect].models_path) as reply:
                 duration_ms = round((time.perf_counter() - started_at) * 1000)
                 status, tls, body, headers = reply.status, reply.tls, await reply.text(), reply.headers
         except HttpError as fault:

@@ -53,7 +53,7 @@ STATE_WORDS: dict[MessageState, StateWords] = {
     ),
     "handed_over": StateWords(
         _COMPACTED,
-        text("Replaced by a handover in six sections. The agent can recall it."),
+        text("Replaced by a handover. The agent can recall it."),
         _UNDO,
         text("handover", "form of compacted messages"),
     ),

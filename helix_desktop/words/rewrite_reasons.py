@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import (
+    Excluded,
+    FoldMade,
+    HandoverTrigger,
+    PlacementReason,
+    SweepMade,
+    SweepReason,
+)
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.numbers import format_percent
 from helix_desktop.words.translation import Translator, translate
@@ -10,9 +18,10 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Compaction")
 text = TextContext("Compaction")
 
-_TOO_LARGE = text("request was too large")
-_CACHE_COLD = text("prompt cache had expired")
-_MANUAL = text("manual")
+_MINUTES_OF_HOUR = 60
+_TOO_LARGE = text("context was full")
+_CACHE_COLD = text("idle, or another model")
+_MANUAL = text("you asked")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
     PlacementReason.IMMEDIATE: text("at once"),
     PlacementReason.COLD: _CACHE_COLD,
@@ -40,7 +49,7 @@ def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
             return translate(_TOO_LARGE)
         case HandoverTrigger.CONTINUED:
             return tr("start of this session")
-    return tr("automatic at {share}", share=format_percent(threshold)) if threshold else tr("automatic")
+    return _reached_text(threshold) if threshold else tr("automatic")
 
 
 def placement_text(reason: PlacementReason, threshold: float, averted_handover_at: float = 0.0) -> str:
@@ -52,9 +61,50 @@ def placement_text(reason: PlacementReason, threshold: float, averted_handover_a
         return translate(_PLACEMENTS[reason])
     if not threshold:
         return tr("context above the threshold")
-    return tr("context above {share}", share=format_percent(threshold))
+    return _reached_text(threshold)
+
+
+def _reached_text(threshold: float) -> str:
+    return tr("{share} reached", share=format_percent(threshold))
 
 
 def sweep_reason_text(reason: SweepReason) -> str:
     """Return why a sweep was made; empty for the usual one, of enough that was ready."""
     return translate(_SWEEPS.get(reason, ""))
+
+
+def divider_reason_text(
+    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded, idle_ms: int
+) -> str:
+    """Return why the context changed, for the end of one line; the last answer was `idle_ms` before."""
+    match event:
+        case HandoverMade(revises=revises) if revises:
+            return tr("you edited the handover")
+        case HandoverMade(trigger=HandoverTrigger.MANUAL) | SweepMade(reason=SweepReason.MANUAL):
+            return translate(_MANUAL)
+        case ObservationsPlaced(reason=PlacementReason.MANUAL):
+            return translate(_MANUAL)
+        case Excluded():
+            return tr("you left something out")
+        case HandoverMade(trigger=HandoverTrigger.OVERFLOW) | SweepMade(reason=SweepReason.OVERFLOW):
+            return translate(_TOO_LARGE)
+        case ObservationsPlaced(reason=PlacementReason.OVERFLOW) | FoldMade(how="truncate"):
+            return translate(_TOO_LARGE)
+        case SweepMade(reason=SweepReason.COLD) | ObservationsPlaced(reason=PlacementReason.COLD):
+            minutes = idle_ms // 60_000
+            if not minutes:  # no provider's cache ends sooner: it is cold as another model is to answer
+                return tr("another model")
+            if minutes < _MINUTES_OF_HOUR:
+                return tr("idle for {minutes} min", minutes=minutes)
+            return tr("idle for {hours} h", hours=minutes // _MINUTES_OF_HOUR)
+        case SweepMade(reason=SweepReason.REFUSED):
+            return translate(_SWEEPS[SweepReason.REFUSED])
+        case SweepMade():
+            return tr("older outputs cached")
+        case FoldMade():
+            return tr("older steps compacted")
+        case HandoverMade(threshold=share) | ObservationsPlaced(averted_handover_at=share) if share:
+            return _reached_text(share)
+        case ObservationsPlaced(threshold=share) if share:
+            return _reached_text(share)
+    return tr("older messages compacted")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.summaries.sections import KINDS
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.choices import Effort, PermissionMode
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -19,7 +20,6 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import BudgetSet, FilesChanged
 from helix_desktop.domain.events.summary import (
-    SECTIONS,
     Bullet,
     HandoverMade,
     ObservationsPlaced,
@@ -38,8 +38,6 @@ tr = Translator("Compaction")
 _NAME_CAP = 60  # characters of an output's name
 _GIST_BULLETS = 2
 _SECTION_BULLETS, _GIST_SECTIONS = 3, 2
-_BACKGROUND, _DETAILS, _DONE, _ISSUES, _TODO, _PREFERENCES = SECTIONS
-_ORDER = (_ISSUES, _TODO, _DONE, _DETAILS, _PREFERENCES, _BACKGROUND)
 
 
 def mode_text(mode: PermissionMode) -> str:
@@ -91,7 +89,7 @@ def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
 
 def ordered_sections(sections: Sequence[Section]) -> list[Section]:
     """Return sections in the order of a timeline: what is open comes first."""
-    return sorted(sections, key=lambda section: _ORDER.index(section.title) if section.title in _ORDER else 0)
+    return sorted(sections, key=lambda section: KINDS[section.title].rank if section.title in KINDS else 0)
 
 
 def gist_sections(sections: Sequence[Section]) -> list[Section]:
@@ -115,6 +113,11 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
     size = tr("{before} → {after} tokens", before=before, after=after)
     without_model = "" if handover.edited or recorded_writer(handover.model) else tr("without a model")
     return " · ".join(filter(None, (count, without_model, size)))
+
+
+def context_change_text(before: int, after: int) -> str:
+    """Return what rewrites made of the next request's tokens, as the gauge counts them."""
+    return tr("Context: {before} → {after}", before=format_tokens(before), after=format_tokens(after))
 
 
 def revision_size_text(before: int, after: int) -> str:
@@ -147,13 +150,8 @@ def _form_choice_text(form: Form, output: str) -> str:
 
 
 def excluded_text(event: Excluded, transcript: Transcript) -> str:
-    """Return what the user excluded, and what that saved."""
-    words = tr("You left out {content}", content=_excluded_name(event, transcript))
-    if event.saved > 0:
-        return f"{words} · {_saved_text(event.saved)}"
-    if event.saved < 0:  # its line is longer than a marker that stood there
-        return tr("{words} · added {tokens}", words=words, tokens=format_token_count(-event.saved))
-    return words
+    """Return what the user excluded."""
+    return tr("You left out {content}", content=_excluded_name(event, transcript))
 
 
 def _excluded_name(event: Excluded, transcript: Transcript) -> str:
@@ -210,10 +208,6 @@ def changed_file_text(file: ChangedFile) -> str:
     if file.is_gone:
         return tr("{file} was deleted since it was read", file=file.path)
     return tr("{file} changed since it was read", file=file.path)
-
-
-def _saved_text(tokens: float) -> str:
-    return tr("saved {tokens}", tokens=format_token_count(round(tokens)))
 
 
 def _output_name(seq: int, transcript: Transcript) -> str:

@@ -51,9 +51,9 @@ class StateScreens:
             return
         pasted.setText(_KEY)
         pasted.returnPressed.emit()
-        await wait_until(settings.dialog.isVisible)
-        await self._screenshots.capture("first-key", widget=settings.dialog)
-        editor = settings.dialog.providers.editor
+        await wait_until(settings.view.isVisible)
+        await self._screenshots.capture("first-key")
+        editor = settings.view.providers.editor
         async with _refusing_server() as url:
             for field in editor.findChildren(QLineEdit, "base_url"):
                 field.setText(url)
@@ -61,8 +61,8 @@ class StateScreens:
                 button.click()
             await asyncio.sleep(SETTLE_S)
             await wait_until(lambda: not editor.is_testing)
-        await self._screenshots.capture("wrong-api-key", widget=settings.dialog)
-        settings.dialog.hide()
+        await self._screenshots.capture("wrong-api-key")
+        self._window.leave_settings()
 
     async def capture_all(self) -> None:
         """Capture the states of the session on screen; it is at the end as it was."""
@@ -93,14 +93,14 @@ class StateScreens:
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         await self._controllers.cache_export.save_to_folder(table.selected_digests(), folder)
         await self._screenshots.capture("cache-exported")
-        self._window.banners.remove("entries_saved", self._controllers.active_workspace.id)
+        self._window.notices.end("entries_saved", self._controllers.active_workspace.id)
 
     async def _capture_hold(self) -> None:
         """Capture a context on hold, and the gauge's menu."""
         self._window.show_page("chat")
         hold, gauge = self._window.commands.hold_compaction, self._views.chat.composer.gauge
         hold.trigger()
-        await wait_until(lambda: "hold" in self._window.banners.banner_ids())
+        await wait_until(lambda: "hold" in self._window.notices.names())
         await self._screenshots.capture("hold")
         # From a timer: Qt shows a menu of actions in a loop of its own.
         QTimer.singleShot(0, gauge, partial(_open_menu, gauge))
@@ -111,15 +111,15 @@ class StateScreens:
         """Give the session a policy of its own, and take it away again."""
         settings = self._controllers.settings
         await settings.show("policy")
-        page = settings.dialog.policy
+        page = settings.view.policy
         page.slider.profile_selected.emit("lean")
         await wait_until(lambda: not page.replay_card.is_busy)
         page.apply_bar.session.click()
         await wait_until(page.apply_bar.use_workspace.isVisible)
         await asyncio.sleep(SETTLE_S)  # until the replay begins
         await wait_until(lambda: not page.replay_card.is_busy)
-        await self._screenshots.capture("settings-own-policy", widget=settings.dialog)
-        settings.dialog.hide()
+        await self._screenshots.capture("settings-own-policy")
+        self._window.leave_settings()
         await self._screenshots.capture("own-policy")
         await show_timeline(self._window, self._controllers)
         await self._screenshots.capture("own-policy-timeline")

@@ -25,7 +25,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
-from helix_desktop.ui.settings.dialog import SettingsPage
+from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import use_language
 from screens import pixels
@@ -138,13 +138,13 @@ class ScreenTour(DemoTour):
             await settings.show(page)
             if page == "policy":
                 await self._preview_policy()
-            await self._screenshots.capture(f"settings-{page}", widget=settings.dialog)
-        settings.dialog.policy.apply_bar.discarded.emit()
-        settings.dialog.hide()
+            await self._screenshots.capture(f"settings-{page}")
+        settings.view.policy.apply_bar.discarded.emit()
+        self._window_context.window.leave_settings()
 
     async def _preview_policy(self) -> None:
         """Put another profile on the policy page, and wait for the session's replay under it."""
-        page = self._controllers.settings.dialog.policy
+        page = self._controllers.settings.view.policy
         page.slider.profile_selected.emit("lean")
         for _ in range(_REPLAY_CHECKS):
             await asyncio.sleep(SETTLE_S)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from helix_desktop.agent.ports import Model
+from helix_desktop.domain.dialects import DIALECTS as TRAITS
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.model_factory import DIALECTS as MODULES
 from helix_desktop.providers.retry import RetryPolicy
 from tests.support.model_contract import ModelContract
 from tests.support.model_servers.chat_server import (
@@ -55,6 +58,12 @@ class FlakyServer:
 
 async def _no_wait(_seconds: float, _skip: asyncio.Event) -> None:
     return
+
+
+def test_every_dialect_has_traits_a_module_and_a_server_that_speaks_it() -> None:
+    """A new dialect that is forgotten in one of these places is named here."""
+    names = set(get_args(DialectName))
+    assert (set(TRAITS), set(MODULES), {case.name for case in DIALECTS}) == (names, names, names)
 
 
 class TestDialects(ModelContract):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.context.summaries.sections import TITLES
 from tests.support.atspi import headless_session
 from tests.support.forked_command import run_forked
 from tests.support.model_servers.chat_server import Reply, StreamedReply, Text, text_reply
@@ -31,7 +31,7 @@ FILES = part_files(7, 200)
 THREE_LINES = "line of part 2 with some words\n" * 3
 READ = [f"{name} was read from the first line to the last; each line holds some words" for name in FILES]
 SUMMARY = "\n".join(
-    [*(f"## {title}\n- Words about {title}. [e4]" for title in SECTIONS), *(f"- {line}" for line in READ * 2)]
+    [*(f"## {title}\n- Words about {title}. [e4]" for title in TITLES), *(f"- {line}" for line in READ * 2)]
 )
 SETTINGS = """\
 model = "box/small"

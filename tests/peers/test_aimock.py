@@ -10,9 +10,9 @@ import pytest
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import ResponseDelta
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ModelRequest
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.retry import RetryPolicy
 from tests.support.model_servers.aimock import PACKAGE, AiMock, run_aimock

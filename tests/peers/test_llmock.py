@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.ports import Model
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.retry import RetryPolicy
 from tests.support.model_servers.connect import connect_model

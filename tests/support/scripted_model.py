@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.titles import TITLE_OPENING
 from helix_desktop.context.intake.output_forms import EXTRACT_OPENING as EXTRACT
 from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.context.summaries.observation import OBSERVE, REFINE
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.context.window.window import SIDE_QUESTION_OPENING as SIDE_QUESTION
-from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.context.window.window import TITLE_OPENING
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelRequest,
@@ -157,7 +157,7 @@ def tool_result_texts(request: ModelRequest) -> list[str]:
 
 _PATH = "/".join(["src", *(f"a-part-of-the-work-that-says-enough-of-it-{number}" for number in range(9))])
 SUMMARY = "\n".join(
-    [f"## {title}\n- A fact about {title.lower()} [e4]" for title in SECTIONS]
+    [f"## {title}\n- A fact about {title.lower()} [e4]" for title in TITLES]
     + [f"- What was asked for is in {_PATH}/{number}.py [e3]" for number in range(4)]
 )
 """Long enough, and with the user's own message among its sources, so that it may stand for a long history."""

@@ -13,6 +13,7 @@ from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.window.exclusion import excluded_event, plan_exclusion, plan_opening_exclusion
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import (
@@ -25,7 +26,6 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.summary import (
-    SECTIONS,
     Bullet,
     HandoverDiscarded,
     HandoverMade,
@@ -135,7 +135,7 @@ def write_checkpoint(simulator: SessionSimulator, text: str = "It is half done")
     if not simulator.transcript.messages.items:
         return 0
     upto = simulator.transcript.messages.items[-1].seq
-    sections = tuple(Section(title, (Bullet(text, (upto,)),)) for title in SECTIONS)
+    sections = tuple(Section(title, (Bullet(text, (upto,)),)) for title in TITLES)
     trigger, newest = HandoverTrigger.THRESHOLD, newest_checkpoint(simulator.transcript)
     handover = HandoverMade(
         upto, 0, sections, "", "", 0, 90, 400, 0, 4, "m", trigger, checkpoint=newest[0] if newest else 0

@@ -37,8 +37,8 @@ from helix_desktop.context.summaries.handover import (
     uncovered_messages,
     user_text_budget,
 )
-from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.sections import extractive_handover
 from helix_desktop.context.summaries.summary_coverage import check_summary_coverage, covered_facts
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame, Window, attachment_text, output_marker, project

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest
-from helix_desktop.domain.model_spec import DialectName
 from tests.support.session_simulator import SessionSimulator
 
 OTHER_DIALECT: dict[DialectName, DialectName] = {

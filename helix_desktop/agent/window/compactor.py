@@ -34,9 +34,9 @@ from helix_desktop.context.summaries.handover import (
     user_text_seqs,
     user_texts,
 )
-from helix_desktop.context.summaries.handover_fallback import extractive_handover, without_repeats
 from helix_desktop.context.summaries.handover_revision import from_markdown, to_markdown, without_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
+from helix_desktop.context.summaries.sections import extractive_handover, without_repeats
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
     CoveredFacts,
@@ -72,7 +72,7 @@ from helix_desktop.domain.translatable_text import OptionalText, TextContext, ve
 
 
 class HandoverDraft(msgspec.Struct, frozen=True):
-    """A handover up to `cut`, not recorded; `text` is its six sections as Markdown, to be edited.
+    """A handover up to `cut`, not recorded; `text` is its sections as Markdown, to be edited.
 
     `event` is the event it would become. `doubt` says why it may say too little: only the user can accept it.
     `sweep_savings` are the tokens, by our count, that `after` is smaller for what is cached along with it.
@@ -86,7 +86,7 @@ class HandoverDraft(msgspec.Struct, frozen=True):
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        """The six sections."""
+        """the sections."""
         return self.event.sections
 
     @property

@@ -502,7 +502,7 @@ class Handovers:
         self._job.start(lambda: self._compactor.run(HandoverTrigger.MANUAL, cut, focus))
 
     async def commit(self, draft: HandoverDraft, text: str | None = None) -> None:
-        """Record a draft as it is, or with the user's own text of its six sections.
+        """Record a draft as it is, or with the user's own text of its sections.
 
         Raises InvalidInput if the text cannot be parsed; CompactionRefused if the history changed since
         the draft was written, or if the window would not shrink enough.
@@ -548,7 +548,7 @@ class Handovers:
         return digest_of(msgspec.json.encode(([item.seq for item in items], excluded, reverts)))
 
     async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
-        """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""
+        """Return a draft's event with the user's own text of its sections. Raises InvalidInput."""
         return await self._compactor.apply_edits(draft, text)
 
     def cancel(self) -> None:

@@ -227,11 +227,13 @@ _NOT_INFORMATIVE = re.compile(
 )
 _NO_RESULT = re.compile(
     r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b|\[[\w:.-]+\] \$ "
+    r"|Shell cwd was reset to "
 )
 """Lines at the end of a command's output that say nothing of how it ended: a tag, a handler, an import, and
 the command that a runner of tasks prints before it runs it."""
 _INFORMATIVE_END = re.compile(
-    r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|skipped|xfailed|xpassed|files?)\b"
+    r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|issues?|skipped|xfailed|xpassed"
+    r"|files?)\b"
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
@@ -241,6 +243,15 @@ _COMMIT = re.compile(
 """A commit as `git commit` and `git log --oneline` name it; one of digits alone may be a count."""
 _AFTER_COMMIT = re.compile(r"\d+ files? changed\b|(?:create|delete) mode \d|(?:rename|copy|rewrite) \S")
 _PACKAGE_OK = re.compile(r"ok \S+/\S+ (?:\(cached\)|[\d.]+s\b)")  # of `go test`: a line each
+_COUNTED = re.compile(r"(?:[#\u2139] )?((?:tests|pass|fail) \d+)")
+"""A line of the summary below the tests of TAP and of Node.js; each has one figure."""
+_MANY_LINES = 20  # of an output whose last line, without a result, says less than what all of it is
+_PROBLEM = re.compile(
+    r"(?:\.{1,2}/)*[\w@~+/\\-][\w.@~+/\\-]*\.\w{1,9}"
+    r"(?:(?:\(\d+,\d+\)|:\d+:\d+): \S|:\d+: (?:[a-z]+ )?(?:error|warning)\b)"
+)
+"""What a compiler or linter says of a place in a file."""
+_LISTED_FILE = re.compile(r"[-dlbcps][rwxsStT-]{9}[@+.]? +\d")  # of `ls -l`
 _STATUS_ALONE = re.compile(r"\W*(FAIL(?:ED)?|PASS(?:ED)?|OK|SUCCESS(?:FUL)?)\W*")
 _DIFF_FILE = re.compile(r"^diff --git a/.{1,400}? b/(?P<path>[^\n\r]{1,400})", re.MULTILINE)
 _DIFF_LINE = re.compile(
@@ -260,6 +271,7 @@ _HEADERS = {
     "find_files": re.compile(r"[\d,]+ files?:(?=\n)"),
     "recall_cached_content": re.compile(r"Recalled (?:[0-9a-f]{8,} )?· [^\n]*"),
 }
+_MAX_HEADER = 8_192  # bytes of a header's line
 _FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
 _ONE_MATCH = "1 matching line"
 _NUMBERED_MATCH = re.compile(r" +\d+:")
@@ -281,9 +293,29 @@ def count_matching_lines(text: str) -> int:
 
 
 def lines_before_part(tool: str, text: str) -> int:
-    """Return how many lines more the numbers of a part of a file count than its output has: the file's."""
+    """Return how many lines more the numbers of an output's lines count than its text has before them.
+
+    A part of a file has the file's numbers. The lines of a command count from 1 below the header, which
+    takes one from them.
+    """
     first = _FILE_PART.match(text) if tool == "read_file" else None
-    return int(first[1]) - 2 if first else 0
+    if first is not None:
+        return int(first[1]) - 2
+    return -heads_numbered_lines(tool, text[:_MAX_HEADER].partition("\n")[0])
+
+
+def heads_numbered_lines(tool: str, line: str) -> bool:
+    """Return True for the line above what a command printed, if the lines below it count from 1.
+
+    It ends with a colon then. Older outputs count it as their first line, as texts in their logs do.
+    """
+    return tool == "run_command" and line.endswith(":") and line.startswith(("exit code ", "no exit code"))
+
+
+def number_of_first_line(tool: str, data: bytes) -> int:
+    """Return the number of an output's first line: 0 for a header that isn't one of its numbered lines."""
+    header = data[:_MAX_HEADER].partition(b"\n")[0]
+    return 1 - heads_numbered_lines(tool, header.decode("utf-8", "replace"))
 
 
 def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
@@ -509,7 +541,11 @@ def _last_informative_line(text: str, failed: bool) -> str:
     endings = [line for line in endings if not _AFTER_COMMIT.match(line)] or endings
     if commit:
         endings = [line for line in endings if not (_COMMIT.match(line) or _AFTER_COMMIT.match(line))]
+    if counted := [match[1] for line in candidates if (match := _COUNTED.fullmatch(line))]:
+        return f'"{ellipsize(", ".join(reversed(counted[:3])), _QUOTED_CAP)}"'
     why = _error_line(lines) if failed and not endings else ""
+    if not (endings or why or commit) and text.count("\n") > _MANY_LINES and (all_of_it := _printed(text)):
+        return all_of_it
     line = _with_details(endings) if endings else why or commit or _first(candidates)
     plain = line.strip(_RULE_CHARS) or line
     if _PACKAGE_OK.match(plain) and (packages := sum(map(bool, map(_PACKAGE_OK.match, lines)))) > 1:
@@ -517,6 +553,32 @@ def _last_informative_line(text: str, failed: bool) -> str:
     if commit and endings:
         plain = f"{plain}; {commit}"
     return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""
+
+
+def _printed(text: str) -> str:
+    """Return what a long output without a result is: a diff, problems, hits, files, source; or its start."""
+    header = _COMMAND_HEADER.match(text)
+    body = text[header.end() :].lstrip("\n") if header else text
+    lines = [line for line in body[: 4 * _READ_CHARS].split("\n") if line.strip()]
+    most = len(lines) // 2
+    if body.startswith("diff --git a/"):
+        paths = list(dict.fromkeys(match["path"] for match in _DIFF_FILE.finditer(body[: 4 * _READ_CHARS])))
+        return _with_paths(f"diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
+    if len(problems := [line for line in lines if _PROBLEM.match(line)]) > most:
+        first = " ".join(problems[0].split())
+        return f'{pluralize(len(problems), "problem")}: "{ellipsize(first, _QUOTED_CAP - _PLACE_EXTRA)}"'
+    if sum(_HIT.match(line) is not None for line in lines) > most:
+        return _hits(body)
+    if len(files := [line for line in lines if _LISTED_FILE.match(line)]) > most:
+        listed = [name for line in files if (name := line.split()[-1]) not in (".", "..")]
+        return _with_paths(f"{pluralize(len(listed), 'file')}: ", listed, _QUOTED_CAP)
+    names = _names(body)
+    if ", " in names:
+        return names
+    if body[:1] == "{" and (keys := _cut_json_keys(body)):
+        return keys
+    telling = (line for line in lines[:_MAX_LINES] if not (_NO_RESULT.match(line) or find_error(line)))
+    return _listing(body) or _first_informative_line("\n".join(telling))
 
 
 def _error_line(lines: Iterable[str]) -> str:

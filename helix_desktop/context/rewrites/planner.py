@@ -100,7 +100,7 @@ _FREED_SHARE = 0.6  # of what is left out: the user's words in the note take up 
 
 BREAKER_FAILURES = 3  # failures in a row after which only the user can start a handover (invariant 6)
 _MAX_DOUBLINGS = 2  # the cooldown doubles twice at most: 60, 120, 240 s
-SUMMARY_TOKENS = 1_200  # what the six sections and the index line are taken to need
+SUMMARY_TOKENS = 1_200  # what the sections and the index line are taken to need
 OBSERVATION_TOKENS = 1_200  # the same of observations: sixty facts at most
 IDLE_CHECKPOINT_TOKENS = 10_000  # of history for which a checkpoint is due once an open session is idle
 _REFINED_SHARE = 0.5  # of observations that refining frees, at least: the prompt asks for half

@@ -15,11 +15,12 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.summaries.ledger_entries import LEGEND
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Quote, Section
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize_title, pluralize
 from helix_desktop.domain.translatable_text import TextContext
@@ -299,7 +300,7 @@ def handover_parts(
     agent_texts: Sequence[str] = (),
     quotes: Sequence[Quote] = (),
 ) -> list[HandoverPart]:
-    """Return note, index marker, six sections, ledger, verbatim words and mode, in the order they are sent.
+    """Return note, index marker, sections, ledger, verbatim words and mode, in the order they are sent.
 
     A sentence without sources is marked as unsupported, unless the user edited the handover, or it is of
     another session; `quotes` are words of that. Facts that neither sections nor ledger name follow the
@@ -357,7 +358,7 @@ def _bullet_line(bullet: Bullet, mark_unsupported: bool) -> str:
 
 
 def parse_handover(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
-    """Parse a model's handover: its six sections in order.
+    """Parse a model's handover: its sections in order.
 
     A source that is not in `valid_seqs` is dropped, so that a bullet can end up unsupported.
     Raise CompactionRefused if a section is missing or all are empty.
@@ -373,14 +374,14 @@ def parse_handover(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]
             current.append(bullet)
         elif current and line[:1].isspace() and line.strip():
             current[-1] += f" {line.strip()}"
-    missing = [title for title in SECTIONS if title not in texts]
+    missing = [title for title in TITLES if title not in texts]
     if missing:
         raise CompactionRefused(
             _text("The model's text wasn't used."),
             _text("Sections are missing: {headings}.", headings=", ".join(missing)),
             _text("Nothing was changed."),
         )
-    sections = tuple(Section(title, parse_bullets(texts[title], valid_seqs)) for title in SECTIONS)
+    sections = tuple(Section(title, parse_bullets(texts[title], valid_seqs)) for title in TITLES)
     if not any(section.bullets for section in sections):
         raise CompactionRefused(
             _text("The model's text wasn't used."), _text("It is empty."), _text("Nothing was changed.")
@@ -397,7 +398,7 @@ def parse_heading(line: str) -> str | None:
 def section_title(heading: str) -> str:
     """Return the section title that a heading names; empty if none."""
     plain = heading.strip("*_ ").lower()
-    return next((title for title in SECTIONS if title.lower() == plain), "")
+    return next((title for title in TITLES if title.lower() == plain), "")
 
 
 def parse_bullet(line: str) -> str:

@@ -29,8 +29,8 @@ from helix_desktop.context.summaries.handover import (
     user_text_seqs,
     user_texts,
 )
-from helix_desktop.context.summaries.handover_fallback import HistoryExtract
 from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.sections import PREFERENCES, TITLES, HistoryExtract
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
     CoveredFacts,
@@ -44,7 +44,6 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, HandoverTrigger, Undone
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
-    SECTIONS,
     Bullet,
     HandoverMade,
     Quote,
@@ -57,7 +56,7 @@ from helix_desktop.domain.translatable_text import TextContext
 
 
 class HandoverPreview(msgspec.Struct, frozen=True):
-    """The handover of all messages up to event `upto`: six sections, ledger, and what they do not name.
+    """The handover of all messages up to event `upto`: sections, ledger, and what they do not name.
 
     `counts` counts these messages.
     """
@@ -293,7 +292,7 @@ def to_markdown(sections: Sequence[Section]) -> str:
 
 
 def from_markdown(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
-    """Parse the six sections a user edited; every line under a heading is a sentence or continues one.
+    """Parse the sections a user edited; every line under a heading is a sentence or continues one.
 
     A source that is not in `valid_seqs` is dropped. Raise InvalidInput, naming the line, if a heading is
     unknown, missing or repeated, if text precedes the first one, or if all sections are empty.
@@ -307,11 +306,11 @@ def from_markdown(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
         if heading is not None:
             current = texts[_title(heading, number, texts)] = []
         elif current is None:
-            fix = _text("Start with the heading ## {heading}.", heading=SECTIONS[0])
+            fix = _text("Start with the heading ## {heading}.", heading=TITLES[0])
             raise InvalidInput(_WHAT, _text("Line {line} is before the first heading.", line=number), fix)
         else:
             _add_line(current, line)
-    missing = [title for title in SECTIONS if title not in texts]
+    missing = [title for title in TITLES if title not in texts]
     if missing:
         raise InvalidInput(
             _WHAT,
@@ -322,8 +321,8 @@ def from_markdown(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
 
 
 def to_fields(sections: Sequence[Section]) -> dict[str, str]:
-    """Return the sentences of the sections for editing, by title; all six, and what else there is."""
-    fields = dict.fromkeys(SECTIONS, "")
+    """Return the sentences of the sections for editing, by title; all of them, and what else there is."""
+    fields = dict.fromkeys(TITLES, "")
     for section in sections:
         if section.bullets:
             fields[section.title] = section_text(section, mark_unsupported=False).partition("\n")[2]
@@ -359,8 +358,8 @@ def _with_sources_last(sentence: str) -> str:
 
 
 def _parsed(texts: Mapping[str, Sequence[str]], valid_seqs: frozenset[int]) -> tuple[Section, ...]:
-    """Return the sections of these sentences, the six first. Raise InvalidInput if there is none."""
-    titles = dict.fromkeys((*SECTIONS, *texts))
+    """Return the sections of these sentences, the usual ones first. Raise InvalidInput if there is none."""
+    titles = dict.fromkeys((*TITLES, *texts))
     sections = tuple(
         Section(title, parse_bullets(texts.get(title, ()), valid_seqs, keep_mark=True)) for title in titles
     )
@@ -435,12 +434,8 @@ def _with_marks(section: Section) -> Section:
 def _title(heading: str, number: int, sections: dict[str, list[str]]) -> str:
     title = section_title(heading)
     if not title:
-        why = _text(
-            "Line {line}: {heading} isn't one of the six headings.", line=number, heading=repr(heading)
-        )
-        raise InvalidInput(
-            _WHAT, why, _text("The six headings are: {headings}.", headings=", ".join(SECTIONS))
-        )
+        why = _text("Line {line}: {heading} isn't one of the headings.", line=number, heading=repr(heading))
+        raise InvalidInput(_WHAT, why, _text("The headings are: {headings}.", headings=", ".join(TITLES)))
     if title in sections:
         raise InvalidInput(
             _WHAT,
@@ -451,12 +446,13 @@ def _title(heading: str, number: int, sections: dict[str, list[str]]) -> str:
 
 
 def with_preference(text: str, rule: Bullet) -> str:
-    """Return the text of the six sections with an instruction at the end of the user's preferences."""
+    """Return the text of the sections with an instruction at the end of the user's preferences."""
     sources = ", ".join(f"e{seq}" for seq in rule.sources)
     bullet = f"- {' '.join(rule.text.split())} [{sources}]"
-    head, heading, rest = text.partition("## User Preferences")
+    title = f"## {PREFERENCES.title}"
+    head, heading, rest = text.partition(title)
     if not heading:
-        return f"{text.rstrip()}\n\n## User Preferences\n{bullet}\n"
+        return f"{text.rstrip()}\n\n{title}\n{bullet}\n"
     section, following, others = rest.partition("\n## ")
     end = f"\n\n## {others}" if following else "\n"
     return f"{head}{heading}{section.rstrip()}\n{bullet}{end}"
@@ -541,7 +537,7 @@ def compare_handovers(
     another section was moved, one of which most characters are the same was changed; of another event, one
     of which all but a few are. `below` are the facts listed below the later one's sections.
     """
-    titles = dict.fromkeys((*SECTIONS, *(section.title for section in (*before, *after))))
+    titles = dict.fromkeys((*TITLES, *(section.title for section in (*before, *after))))
     old, new = _by_title(before, titles), _by_title(after, titles)
     items: dict[str, list[ComparedItem]] = {title: [] for title in titles}
     for title in titles:

@@ -22,9 +22,9 @@ from helix_desktop.context.summaries.handover import (
     quote_messages,
     split_sources,
 )
-from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.message_facts import LaterProgress, cut_between_words
+from helix_desktop.context.summaries.sections import KINDS, extractive_handover
 from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.context.summaries.summary_task import (
     SummaryTask,
@@ -344,15 +344,6 @@ _ENDED_CHARS = 100  # characters of an ended fact in the note that ends it
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(?:(?:\(P?([123])\)|P([123]):?|\[([123])\])\s+)?(.*\S)\s*$")
 _GAP, _MIN_STEM = "…", 20  # characters before it by which words that are cut are known
 _DEFAULT_PRIORITY = 2  # priority of an observation that names none
-_IN_LEDGER = 3  # priority of what a call did and the ledger says
-_PRIORITIES = {
-    "Project Background": 1,
-    "Technical Details": 2,
-    "Completed Work": 2,
-    "Current Issues": 2,
-    "TODO Items": 1,
-    "User Preferences": 1,
-}
 _MERGED_SHARE = 0.5  # of the characters of the merged observations, at most
 
 
@@ -463,8 +454,9 @@ def extract_observations(
     for section in extractive_handover(items, None, reverts):
         for bullet in section.bullets:
             at_ms = max(times[seq] for seq in bullet.sources)
-            is_listed = section.title == "Completed Work" and answers.issuperset(bullet.sources)
-            priority = _IN_LEDGER if is_listed else _PRIORITIES[section.title]
+            kind = KINDS[section.title]
+            is_of_calls = answers.issuperset(bullet.sources)
+            priority = kind.priority_of_calls if is_of_calls else kind.priority
             observation = Observation(at_ms, priority, bullet.text, bullet.sources)
             facts.setdefault(f"{bullet.sources} {bullet.text[-40:]}", observation)
     new = [fact for fact in facts.values() if fact.text not in standing_texts]

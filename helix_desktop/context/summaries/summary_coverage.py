@@ -35,6 +35,7 @@ from helix_desktop.context.summaries.message_facts import (
     plain_number,
     sentence_around,
 )
+from helix_desktop.context.summaries.sections import TODO_ITEMS
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.files.file_use import tool_kind
@@ -63,7 +64,7 @@ _NEGATION = re.compile(
 _WORD = re.compile(r"\w{3,}")
 _ENDING = re.compile(r"(?<=[a-z]{3})(?:ies|ing|ed|es|s|ly)$")
 _LEAST_STEM = 3  # letters
-_TODO_HEADING = "## TODO Items"
+_TODO_HEADING = f"## {TODO_ITEMS.title}"
 _Line: TypeAlias = tuple[frozenset[str], bool]
 """The words of a line, and whether it forbids or denies something."""
 _COMMON = frozenset(
@@ -416,19 +417,21 @@ class _NamedIn:
     def _says_in_other_words(self, sentence: str, seq: int) -> bool:
         """Return True if the lines that cite an event have half of a sentence's words, and all it names.
 
-        A number or a name stands in a summary as it is, whatever the words around it.
+        A number or a name stands in a summary as it is, whatever the words around it. A sentence that denies
+        something needs a line that does; the words of another one stand in lines that deny nothing.
         """
         citing = self._by_source.get(f"e{seq}", ())
         if not citing:
             return False
         words, negates = _words(sentence), bool(_NEGATION.search(sentence))
-        there = words.intersection(chain.from_iterable(self._lines[place][0] for place in citing))
+        agreeing = citing if negates else [place for place in citing if not self._lines[place][1]]
+        there = words.intersection(chain.from_iterable(self._lines[place][0] for place in agreeing))
         names_there = frozenset(chain.from_iterable(self._names_by_line[place] for place in citing))
         return (
             len(there) >= _CITING_WORDS * len(words)
             and len(words) > 1
             and _names_and_figures(sentence) <= names_there
-            and negates == any(self._lines[place][1] for place in citing)
+            and (not negates or any(self._lines[place][1] for place in citing))
         )
 
     def _has_conclusion(self, sentence: str, seq: int) -> bool:

@@ -23,6 +23,7 @@ from helix_desktop.context.summaries.informative_lines import (
     reports_failure,
     shorten_output,
 )
+from helix_desktop.context.summaries.sections import name_sections
 from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -237,7 +238,7 @@ def escape_markers(text: str) -> str:
 
 OPENING = "[Write a handover]"
 _RECORD = "The messages to hand over:"
-_FOLLOWING = "What came after, not to be noted:"
+_FOLLOWING = "What came after, and stays beside your text:"
 FOLLOWING_MESSAGES = 40  # newest messages after those of a task that are shown, in brief
 _FOLLOWING_CHARS = 240
 _PARTS = "The handovers of the parts of a long record, oldest first, to be merged into one:"
@@ -306,7 +307,8 @@ def handover_task(
             render_handover(previous, ()),
         )
     previous_lines += following_lines(following)
-    return SummaryTask(prompt, OPENING, _RECORD, lines, tuple(instructions), previous_lines, _PARTS)
+    system = name_sections(prompt)
+    return SummaryTask(system, OPENING, _RECORD, lines, tuple(instructions), previous_lines, _PARTS)
 
 
 def following_lines(lines: Sequence[TranscriptLine]) -> tuple[str, ...]:
@@ -411,7 +413,7 @@ _text = TextContext("Context")
 
 LONG_INPUT = 16_000  # characters, about 4,000 tokens: a shorter input can rightly come down to a sentence
 MIN_SHARE = 0.02
-_SUFFICIENT_CHARS = 800  # characters that suffice for any input: a sentence for each of six sections
+_SUFFICIENT_CHARS = 800  # characters that suffice for any input: a sentence for each section
 _SUFFICIENT_CHARS_PER_ENTRY = 12  # the same of observations: the prompt allows one fact for each four entries
 _SHARED_WORDS = 3  # that name an instruction
 _PATH = re.compile(r"[\w.~-]*(?:/[\w.~-]+)+|[\w-]+\.[A-Za-z]\w{0,5}\b")

@@ -20,7 +20,7 @@ from helix_desktop.context.log.window_layout import (
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.handover_fallback import without_repeats
+from helix_desktop.context.summaries.sections import without_repeats
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.session import InstructionsAdded, StandingText, join_texts
@@ -59,6 +59,7 @@ def _lines(attachment: Attachment) -> str:
     return f"{part or 'whole:'} {pluralize(attachment.lines, 'line')}".strip()
 
 
+TITLE_OPENING = "Name this conversation."
 SIDE_QUESTION_OPENING = "The user asks you something beside your work."
 """How its prompt begins."""
 

@@ -10,14 +10,6 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason
 from helix_desktop.domain.events.session import EventBase
 
 NO_MODEL = "no model (ledger and extracts)"  # the label of a summary that no model wrote
-SECTIONS = (
-    "Project Background",
-    "Technical Details",
-    "Completed Work",
-    "Current Issues",
-    "TODO Items",
-    "User Preferences",
-)
 
 
 class Bullet(msgspec.Struct, frozen=True):
@@ -28,7 +20,7 @@ class Bullet(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """One of the six sections."""
+    """One section, by the title it had then."""
 
     title: str
     bullets: tuple[Bullet, ...] = ()
@@ -246,7 +238,7 @@ class HandoverPrepared(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SavedHandoverDraft(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A draft of a handover that the user left without using it; `text` is its six sections as left.
+    """A draft of a handover that the user left without using it; `text` is its sections as left.
 
     `handover` is what it would become, paid for by the event that holds it; it has no index until it is used.
     It can be used while `context`, the digest of what it covers, is the same. With `rerun` it takes the place

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.context.intake.output_forms import EXTRACT_OPENING, FORMS_OPENING
-from helix_desktop.context.window.window import SIDE_QUESTION_OPENING, question_in
+from helix_desktop.context.window.window import SIDE_QUESTION_OPENING, TITLE_OPENING, question_in
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.messages import (
     Message,
@@ -364,6 +364,9 @@ class DemoModel:
 def reply_to(request: ModelRequest, scripts: Sequence[Script]) -> DemoReply:
     """Return the reply to a request: always the same for the same request."""
     reader = RequestReader(request.messages)
+    if reader.user_message.startswith(TITLE_OPENING):
+        asked = (script for script in scripts if script.task[0].ask in reader.user_message)
+        return DemoReply(next((script.title for script in asked), ""))
     summary = write_summary(reader.user_message, scripts)
     if summary:
         return DemoReply(summary)

@@ -58,9 +58,10 @@ class LargeOutputForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The script of one sample project, the folder of the same name."""
+    """The script of one sample project, the folder of the same name; its session has the `title`."""
 
     name: str
+    title: str
     task: tuple[Task, ...]
     large: tuple[LargeOutputForm, ...] = ()
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from helix_desktop.context.summaries.message_facts import main_statement, only_announces
-from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.providers.demo.script import Script, newest_position
@@ -145,7 +145,7 @@ def extract_points(
 
     The newest request may be one after this history.
     """
-    points = {title: write(lines) for title, write in _WRITERS.items()}
+    points = {title: _WRITERS[title](lines) if title in _WRITERS else [] for title in TITLES}
     points["TODO Items"] += _newest_request(lines, request)
     points["TODO Items"] += _place(lines, scripts)
     return points
@@ -430,10 +430,10 @@ def write_handover(request: str, scripts: Sequence[Script] = ()) -> str:
     if focus:
         words = {word.lower() for word in re.findall(r"\w{4,}", focus)}
         points["Technical Details"].sort(key=lambda point: any(word in point.text.lower() for word in words))
-    sections = {title: _merge_section(previous.get(title, []), points[title], title) for title in SECTIONS}
+    sections = {title: _merge_section(previous.get(title, []), points[title], title) for title in TITLES}
     _shorten_to_fit(sections)
     return "\n".join(
-        part for title in SECTIONS for part in (f"## {title}", *_section_bullets(sections[title], lines))
+        part for title in TITLES for part in (f"## {title}", *_section_bullets(sections[title], lines))
     )
 
 
@@ -445,11 +445,11 @@ def _merge_parts(request: str) -> str:
         part_sections = read_sections("\n".join(line.removeprefix("| ") for line in part.splitlines()))
         sections = {
             title: _merge_section(sections.get(title, []), part_sections.get(title, []), title)
-            for title in SECTIONS
+            for title in TITLES
         }
     _shorten_to_fit(sections)
     return "\n".join(
-        part for title in SECTIONS for part in (f"## {title}", *_section_bullets(sections[title], ()))
+        part for title in TITLES for part in (f"## {title}", *_section_bullets(sections[title], ()))
     )
 
 

@@ -392,7 +392,7 @@ def _hits(
     ):
         if lines:
             numbered = (
-                [replace(match, number=match.number + first - 1) for match in lines] if first > 1 else lines
+                [replace(match, number=match.number + first - 1) for match in lines] if first != 1 else lines
             )
             hits.append(replace(_hit(entry, data, numbered, plain, context, max_spots), first=first))
         elif in_name:

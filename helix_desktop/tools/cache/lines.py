@@ -21,6 +21,7 @@ from itertools import accumulate
 import msgspec
 from msgspec.structs import replace
 
+from helix_desktop.context.intake.descriptions import number_of_first_line
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import is_hidden
 from helix_desktop.tools.process import Ripgrep
@@ -194,10 +195,13 @@ _COUNTED_PIECE = 256 * 1024  # bytes: one call into the interpreter's functions 
 
 
 def file_lines(tool: str, data: bytes) -> tuple[bytes, int]:
-    """Return the lines of a file that an output holds, and the number of the first; else all of it, and 1."""
+    """Return the lines of a file that an output holds, and the number of the first.
+
+    Else all of it, and 1; or 0 where a header stands above what a command printed.
+    """
     match = _HEAD.match(data) if tool == _READ_TOOL else None
     if match is None:
-        return data, 1
+        return data, number_of_first_line(tool, data)
     parts, count, start = [], 0, match.end()
     while start < len(data):
         end = data.find(b"\n", start + _COUNTED_PIECE) + 1 or len(data)
@@ -208,7 +212,7 @@ def file_lines(tool: str, data: bytes) -> tuple[bytes, int]:
     return (b"".join(parts), first) if count == last - first + 1 else (data, 1)
 
 
-def first_line_number(tool: str, target: str, first_line: str) -> int:
+def part_of_file_from(tool: str, target: str, first_line: str) -> int:
     """Return what line of its file the second line of an output is; 0 if it is no part of a file."""
     match = _SHORT_HEAD.match(first_line) if tool == _READ_TOOL else None
     return int(match[1].partition("-")[0]) if match and target.endswith(f":{match[1]}") else 0

@@ -167,7 +167,8 @@ def _select_lines(data: bytes, excerpt: Excerpt, args: ShowArguments) -> tuple[E
     """Return the excerpt with its lines, and what it is as a phrase. Raises ToolError if there are none."""
     text, first = file_lines(excerpt.tool, data)
     is_part = text is not data
-    before = first - 2 if is_part else 0  # lines of a file that are not in this part of it
+    before = first - 2 if is_part else first - 1  # what the numbers of lines are greater by than their places
+    first = max(first, 1)
     lines = decode_lines(data)
     count = len(lines)
     start = max(args.start_line - before, 1) if args.start_line else 1
@@ -181,12 +182,15 @@ def _select_lines(data: bytes, excerpt: Excerpt, args: ShowArguments) -> tuple[E
             f"There are no lines {args.start_line or 1} to {args.end_line or 'the end'}.",
             f"The content has lines {first}-{count + before} of its file."
             if is_part
-            else f"The content has {pluralize(count, 'line')}.",
+            else f"The content has {pluralize(count + before, 'line')}.",
         )
-    part = pluralize(end - start + 1, "line")
+    shown = max(start + before, first)
+    part = pluralize(end + before - shown + 1, "line")
     if (start, end) != (1, count):
-        part = f"lines {max(start + before, first)}-{end + before}, {part}"
-    lines_of = msgspec.structs.replace(excerpt, start_line=start, end_line=end, size=size, total_lines=count)
+        part = f"lines {shown}-{end + before}, {part}"
+    lines_of = msgspec.structs.replace(
+        excerpt, start_line=start, end_line=end, size=size, total_lines=count, lines_before=before
+    )
     return lines_of, part
 
 
@@ -220,14 +224,14 @@ class RegexLineSearch:
     def __init__(self, ripgrep: Ripgrep) -> None:
         self._ripgrep = ripgrep
 
-    async def find(self, data: bytes, pattern: str, context: int) -> MatchingLines:
-        """Return the lines of a content that match, numbered, with `context` lines around each.
+    async def find(self, data: bytes, pattern: str, context: int, first: int = 1) -> MatchingLines:
+        """Return the lines of a content that match, numbered from `first`, with `context` lines around each.
 
         Raises InvalidInput if the pattern is invalid, or the search takes too long.
         """
         lines = await asyncio.to_thread(decode_lines, data)
         try:
-            matches = await find_lines(self._ripgrep, lines, 1, pattern, context)
+            matches = await find_lines(self._ripgrep, lines, first, pattern, context)
         except ToolError as error:
             raise _as_input_error(error) from error
         finally:
@@ -399,19 +403,22 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
             if page.is_only:
                 text = lines.data.decode("utf-8", "replace")
                 return RecalledText(f"{head}\n{text}", of=page.text)
-        part, skipped = lines.part(lines.first, last), lines.first - 1
+        numbered = max(lines.first, 1)
+        part, skipped = lines.part(numbered, last), numbered - 1
         pages = Paginator(part, max_tokens, with_line_numbers(self._count_tokens))
         page = (await pages.page_at(first - skipped, args.start_char)).moved(skipped)
         beyond = lines.beyond(args) if page.last == lines.last else ""
-        text = f"{head} · {_where(page, lines.total, args)}{beyond}\n{number_lines(page)}"
+        header = "".join(lines.lines[: numbered - lines.first]) if page.first == 1 else ""
+        text = f"{head} · {_where(page, lines.total, args)}{beyond}\n{header}{number_lines(page)}"
         return RecalledText(text, f"lines {page.first}-{page.last} of {lines.total}", page.text)
 
     async def _matching_lines(self, lines: _Lines, head: str, args: RecallArguments) -> RecalledText:
         """Return the matching lines; without a text if the whole content has none."""
         first, last = lines.range(args)
         beyond = lines.beyond(args)
+        from_line = first if args.start_line else lines.first  # a header is searched too
         place = f"in lines {first}-{last}{f' of {lines.total}' if beyond else ''}"
-        matches = await self._find_lines(lines.part(first, last), first, args)
+        matches = await self._find_lines(lines.part(from_line, last), from_line, args)
         if not matches.count:
             is_all = not (args.start_line or args.end_line)
             return (
@@ -461,7 +468,10 @@ def _described(answer: RecalledText, tool: str) -> str:
 
 
 class _Lines(msgspec.Struct, frozen=True):
-    """The lines of a content: of `data`, or from line `first` on those of the file `part_of` in it."""
+    """The lines of a content: of `data`, or from line `first` on those of the file `part_of` in it.
+
+    A `first` of 0 is a header above the numbered lines.
+    """
 
     lines: list[str]
     data: bytes

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from helix_desktop.context.intake.descriptions import heads_numbered_lines
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.index_entry import IndexLine
@@ -25,9 +26,9 @@ from helix_desktop.tools.cache.lines import (
     WIDER,
     ContextLines,
     clean_line,
-    first_line_number,
     is_small,
     is_tiny,
+    part_of_file_from,
     split_content,
 )
 from helix_desktop.tools.cache.origins import Origin, Origins
@@ -70,12 +71,17 @@ class Hit(msgspec.Struct, frozen=True):
         session_id = self.index.session if self.index is not None else ""
         return self.entry.digest if self.entry is not None else (session_id, self.seq, self.speaker)
 
-    def numbered(self, number: int, text: str) -> tuple[int, str]:
-        """Return the number and text of a line; those of a part of a file are numbered as the file is."""
+    def numbered(self, number: int, text: str, header: str) -> tuple[int, str]:
+        """Return the number and text of a line; those of a part of a file are numbered as the file is.
+
+        `header` is the content's first line, below which those of a command are numbered.
+        """
         entry = self.entry
-        first = first_line_number(entry.tool, entry.target, entry.first_line) if entry is not None else 0
-        number += first - 2 if first else 0
-        return number, text.removeprefix(f"{number}:") if first else text
+        if entry is None:
+            return number, text
+        if first := part_of_file_from(entry.tool, entry.target, header):
+            return number + first - 2, text.removeprefix(f"{number + first - 2}:")
+        return number - heads_numbered_lines(entry.tool, header), text
 
 
 def hit_of_content(hit: ContentHit, terms: Sequence[str]) -> Hit:
@@ -221,9 +227,9 @@ class HitWriter:
     async def _rows(self, hit: Hit, around: ContextLines) -> list[tuple[str, str, str]] | None:
         """Return position, `:` or `-`, and text of each line; None if the content is too large to be read."""
         matches = {match.line: match for match in hit.lines}
-        is_narrow = around == _NARROW
+        is_narrow, header = around == _NARROW, await self._header(hit)
         if is_narrow and (matches or hit.entry is None or hit.entry.size > TINY_BYTES):
-            return [_match_row(hit, match) for match in hit.lines]
+            return [_match_row(hit, match, header) for match in hit.lines]
         lines = await self._body(hit)
         if lines is None:
             return None
@@ -240,11 +246,18 @@ class HitWriter:
             match = matches.get(number)
             is_cut = match is not None and len(lines[number - 1]) > len(text)
             if match is not None and is_cut:
-                rows.append(_match_row(hit, match))
+                rows.append(_match_row(hit, match, header))
             else:
-                in_file, text = hit.numbered(number, text)
+                in_file, text = hit.numbered(number, text, header)
                 rows.append((str(in_file), sign, text))
         return rows
+
+    async def _header(self, hit: Hit) -> str:
+        """Return the first line of a content; cut if its entry has it so and the content is too large."""
+        tool, line = (hit.entry.tool, hit.entry.first_line) if hit.entry is not None else ("", "")
+        if line.endswith("…") and heads_numbered_lines(tool, f"{line}:") and (lines := await self._body(hit)):
+            return lines[0].decode("utf-8", "replace")
+        return line
 
     async def _body(self, hit: Hit) -> tuple[bytes, ...] | None:
         """Return the lines of a content or message; None if it is large, damaged, or not text."""
@@ -263,8 +276,8 @@ class HitWriter:
         return self._bodies[digest] or None
 
 
-def _match_row(hit: Hit, match: MatchingLine) -> tuple[str, str, str]:
-    number, text = hit.numbered(match.line, match.excerpt)
+def _match_row(hit: Hit, match: MatchingLine, header: str) -> tuple[str, str, str]:
+    number, text = hit.numbered(match.line, match.excerpt, header)
     position = f"{number}, start_char={match.char}" if match.char else f"{number}"
     return position, ":", text
 

@@ -48,13 +48,14 @@ _MAX_PATHS = 200
 def describe_result(
     result: ProcessResult, timeout_s: int, sandbox_note: str, spill_path: str, hidden: Sequence[str] = ()
 ) -> str:
-    """Return the header of an output; `spill_path` is the file with all of it.
+    """Return the header of an output, one line; `spill_path` is the file with all of it.
 
-    `hidden` are the paths in it that are there, but not for sandboxed commands.
+    `hidden` are the paths in it that are there, but not for sandboxed commands. A colon at its end says that
+    the lines below it count from 1 (`heads_numbered_lines`).
     """
-    end = f"{_end(result, timeout_s)} ({sandbox_note})"
-    lines = [end, *_left(result), *_cut(result, spill_path), *_hidden(hidden)]
-    return "\n".join(lines) + "\n" + ("" if result.output else "(no output)\n")
+    notes = "; ".join([sandbox_note, *_left(result), *_cut(result, spill_path), *_hidden(hidden)])
+    header = f"{_end(result, timeout_s)} ({' '.join(notes.split())})"
+    return f"{header}:\n" if result.output else f"{header}\n(no output)\n"
 
 
 def _end(result: ProcessResult, timeout_s: int) -> str:
@@ -86,7 +87,7 @@ def _left(result: ProcessResult) -> list[str]:
     more = (
         f" and {len(result.orphan_names) - _MAX_NAMED} more" if len(result.orphan_names) > _MAX_NAMED else ""
     )
-    return [f"(left in the background, and ended: {'; '.join(result.orphan_names[:_MAX_NAMED])}{more})"]
+    return [f"left in the background, and ended: {', '.join(result.orphan_names[:_MAX_NAMED])}{more}"]
 
 
 def paths_in(output: bytes, folder: str, home: str) -> Iterator[str]:
@@ -103,17 +104,17 @@ def _hidden(paths: Sequence[str]) -> list[str]:
     more = f" and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else ""
     names = ", ".join(escape_hidden_name(path) for path in paths[:_MAX_NAMED])
     advice = "the user can show more of the home folder in Settings > Permissions"
-    return [f"(hidden by the sandbox: {names}{more}; {advice})"]
+    return [f"hidden by the sandbox: {names}{more}; {advice}"]
 
 
 def _cut(result: ProcessResult, spill_path: str) -> list[str]:
     if not result.dropped_bytes:
         return []
-    cut = f"({result.dropped_bytes:,} bytes in the middle of the output are not shown"
+    cut = f"{result.dropped_bytes:,} bytes in the middle of the output are not shown"
     if not result.spilled_bytes:
-        return [f"{cut}, and could not be kept)"]
+        return [f"{cut}, and could not be kept"]
     part = "all" if result.is_spill_complete else f"the first {result.spilled_bytes:,} bytes"
-    return [f"{cut}; {part} of it is in {spill_path} until this workspace is closed)"]
+    return [f"{cut}; {part} of it is in {spill_path} until this workspace is closed"]
 
 
 text = TextContext("Tools")

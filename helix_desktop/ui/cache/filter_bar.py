@@ -90,7 +90,7 @@ class CacheFilterBar(Themed, QWidget):
         self._selected = 1
         self._tools: Sequence[str] = ()
         self._sessions: Sequence[tuple[str, str]] = ()
-        self.field = SearchField(tr("Search contents, files, tools or a digest"))
+        self.field = SearchField(tr("Search contents, files, tools or a SHA-256"))
         self.field.setMinimumWidth(_MIN_FIELD_PX)
         self.field.setMaximumWidth(420)
         self.filters = PushButton(tr("Filter"), "", "funnel", name="filters")

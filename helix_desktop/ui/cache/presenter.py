@@ -18,7 +18,7 @@ from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_save_file
-from helix_desktop.ui.design.shell_data import Banner
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -33,7 +33,7 @@ class CachePresenter:
     """Binds the cache browser to one open workspace at a time; `notify` gets the result of a long job."""
 
     def __init__(
-        self, view: CacheBrowser, async_actions: AsyncActions, notify: Callable[[Banner], None]
+        self, view: CacheBrowser, async_actions: AsyncActions, notify: Callable[[Notice], None]
     ) -> None:
         self._view, self._async_actions, self._notify = view, async_actions, notify
         self._workspace: OpenWorkspace | None = None
@@ -107,7 +107,7 @@ class CachePresenter:
         content.show_diff(previous, digest, diff)
 
     async def _verify(self, digests: Sequence[str]) -> None:
-        """Verify contents; the verdict on a single one is shown in the preview, on several in a banner."""
+        """Verify contents; the verdict on a single one is shown in the preview, on several in a notice."""
         workspace, source = self._workspace, self._source
         if workspace is None or source is None:
             return
@@ -164,12 +164,11 @@ class CachePresenter:
         if not damaged:
             what = tr.plural(verified, "%n entry verified.", "%n entries verified.")
             why = tr("Their bytes match their SHA-256.")
-            self._notify(Banner(_VERIFIED, "info", what, why, workspace_id=workspace_id, is_brief=True))
+            self._notify(Notice(_VERIFIED, what, why, workspace_id=workspace_id, is_brief=True))
             return
         self._notify(
-            Banner(
+            Notice(
                 _VERIFIED,
-                "error",
                 tr.plural(
                     damaged,
                     "%n of {total} entries is damaged.",
@@ -178,6 +177,7 @@ class CachePresenter:
                 ),
                 tr("Their bytes no longer match their SHA-256."),
                 tr("Filter by Damaged to see them. Run the tool again to repair an entry."),
+                level="error",
                 workspace_id=workspace_id,
             )
         )

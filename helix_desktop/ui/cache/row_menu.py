@@ -110,7 +110,7 @@ def _add_copies(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) ->
     copy_content, single = actions.preview.content.copy_content, _single(actions, rows)
     copy_key = actions.keys.shown_key("cache_copy")
     _add(menu, "copy-content", tr("Copy content"), copy_content, _is_sound(single), key=copy_key)
-    _add(menu, "copy-hash", tr("Copy digest"), actions.copy_digests, key="Ctrl+C")
+    _add(menu, "copy-hash", tr("Copy SHA-256"), actions.copy_digests, key="Ctrl+C")
     _add(menu, "copy-table", tr("Copy as table"), actions.copy_table, bool(rows))
     _add(menu, "copy-marker", tr("Copy marker"), actions.copy_markers, bool(rows))
     _add(menu, "copy-link", tr("Copy link"), actions.copy_links)

@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.intake.descriptions import heads_numbered_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
@@ -283,7 +284,8 @@ class WorkspaceCacheSource:
         if not hit.matches.lines:
             return tr("matches name")
         spot = hit.matches.best[0]
-        return f"{format_integer(spot.line)}: {_excerpt_from_match(spot.excerpt, self._terms)}"
+        line = spot.line - heads_numbered_lines(hit.entry.tool, hit.entry.first_line)
+        return f"{format_integer(line)}: {_excerpt_from_match(spot.excerpt, self._terms)}"
 
 
 def _first_line(entry: CacheEntry) -> str:

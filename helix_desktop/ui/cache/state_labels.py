@@ -12,7 +12,7 @@ STATE_LABELS: dict[CacheState, TranslatableText] = {
     **{state: words.label for state, words in STATE_WORDS.items()},
     "in_part": text("In part"),
     "elsewhere": text("Not in session"),
-    "index": text("Index"),
+    "index": text("Contents", "state: the list of what was compacted"),
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),
 }
@@ -26,7 +26,7 @@ STATE_TIPS: dict[CacheState, TranslatableText] = {
     **{state: words.tooltip for state, words in STATE_WORDS.items()},
     "in_part": text("The model sees a preview, an extract or some lines."),
     "elsewhere": text("This session doesn't use it."),
-    "index": text("Lists what was compacted."),
+    "index": text("The list of what was compacted. The agent looks in it for what to recall."),
     "damaged": text("Its bytes no longer match their SHA-256."),
     "in_trash": text("You can restore it."),
 }

@@ -145,7 +145,10 @@ class ArrivingAnswer:
         self.clear_retry()
         index = self._model.index_of(self._key)
         row = self._model.raw_row(index) if index is not None else None
-        if row is None or (isinstance(row, AssistantRow) and row.waiting_since_ms):
+        if isinstance(row, AssistantRow) and row.waiting_since_ms:
+            self._drop()  # the text begins behind a side question that was asked meanwhile, as in the log
+            row = None
+        if row is None:
             self._model.put(AssistantRow(self._key, "", model=model, streaming=True))
         self._model.stream(self._key, text)
 

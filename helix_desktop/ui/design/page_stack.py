@@ -1,54 +1,44 @@
-"""Names of pages at the left, and the chosen page at the right: the settings and the guide."""
+"""Names of pages, beside the page that is chosen: in the settings and the guide."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QShowEvent
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
     QPushButton,
     QSizePolicy,
     QSpacerItem,
-    QStackedWidget,
     QWidget,
 )
 
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, TabButton, TabList
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import LayoutItem, column, row
+from helix_desktop.ui.design.layout.boxes import LayoutItem, column
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
 _MARGINS_PX = 27  # left and right of the names, with the line at the edge
 _ICON_PX = 16  # before a name, at 100 %
-_NAV_PX = 196  # at 100 %, or what the longest name needs
+_NAV_PX = 196
 
 
 class PageName(NamedTuple):
-    """A page in the list: its key, its title, its icon."""
+    """A page in the list: its key, its title, and its icon if it has one."""
 
     key: str
     title: str
-    icon: str
-
-
-class StackedPage(NamedTuple):
-    """A page: its key, its name in the list, its icon, and what builds it when it is first needed."""
-
-    key: str
-    title: str
-    icon: str
-    build: Callable[[], QWidget]
+    icon: str = ""
 
 
 class _PageButton(TabButton):
@@ -83,9 +73,13 @@ class PageNames(Themed, TabList):
     selected = Signal(str)
     """The key of the page that the user went to."""
 
-    def __init__(self, groups: Sequence[tuple[str, Sequence[PageName]]]) -> None:
-        """Mark the first page; a group is its heading (empty: none) and its pages."""
+    def __init__(self, groups: Sequence[tuple[str, Sequence[PageName]]], least_px: int = _NAV_PX) -> None:
+        """Mark the first page; a group is its heading (empty: none) and its pages.
+
+        The names get `least_px` at 100 %, with the margins beside them, or what the longest needs.
+        """
         super().__init__()
+        self._least_px = least_px
         self.setAccessibleName(tr("Pages"))
         self._icons: dict[str, str] = {}
         self._buttons: dict[str, _PageButton] = {}
@@ -141,10 +135,12 @@ class PageNames(Themed, TabList):
         super().tint(theme)
         side = fonts.scaled(_ICON_PX)
         for key, button in self._buttons.items():
+            if not self._icons[key]:
+                continue
             button.setIcon(icon(self._icons[key], theme.muted, side, gap=ICON_GAP_PX))
             button.setIconSize(QSize(side + ICON_GAP_PX, side))
         self._room.changeSize(
-            max(fonts.scaled(_NAV_PX) - _MARGINS_PX, *map(_bold_width, self._buttons.values())), 0
+            max(fonts.scaled(self._least_px) - _MARGINS_PX, *map(_bold_width, self._buttons.values())), 0
         )
         layout = self.layout()
         if layout is not None:
@@ -153,66 +149,6 @@ class PageNames(Themed, TabList):
     def _step(self, offset: int) -> None:
         keys = [key for key, button in self._buttons.items() if not button.isHidden()]
         self.selected.emit(keys[(keys.index(self.current) + offset) % len(keys)])
-
-
-class PageStack(Themed, QWidget):
-    """A list of pages and the page that is chosen in it; a page is built when it is first needed."""
-
-    page_built = Signal(str)
-    """The key of a page that is new in the stack, before it is on screen."""
-    page_selected = Signal(str)
-    """The key of the page that the user went to."""
-
-    def __init__(self, title: str, pages: Sequence[StackedPage], list_name: str) -> None:
-        """Start on the first page; `title` stands above the list, whose object name is `list_name`."""
-        super().__init__()
-        self._pages = {page.key: page for page in pages}
-        self._built: dict[str, QWidget] = {}
-        self._stack = QStackedWidget()
-        self._names = PageNames([("", [PageName(page.key, page.title, page.icon) for page in pages])])
-        self._names.selected.connect(self._select)
-        side = page_side(list_name, label(title, "title"), 8, self._names, None)
-        across = row(side, self._stack, gap=0)
-        across.setStretch(1, 1)
-        self.setLayout(across)
-
-    def page(self, key: str) -> QWidget:
-        """Return a page, built now if it was not needed before."""
-        if key not in self._built:
-            widget = self._built[key] = self._pages[key].build()
-            self._stack.addWidget(widget)
-            retint(widget, self._theme)
-            self.page_built.emit(key)
-        return self._built[key]
-
-    def built_pages(self) -> dict[str, QWidget]:
-        """Return the pages that were needed so far, by title."""
-        return {self._pages[key].title: page for key, page in self._built.items()}
-
-    def show_page(self, key: str) -> None:
-        """Show one page; where the keyboard was on another page's name it moves along."""
-        focused, before = self.focusWidget(), self._stack.currentWidget()
-        if focused is not None and before is not None and before.isAncestorOf(focused):
-            self.window().setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control of the page
-        self._stack.setCurrentWidget(self.page(key))
-        self._names.mark(key)
-
-    def focus_name(self) -> None:
-        """Give the keyboard to the name of the page that is shown."""
-        self._names.current_button.setFocus(Qt.FocusReason.TabFocusReason)
-
-    def current_page(self) -> str:
-        """Return the key of the page that is shown."""
-        return self._names.current
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Build the page that comes on screen."""
-        self._stack.setCurrentWidget(self.page(self._names.current))
-        super().showEvent(event)
-
-    def _select(self, key: str) -> None:
-        self.show_page(key)
-        self.page_selected.emit(key)
 
 
 def page_side(list_name: str, *parts: LayoutItem) -> QFrame:

@@ -25,7 +25,6 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.shell_data import error_level
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed, restyle, retint
@@ -33,6 +32,7 @@ from helix_desktop.ui.handover.compare_data import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, compact_purpose
 from helix_desktop.ui.kit.intents import Intent
+from helix_desktop.ui.kit.notices import error_level
 from helix_desktop.ui.timeline.card_data import Phase
 from helix_desktop.ui.timeline.running_view import PhaseSteps
 from helix_desktop.words.errors import error_text
@@ -315,7 +315,7 @@ class HandoverDialog(Themed, SizedDialog):
 
     write_requested = Signal(str, int)  # focus, and the last event to cover (0: as far as possible)
     cancel_requested = Signal()  # of the writing
-    commit_requested = Signal(str)  # the text of the six sections
+    commit_requested = Signal(str)  # the text of the sections
     redo_requested = Signal()  # of the undone summary of the range
 
     def __init__(self, parent: QWidget, former_title: str = "") -> None:

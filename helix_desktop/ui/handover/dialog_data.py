@@ -48,7 +48,7 @@ class SentDraft(msgspec.Struct, frozen=True):
 
 
 class DraftRow(msgspec.Struct, frozen=True):
-    """A draft: its six sections as Markdown, and what comes with them; tokens are of the window.
+    """A draft: its sections as Markdown, and what comes with them; tokens are of the window.
 
     `messages` says how many messages and tool calls it covers, `missing` which of the user's instructions and
     decisions it does not say, in any words; `doubt` why it may say too little. One that `is_whole` is for a
@@ -103,7 +103,7 @@ def compact_purpose(is_whole: bool, former_title: str) -> CompactPurpose:
     return CompactPurpose(
         tr("Compact conversation"),
         tr(
-            "A handover in six sections replaces older messages. You can undo this at any "
+            "A handover replaces older messages. You can undo this at any "
             "time, and the agent can recall everything it covers."
         ),
         tr("Write a draft, then read and edit it. Nothing changes until you compact."),
@@ -186,7 +186,7 @@ def draft_row(
 def sent_draft(parts: Sequence[CountedPart]) -> SentDraft:
     """Return what the model gets."""
     names: dict[HandoverPartKind, str] = {
-        "sections": tr("six sections"),
+        "sections": tr("sections"),
         "ledger": tr("files, commands and errors"),
         "missing": tr("what they leave out"),
         "user": tr("your messages"),

@@ -168,7 +168,7 @@ class HandoverPresenter:
         return self._handovers.whole_session if upto == WHOLE_CONVERSATION else self._scope
 
     def _compare(self, text: str) -> None:
-        """Show what differs between a text of the six sections and the handover that is written again."""
+        """Show what differs between a text of the sections and the handover that is written again."""
         transcript = self._conversation.session.transcript
         former_handover = transcript.rewrites.handovers[self._repeated_seq]
         try:

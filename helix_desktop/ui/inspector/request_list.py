@@ -263,6 +263,11 @@ class AlwaysSentRow(EnterActivates, Themed, QAbstractButton):
         draw_text(painter, room, _VCENTER, self.text())
 
 
+def _identity(row: WindowRow) -> tuple[object, ...]:
+    """Return what tells a row apart, whatever its state: its event and part, or what is always sent."""
+    return (row.seq, row.part) if row.seq else (row.kind, row.name)
+
+
 class RequestList(Themed, QListView):
     """The list at its full height: the inspector around it scrolls, so Qt paints only what is in sight.
 
@@ -297,11 +302,17 @@ class RequestList(Themed, QListView):
         self.doubleClicked.connect(lambda index: self.row_opened.emit(index.data(ROW_ROLE)))
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
-        """Show other rows; without the keyboard, another row does not become current for one that is gone."""
-        is_gone = self.currentIndex().row() >= len(rows) and not self.hasFocus()
+        """Show other rows; the current one stays current where it is now.
+
+        Without the keyboard no other row becomes current for one that is gone.
+        """
+        current = self.currentIndex().data(ROW_ROLE)
         self.entries.show_rows(rows)
-        if is_gone:
-            self.setCurrentIndex(QModelIndex())
+        if current is not None:
+            places = (at for at, row in enumerate(rows) if _identity(row) == _identity(current))
+            at = next(places, -1)
+            if at >= 0 or not self.hasFocus():
+                self.setCurrentIndex(self.entries.index(at) if at >= 0 else QModelIndex())
         self._hide_fixed()
         self._show_buttons()
 

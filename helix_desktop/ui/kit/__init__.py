@@ -1,1 +1,1 @@
-"""Parts that all pages are made of, each declared as data: forms."""
+"""What every page is made with, and what knows no page."""

@@ -130,6 +130,7 @@ class GoToOwnMessage(Intent, frozen=True):  # of the user: the previous (-1) or 
     direction: int
 class ShowPage(Intent, frozen=True):  # chat, cache, timeline or changes
     name: str
+class ClosePage(Intent, frozen=True): ...  # and show the one before it
 class SearchCache(Intent, frozen=True):
     words: str
 class ShowCommitChanges(Intent, frozen=True): ...  # what differs from the last commit

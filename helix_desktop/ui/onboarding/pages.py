@@ -289,7 +289,7 @@ class NoSessionPage(QWidget):
 
 
 class ClosedWorkspacePage(QWidget):
-    """A workspace that cannot be opened, for the reason in the banner above."""
+    """A workspace that cannot be opened, for the reason in the notice above."""
 
     retry_requested = Signal()
 

@@ -6,18 +6,17 @@ import msgspec
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS, ApprovalReply, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, ApprovalAnswer, Decide
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.safe_text import escape_command
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.kit.commands import action_shortcut
 from helix_desktop.ui.kit.intents import AnswerApproval, handles
+from helix_desktop.ui.kit.notices import Answer, Notice, NoticeArea
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.shell.commands import WAITING_APPROVAL
@@ -26,64 +25,39 @@ from helix_desktop.workspaces.saved_rules import SavedRules
 
 tr = Translator("Session")
 
-_BANNER = "saved-rule"
 _RULE_CHARS = 160
 
 
-class SavedRuleNotice(QObject):
-    """A banner in the session whose approval saved a rule, until the user decides or writes again."""
+def say_rule_saved(
+    notices: NoticeArea, conversation: Conversation, workspace_rules: SavedRules, rule: PermissionRule
+) -> None:
+    """Offer to take back what the user just allowed for longer, until they decide or write again."""
+    is_session_rule = rule.scope == "session"
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        super().__init__(context.window)
-        self._banners, self._registry = context.window.banners, context.services.registry
-        self._rules: dict[str, tuple[Conversation, PermissionRule]] = {}  # the newest, by session
-        self._banners.action_clicked.connect(self._on_action)
-        session_controller.updated.connect(self._on_update)
-
-    def show(self, conversation: Conversation, rule: PermissionRule) -> None:
-        """Show a rule of the conversation on screen."""
-        workspace_id, session_id = self._banners.context_ids
-        self._rules[session_id] = conversation, rule
-        is_session_rule = rule.scope == "session"
-        self._banners.show_banner(
-            Banner(
-                _BANNER,
-                "info",
-                tr("Rule saved: “{rule}”", rule=_one_line(rule)),
-                tr("In this session, until Helix Desktop closes. Settings → Permissions lists it.")
-                if is_session_rule
-                else tr("Saved rules are in Settings → Permissions."),
-                actions=(BannerAction(session_id, tr("Undo")),),
-                workspace_id=workspace_id,
-                session_id=session_id,
-                is_brief=True,
-            )
-        )
-
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(
-                recorded=RecordedEvent(event=UserSpoke() | ApprovalGiven(rule="", mode="", saved=""))
-            ):
-                self._banners.remove(_BANNER)
-
-    def _on_action(self, banner_id: str, session_id: str) -> None:
-        if banner_id != _BANNER:
-            return
-        workspace_id, _ = self._banners.context_ids
-        self._banners.remove(_BANNER)
-        conversation, rule = self._rules.pop(session_id)
-        saved = SavedRules(self._registry, workspace_id)
-        place = conversation.permissions if rule.scope == "session" else saved
-        rules = conversation.permissions.rules if rule.scope == "session" else saved.rules()
-        for other in rules:
+    def revoke() -> None:
+        place = conversation.permissions if is_session_rule else workspace_rules
+        for other in conversation.permissions.rules if is_session_rule else workspace_rules.rules():
             if other.text == rule.text:  # it has the time of saving by now
                 place.revoke(other)
 
+    words = ellipsize(" ".join(escape_command(translate(rule.text)).split()), _RULE_CHARS)
+    notices.notify_here(
+        Notice(
+            "saved-rule",
+            tr("Rule saved: “{rule}”", rule=words),
+            tr("In this session, until Helix Desktop closes. Settings → Permissions lists it.")
+            if is_session_rule
+            else tr("Saved rules are in Settings → Permissions."),
+            answers=(Answer(tr("Undo"), revoke, "undo", ends=True),),
+            is_brief=True,
+            ends_with=(UserSpoke, _is_other_approval),
+        )
+    )
 
-def _one_line(rule: PermissionRule) -> str:
-    """Return a rule's words without line breaks, cut where a command is long."""
-    return ellipsize(" ".join(escape_command(translate(rule.text)).split()), _RULE_CHARS)
+
+def _is_other_approval(event: Event) -> bool:
+    """Tell an approval that saves nothing: the one that saved the rule is recorded after its notice."""
+    return isinstance(event, ApprovalGiven) and not (event.rule or event.mode or event.saved)
 
 
 class ApprovalController(QObject):
@@ -94,7 +68,7 @@ class ApprovalController(QObject):
         self._window, self._async_actions = context.window, context.async_actions
         self._session_controller = session_controller
         self._chat = context.views.chat
-        self._notice = SavedRuleNotice(context, session_controller)
+        self._active_workspace, self._registry = context.active_workspace, context.services.registry
         context.window.intents.add(self)
         commands = self._commands = context.window.commands
         for command in (commands.allow_call, commands.deny_call):
@@ -148,7 +122,8 @@ class ApprovalController(QObject):
         reply = _reply(answer, rule)
         conversation.decide(ask.call_id, reply)
         if reply.rule is not None:
-            self._notice.show(conversation, reply.rule)
+            saved = SavedRules(self._registry, self._active_workspace.id)
+            say_rule_saved(self._window.notices, conversation, saved, reply.rule)
 
 
 def _reply(answer: ApprovalAnswer, rule: PermissionRule) -> ApprovalReply:

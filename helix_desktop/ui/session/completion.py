@@ -190,7 +190,7 @@ class ContentCompletions:
     @property
     def hint(self) -> str:
         """What can be typed."""
-        return tr('Type words, "several words", or a digest')
+        return tr('Type words, "several words", or a SHA-256')
 
     @property
     def empty_text(self) -> str:

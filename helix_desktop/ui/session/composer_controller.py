@@ -21,7 +21,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
-from helix_desktop.ui.design.shell_data import Banner
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.demo_calls import runs_demo_calls
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
@@ -114,9 +114,9 @@ def _estimate_texts(tokens: int, free: int) -> tuple[str, ...]:
 
 
 class _Refusal(msgspec.Struct, frozen=True):
-    """A message that could not be sent: the banner that says so, and the window that it is too large for."""
+    """A message that could not be sent: the notice that says so, and the window that it is too large for."""
 
-    banner_id: str
+    notice_name: str
     window: int = 0  # tokens
 
 
@@ -134,11 +134,11 @@ class ComposerController(QObject):
         self._async_actions, self._services = context.async_actions, context.services
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
-        self._banners = context.window.banners
+        self._notices = context.window.notices
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusals: dict[str, _Refusal] = {}  # of the message that was sent last, by session
         self.drafts = SessionDrafts(
-            widget, context.async_actions, context.services, self._banners, context.windows.drafts
+            widget, context.async_actions, context.services, self._notices, context.windows.drafts
         )
         self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
         self.estimate = MessageEstimate(context, self.attachments)
@@ -251,11 +251,11 @@ class ComposerController(QObject):
             self._begin_to_send(text, steer, typed)
 
     def _withdraw_refusal(self) -> None:
-        """Take the banner away that says why the message before could not be sent: another one is tried."""
+        """Take the notice away that says why the message before could not be sent: another one is tried."""
         if self._conversation is not None:
             refusal = self._refusals.pop(self._conversation.session.id, None)
             if refusal is not None:
-                self._banners.remove(refusal.banner_id)
+                self._notices.end(refusal.notice_name)
 
     def send_as_message(self) -> None:
         """Begin to send what is written as it is, though it begins like a command."""
@@ -365,14 +365,8 @@ class ComposerController(QObject):
         warnings = " ".join(map(escape_hidden, prompt_warnings(file)))
         if warnings and file.sha256 not in self._warned:
             self._warned.add(file.sha256)
-            self._banners.show_banner(
-                Banner(
-                    file.sha256,
-                    "info",
-                    tr("{command} was sent.", command=SLASH + file.name),
-                    warnings,
-                )
-            )
+            what = tr("{command} was sent.", command=SLASH + file.name)
+            self._notices.notify(Notice(file.sha256, what, warnings))
 
     async def _run_command(self, command: SlashCommand, arguments: str, text: str) -> None:
         """Run a built-in command; what goes along with the next message stays."""

@@ -261,7 +261,7 @@ class SessionController(QObject):
             lambda summary: announce(tr("Approval needed: {request}", request=summary)),
             self._on_question,
         )
-        self.cache = CachePresenter(views.cache, async_actions, window.banners.show_banner)
+        self.cache = CachePresenter(views.cache, async_actions, window.notices.notify)
         self.timeline = TimelinePresenter(views.timeline)
         self.changes = ChangesPresenter(
             views.changes,
@@ -309,7 +309,7 @@ class SessionController(QObject):
         self._unsubscribe()
         self._unsubscribe = lambda: None
         self.workspace, self.conversation = workspace, conversation
-        self._window.banners.set_context(
+        self._window.notices.set_context(
             workspace.id if workspace else "", conversation.session.id if conversation else ""
         )
         self.session_changing.emit()
@@ -336,6 +336,8 @@ class SessionController(QObject):
         await self.refresh()
 
     def _update(self, update: Update) -> None:
+        if isinstance(update, EventRecorded):
+            self._window.notices.follow(update.recorded.event)
         self.updated.emit(update)
         self.past.show_strip()
         match update:
@@ -473,10 +475,8 @@ class SessionController(QObject):
 
     @handles(RenameSession)
     async def rename(self, title: str) -> None:
-        """Give the session on screen a title; nothing typed: let the user edit it in its place."""
-        if not title:
-            self._window.top_bar.title.edit()
-        elif self.conversation is not None and self.workspace is not None:
+        """Give the session on screen the title that was typed."""
+        if title and self.conversation is not None and self.workspace is not None:
             await self.workspace.rename(self.conversation.session.id, title)
 
     def request_on_screen(self) -> tuple[Window, tuple[WindowItem, ...]] | None:

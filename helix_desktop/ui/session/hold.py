@@ -10,8 +10,8 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.kit.intents import PauseCompaction, handles
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.rewrite_explanations import hold_text
@@ -19,22 +19,19 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
 
-_BANNER = "hold"
+_NOTICE = "hold"
 _ENDS_NOTICE = (Redone, UserSpoke, HandoverMade, FoldMade, SweepMade, ObservationsPlaced)
 
 
 class HoldController(QObject):
-    """Binds Hold in menus, palette and banner to the conversation on screen."""
+    """Binds Hold in menus, palette and notice to the conversation on screen."""
 
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         super().__init__(context.window)
-        self._banners, self._session_controller = context.window.banners, session_controller
+        self._notices, self._session_controller = context.window.notices, session_controller
         self._async_actions, self._announce = context.async_actions, context.views.chat.view.announce
         self._action = context.window.commands.hold_compaction
         context.window.intents.add(self)
-        self._banners.action_clicked.connect(
-            lambda banner_id, action: self._set(action == "hold") if banner_id == _BANNER else None
-        )
         session_controller.session_changed.connect(self._show)
         session_controller.updated.connect(self._on_update)
 
@@ -45,9 +42,6 @@ class HoldController(QObject):
                 self._announce(hold_text(on))
             case EventRecorded(recorded=RecordedEvent(event=Undone(refused=False))):
                 self._show_after_undo()
-            case EventRecorded(recorded=RecordedEvent(event=event)) if isinstance(event, _ENDS_NOTICE):
-                if not self._is_on_hold:
-                    self._banners.remove(_BANNER)
 
     @property
     def _is_on_hold(self) -> bool:
@@ -56,12 +50,15 @@ class HoldController(QObject):
 
     def _show(self) -> None:
         self._action.setChecked(self._is_on_hold)
-        self._banners.remove(_BANNER)
+        self._notices.end(_NOTICE)
         if self._is_on_hold:
-            self._show_banner(
-                tr("Compaction paused."),
-                tr("The context stays as it is while it fits, until you resume."),
-                BannerAction("resume", tr("Resume compaction")),
+            self._notices.notify_here(
+                Notice(
+                    _NOTICE,
+                    tr("Compaction paused."),
+                    tr("The context stays as it is while it fits, until you resume."),
+                    answers=(Answer(tr("Resume compaction"), lambda: self._set(False), "resume"),),
+                )
             )
 
     def _show_after_undo(self) -> None:
@@ -71,26 +68,21 @@ class HoldController(QObject):
             return
         (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
         if outlook.state == "full" and not gauge.fits:
-            self._show_banner(
+            self._say_after_undo(
                 tr("The next message makes room in the context."),
                 tr("After the undo, the request doesn't fit the context window."),
             )
         elif outlook.state in ("due", "waiting", "facts", "full"):
-            self._show_banner(
+            self._say_after_undo(
                 tr("The context will be compacted again."),
                 tr("It is above the threshold after the undo. Pause keeps it as it is."),
-                BannerAction("hold", tr("Pause compaction")),
+                Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),
             )
         else:
-            self._banners.remove(_BANNER)
+            self._notices.end(_NOTICE)
 
-    def _show_banner(self, what: str, why: str, *actions: BannerAction) -> None:
-        workspace_id, session_id = self._banners.context_ids
-        self._banners.show_banner(
-            Banner(
-                _BANNER, "info", what, why, actions=actions, workspace_id=workspace_id, session_id=session_id
-            )
-        )
+    def _say_after_undo(self, what: str, why: str, *answers: Answer) -> None:
+        self._notices.notify_here(Notice(_NOTICE, what, why, answers=answers, ends_with=_ENDS_NOTICE))
 
     @handles(PauseCompaction)
     def pause(self) -> None:

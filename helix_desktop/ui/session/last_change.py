@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject
@@ -15,8 +16,8 @@ from helix_desktop.context.log.window_layout import RewriteEvent, Undoable
 from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Pinned, SweepMade, Undone, Unpinned
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.kit.intents import RedoLast, UndoLast, handles
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.shell.commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
@@ -27,7 +28,6 @@ from helix_desktop.words.rewrites import pin_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
-_BANNER = "context-change"
 
 
 class LastChangeController(QObject):
@@ -39,9 +39,8 @@ class LastChangeController(QObject):
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         super().__init__(context.window)
         self._session_controller, self._async_actions = session_controller, context.async_actions
-        self._banners, self._commands = context.window.banners, context.window.commands
+        self._notices, self._commands = context.window.notices, context.window.commands
         context.window.intents.add(self)
-        self._banners.action_clicked.connect(self._on_banner_action)
         session_controller.session_changed.connect(self._offer)
         session_controller.updated.connect(self._on_update)
         self._offer()
@@ -66,9 +65,9 @@ class LastChangeController(QObject):
             return
         target, output = _newest_change(conversation)
         if output:
-            self._start(self._pin_and_say(conversation, output, is_pinned=False), "undo")
+            self._start(partial(self._pin_and_say, is_pinned=False), conversation, output)
         elif target:
-            self._start(self._undo_and_say(conversation, target), "undo")
+            self._start(self._undo_and_say, conversation, target)
         else:
             self._say(conversation, tr("Nothing to undo in the context."))
 
@@ -80,24 +79,31 @@ class LastChangeController(QObject):
             return
         target, output = _newest_undone(conversation)
         if output:
-            self._start(self._pin_and_say(conversation, output, is_pinned=True), "redo")
+            self._start(partial(self._pin_and_say, is_pinned=True), conversation, output)
         elif target:
-            self._start(self._redo_and_say(conversation, target), "redo")
+            self._start(self._redo_and_say, conversation, target)
         else:
             self._say(conversation, tr("Nothing to redo in the context."))
 
-    def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
-        self._async_actions.start(coroutine, name)
+    def _start(
+        self,
+        change: Callable[[Conversation, int], Coroutine[Any, Any, None]],
+        conversation: Conversation,
+        target: int,
+    ) -> None:
+        self._async_actions.start(change(conversation, target), "undo or redo")
 
     async def _undo_and_say(self, conversation: Conversation, target: int) -> None:
         await conversation.window.undo(target)
-        await self._say_change(conversation, target, BannerAction(f"redo:{target}", tr("Redo")))
+        redo = partial(self._start, self._redo_and_say, conversation, target)
+        await self._say_change(conversation, target, Answer(tr("Redo"), redo, f"redo:{target}"))
 
     async def _redo_and_say(self, conversation: Conversation, target: int) -> None:
         await conversation.window.redo(target)
-        await self._say_change(conversation, target, BannerAction(f"undo:{target}", tr("Undo")))
+        undo = partial(self._start, self._undo_and_say, conversation, target)
+        await self._say_change(conversation, target, Answer(tr("Undo"), undo, f"undo:{target}"))
 
-    async def _say_change(self, conversation: Conversation, target: int, way_back: BannerAction) -> None:
+    async def _say_change(self, conversation: Conversation, target: int, way_back: Answer) -> None:
         """Name what was undone or redone as the timeline does: it may be out of sight."""
         log, transcript = list(conversation.session.log), conversation.session.transcript
         cards = await asyncio.to_thread(build_cards, log, transcript)
@@ -105,25 +111,16 @@ class LastChangeController(QObject):
         name = next(map(card_title, changes), "")
         self._say(conversation, name or tr("Context changed."), way_back)
 
-    def _on_banner_action(self, banner_id: str, action: str) -> None:
-        """Take back the undo or redo that the notice names."""
-        conversation = self._session_controller.conversation
-        if banner_id != _BANNER or conversation is None:
-            return
-        how, _, target = action.partition(":")
-        change = self._undo_and_say if how == "undo" else self._redo_and_say
-        self._start(change(conversation, int(target)), "undo or redo")
-
     async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
         """Pin an output again, or no longer, and say which one."""
         change = Pinned(output) if is_pinned else Unpinned(output)
         await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
         self._say(conversation, pin_text(change, conversation.session.transcript))
 
-    def _say(self, conversation: Conversation, text: str, *actions: BannerAction) -> None:
+    def _say(self, conversation: Conversation, text: str, *answers: Answer) -> None:
         session_id = conversation.session.id
-        self._banners.show_banner(
-            Banner(_BANNER, "info", text, actions=actions, session_id=session_id, is_brief=True)
+        self._notices.notify(
+            Notice("context-change", text, answers=answers, session_id=session_id, is_brief=True)
         )
 
 

@@ -11,17 +11,17 @@ from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.config.settings import key_variable
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
 
-_BANNER, _ENTER = "missing-key", "enter"
+_NOTICE = "missing-key"
 
 
-class MissingKeyBanner(QObject):
+class MissingKeys(QObject):
     """Offers to enter the keys that ended with an earlier run."""
 
     def __init__(
@@ -32,13 +32,12 @@ class MissingKeyBanner(QObject):
     ) -> None:
         """`enter_key` opens the settings at the key of a provider."""
         super().__init__(context.window)
-        self._banners, self._services = context.window.banners, context.services
+        self._notices, self._services = context.window.notices, context.services
         self._async_actions, self._enter_key = context.async_actions, enter_key
         self._session_controller, self._strip = session_controller, context.views.chat.key_strip
         self._announced: tuple[str, ...] | None = None
         self._provider = ""
         self._strip.action_requested.connect(lambda: self._enter(self._provider))
-        self._banners.action_clicked.connect(self._on_action)
         for changed in (session_controller.session_changed, session_controller.model_changed):
             changed.connect(lambda: self._async_actions.start(self._refresh(), "missing keys"))
         session_controller.updated.connect(self._on_update)
@@ -59,8 +58,8 @@ class MissingKeyBanner(QObject):
     def _enter(self, provider: str) -> None:
         self._async_actions.start(self._enter_key(provider), "enter a key")
 
-    def _on_action(self, banner_id: str, action: str) -> None:
-        if (banner_id, action) == (_BANNER, _ENTER) and self._announced:
+    def _enter_first(self) -> None:
+        if self._announced:
             self._enter(self._announced[0])
 
     async def _refresh(self) -> None:
@@ -85,14 +84,13 @@ class MissingKeyBanner(QObject):
         self._strip.setVisible(self._provider in missing)
 
     def _announce(self, missing: tuple[str, ...]) -> None:
-        """Say it once at the start; the banner goes when the keys are there."""
+        """Say it once at the start; the notice goes when the keys are there."""
         if self._announced is not None and not missing:
-            self._banners.remove(_BANNER)
+            self._notices.end(_NOTICE)
         if self._announced is None and missing:
-            self._banners.show_banner(
-                Banner(
-                    _BANNER,
-                    "info",
+            self._notices.notify(
+                Notice(
+                    _NOTICE,
                     tr.plural(
                         len(missing),
                         "The API key for {providers} is missing.",
@@ -100,7 +98,7 @@ class MissingKeyBanner(QObject):
                         providers=missing,
                     ),
                     tr("API keys that aren't in a keychain last only until Helix closes."),
-                    actions=(BannerAction(_ENTER, tr("Enter API key…")),),
+                    answers=(Answer(tr("Enter API key…"), self._enter_first, "enter"),),
                 )
             )
         self._announced = missing

@@ -12,9 +12,9 @@ from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.kit.commands import action_shortcut, set_action_words
 from helix_desktop.ui.kit.intents import NextMode, SetMode, handles
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.demo_calls import runs_demo_calls
@@ -104,12 +104,11 @@ class ModeController(QObject):
         finally:
             self.show()
         self._chat.view.announce(self._button.accessibleName())
-        self._window.banners.remove(_NO_SANDBOX)
+        self._window.notices.end(_NO_SANDBOX)
         if mode == "auto" and not await self._services.tools.is_sandboxed(workspace.id):
-            self._window.banners.show_banner(
-                Banner(
+            self._window.notices.notify(
+                Notice(
                     _NO_SANDBOX,
-                    "info",
                     tr("Auto mode still asks before running commands."),
                     tr(
                         "Commands here can reach the network, or files outside the workspace. "

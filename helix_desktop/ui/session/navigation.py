@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, get_args
+from typing import Any
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
@@ -13,7 +13,6 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts, render_handover
 from helix_desktop.context.window.window_breakdown import MessageStates
-from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
@@ -22,7 +21,6 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn, OpenChanges
 from helix_desktop.ui.design.dialogs import pick_save_file
-from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
 from helix_desktop.ui.inspector.from_window import request_row_text
 from helix_desktop.ui.inspector.inspector_data import WindowRow
@@ -45,6 +43,7 @@ from helix_desktop.ui.kit.intents import (
     UndoLast,
     handles,
 )
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.next_messages import CONTINUE
@@ -54,8 +53,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
 text = TextContext("Session")
-
-_REMOVED = "removed-output"
 
 _TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
     "continue": lambda conversation: conversation.continue_turn(CONTINUE),
@@ -80,7 +77,7 @@ class SessionNavigation(QObject):
             "send_without_images": lambda: self.control_turn("send_without_images"),
             "send_as_message": session_controller.composer.send_as_message,
         }
-        window.banners.action_clicked.connect(lambda _, action: self.apply_remedy(action))
+        window.remedy_requested.connect(self._apply_remedy)
         self._connect_chat()
         views.changes.change_actions.chat_requested.connect(self._show_message)
         session_controller.composer.attachments.content_requested.connect(self.show_cache_entry)
@@ -136,12 +133,14 @@ class SessionNavigation(QObject):
         QGuiApplication.clipboard().setText(text)
 
     @handles(ApplyRemedy)
-    def apply_remedy(self, remedy: str) -> None:
-        """Do what helps against an error; other parts of the window do what is theirs."""
+    def pass_remedy_on(self, remedy: str) -> None:
+        """Let the part of the window whose remedy it is do what helps against an error."""
+        self._window.remedy_requested.emit(remedy)
+
+    def _apply_remedy(self, remedy: str) -> None:
+        """Do what helps against an error, if it is done here."""
         if remedy in self._remedies:
             self._remedies[remedy]()
-        elif remedy in get_args(Remedy):
-            self._window.remedy_requested.emit(remedy)
 
     @handles(Recall)
     async def recall(self, digest: str, first: int, last: int) -> None:
@@ -181,9 +180,7 @@ class SessionNavigation(QObject):
 
     def _show_removed(self, workspace_id: str, removed_at_ms: int) -> None:
         what = tr("You removed this output as a secret on {day}.", day=format_date(removed_at_ms))
-        self._window.banners.show_banner(
-            Banner(_REMOVED, "info", what, workspace_id=workspace_id, is_brief=True)
-        )
+        self._window.notices.notify(Notice("removed-output", what, workspace_id=workspace_id, is_brief=True))
 
     @handles(ShowEvent)
     def show_event(self, seq: int, mark: str = "") -> None:

@@ -12,7 +12,6 @@ from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import CompactUpTo
-from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
 from helix_desktop.ui.handover.compare_dialog import ComparePresenter
 from helix_desktop.ui.handover.edit_dialog import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
@@ -29,6 +28,7 @@ from helix_desktop.ui.kit.intents import (
     WriteHandover,
     handles,
 )
+from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 
@@ -143,7 +143,7 @@ class RewriteController(QObject):
 
     @handles(EditHandover)
     async def edit(self, seq: int) -> None:
-        """Open the six sections of a handover in a dialog, to change them."""
+        """Open the sections of a handover in a dialog, to change them."""
         conversation = self._session_controller.conversation
         if conversation is None or self.edit_presenter is not None:
             return
@@ -181,7 +181,7 @@ class RewriteController(QObject):
             conversation, self._async_actions, self._window, self._window.theme, start_session, rerun_seq
         )
         self.handover_presenter.dialog.focus_input.setText(focus)
-        self._window.banners.remove(REFUSED_COMPACTION)
+        self._window.notices.end(REFUSED_COMPACTION)
         try:
             with self._reveal_new_handover(conversation):
                 await self.handover_presenter.run(upto)

@@ -41,10 +41,6 @@ class AppWindow(Protocol):
         """The workspace and the session on screen."""
 
     @property
-    def settings_dialog(self) -> QDialog | None:
-        """The settings window that is open over this one; None if there is none."""
-
-    @property
     def background_jobs(self) -> Mapping[str, BackgroundJobs]:
         """What runs in the background, by session, in all open workspaces."""
 
@@ -175,11 +171,6 @@ class WindowGroup(QObject):
         """Return the other window that shows a session; None if none does."""
         others = self.others_with(window, workspace_id)
         return next((other for other in others if other.shown_session[1] == session_id), None)
-
-    def with_settings(self, window: MainWindow) -> AppWindow | None:
-        """Return the other window with the settings open over it: two of them would overwrite each other."""
-        others = (other for other in self._open if other.window is not window)
-        return next((other for other in others if other.settings_dialog is not None), None)
 
     async def open_window(
         self, workspace_id: str = "", session_id: str | None = None, is_restored: bool = False

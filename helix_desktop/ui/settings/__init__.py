@@ -1,1 +1,1 @@
-"""The settings dialog and its pages."""
+"""The settings and their pages."""

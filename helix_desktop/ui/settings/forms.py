@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.config.secrets import KeySource, SecretHeaders
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.domain.model_spec import DialectName
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.tools import RuleEffect
 from helix_desktop.words.direction import dotted

@@ -19,6 +19,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import restyle
+from helix_desktop.ui.settings.page_layout import page_column
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Keyboard")
@@ -211,7 +212,7 @@ class KeyboardPage(QWidget):
         self._foot = QWidget()  # below the list: no line moves under the mouse
         self._foot.setLayout(column(undo, margins=(28, 6, 40, 12)))
         self._foot.hide()
-        self.setLayout(column(head, self._scrolling_list(), self._foot, gap=0))
+        self.setLayout(page_column(column(head, self._scrolling_list(), self._foot, gap=0)))
 
     def _scrolling_list(self) -> QWidget:
         fixed = tr(

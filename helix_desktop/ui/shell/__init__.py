@@ -1,1 +1,1 @@
-"""The window's frame: bars, menus, panes, banners, jobs."""
+"""The window's frame: bars, menus, panes, jobs."""

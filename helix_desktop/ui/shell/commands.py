@@ -35,6 +35,7 @@ FILE, EDIT, VIEW, SESSION, HELP = MENUS = (
 OPEN_WORKSPACE = Need(text("Needs an open workspace"))
 OPEN_SESSION = Need(text("Needs an open session"))
 OTHER_PAGE = Need(text("The chat can't be closed"))
+OUTSIDE_SETTINGS = Need(text("Not in Settings"))
 OWN_PLACE = Need(text("A subagent is listed with its session"))
 RUNNING_AGENT = Need(_in_session("The agent isn't running"))
 SENDABLE_MESSAGE = Need(_in_session("No message waits for a running command"))
@@ -137,11 +138,12 @@ class WindowCommands(WindowCommandTable):
         also=_also("git diff"),
     )
     close_page = Command(
-        text("Close page"), intents.ShowPage("chat"), "Ctrl+W", menu=VIEW, group=1,
-        needs=(OPEN_SESSION, OTHER_PAGE),
+        text("Close page"), intents.ClosePage(), "Ctrl+W", menu=VIEW, group=1,
+        needs=(OTHER_PAGE,),
     )
     toggle_sidebar = Command(
         text("Sidebar"), intents.ToggleSidebar(), "Ctrl+B", menu=VIEW, group=2, is_checkable=True,
+        needs=(OUTSIDE_SETTINGS,),
         also=_also("list left panel"),
     )
     toggle_inspector = Command(
@@ -182,7 +184,7 @@ class WindowCommands(WindowCommandTable):
         fixed_key="Esc Esc", slash="stop", also=_also("cancel interrupt abort"),
     )
     steer = Command(
-        text("Steer current turn"), intents.Steer(), menu=SESSION, group=1, needs=(RUNNING_AGENT,),
+        text("Send during this turn"), intents.Steer(), menu=SESSION, group=1, needs=(RUNNING_AGENT,),
         fixed_key="Ctrl+Shift+Enter",
     )
     stop_and_send = Command(
@@ -330,6 +332,16 @@ class WindowCommands(WindowCommandTable):
         return command.intent
 
 
+_ELSEWHERE = (
+    intents.OpenSettings("policy"),
+    intents.Find(),
+    intents.GoToOwnMessage(-1),
+    intents.GoToOwnMessage(1),
+)
+SEEN_IN_SESSION = frozenset(
+    command.intent for command in WindowCommands.commands.values() if OPEN_SESSION in command.needs
+).difference(_ELSEWHERE)
+"""What changes or opens something that stands in the session's pages."""
 _BY_SLASH = {command.slash: command for command in WindowCommands.commands.values() if command.slash}
 
 

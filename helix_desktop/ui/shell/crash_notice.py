@@ -7,21 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
 
-_ID, _SHOW = "crash", "show"
 _MAX_NAMES = 3  # sessions that are named
 
 
@@ -71,39 +70,38 @@ class RecoverySummary(msgspec.Struct, frozen=True):
         return tr("See {sessions}.", sessions=names) if names else ""
 
 
-class CrashNotice(QObject):
-    """Binds the notice to the log of the run that crashed."""
+def report_crash(
+    window: MainWindow,
+    async_actions: AsyncActions,
+    read_log: Callable[[], str],
+    folder: Path,
+    recovery: RecoverySummary,
+) -> None:
+    """Show what was recovered, until it is dismissed; `read_log` gives the redacted log and may block.
 
-    def __init__(
-        self, window: MainWindow, async_actions: AsyncActions, read_log: Callable[[], str], folder: Path
-    ) -> None:
-        """`read_log` gives the redacted log and may block; it lies in `folder`."""
-        super().__init__(window)
-        self._window, self._read_log, self._folder = window, read_log, folder
-        window.banners.action_clicked.connect(
-            lambda banner_id, _: (
-                async_actions.start(self._show_log(), "crash log") if banner_id == _ID else None
-            )
+    The log lies in `folder`.
+    """
+
+    def show_log() -> None:
+        async_actions.start(_show_log(window, read_log, folder), "crash log")
+
+    window.notices.notify(
+        Notice(
+            "crash",
+            tr("Helix Desktop didn't close properly last time."),
+            recovery.text,
+            answers=(Answer(tr("Show log"), show_log, "show"),),
+            level="warning",
         )
+    )
 
-    def show(self, recovery: RecoverySummary) -> None:
-        """Show what was recovered, above everything, until it is dismissed."""
-        self._window.banners.show_banner(
-            Banner(
-                _ID,
-                "warning",
-                tr("Helix Desktop didn't close properly last time."),
-                recovery.text,
-                actions=(BannerAction(_SHOW, tr("Show log")),),
-            )
-        )
 
-    async def _show_log(self) -> None:
-        text = await asyncio.to_thread(self._read_log)
-        open_folder = PushButton(tr("Open log folder"), name="open_log_folder")
-        open_folder.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder))))
-        note = tr("API keys, logins and the path of your home folder are removed. Nothing is sent.")
-        title = tr("Log of the last run")
-        dialog = TextsDialog(self._window, title, (note,), {"log.txt": text}, buttons=(open_folder,))
-        retint(dialog, self._window.theme)
-        await exec_async(dialog)
+async def _show_log(window: MainWindow, read_log: Callable[[], str], folder: Path) -> None:
+    text = await asyncio.to_thread(read_log)
+    open_folder = PushButton(tr("Open log folder"), name="open_log_folder")
+    open_folder.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))))
+    note = tr("API keys, logins and the path of your home folder are removed. Nothing is sent.")
+    title = tr("Log of the last run")
+    dialog = TextsDialog(window, title, (note,), {"log.txt": text}, buttons=(open_folder,))
+    retint(dialog, window.theme)
+    await exec_async(dialog)

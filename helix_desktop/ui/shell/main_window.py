@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QMainWindow,
     QStackedWidget,
@@ -31,6 +32,7 @@ from helix_desktop import APP_NAME
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
+from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.stack import PageArea
@@ -40,11 +42,13 @@ from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.commands import PageKeys, action_shortcut
 from helix_desktop.ui.kit.intents import (
+    ClosePage,
     FocusPane,
     Intent,
     IntentHandlers,
     OpenSwitcher,
     PressKey,
+    RenameSession,
     SearchMessages,
     SetTheme,
     ShowPage,
@@ -55,11 +59,13 @@ from helix_desktop.ui.kit.intents import (
     Zoom,
     handles,
 )
-from helix_desktop.ui.shell.banners import BannerArea
+from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.ui.shell.commands import (
     OPEN_SESSION,
     OPEN_WORKSPACE,
     OTHER_PAGE,
+    OUTSIDE_SETTINGS,
+    SEEN_IN_SESSION,
     WindowCommands,
     fill_menu_bar,
 )
@@ -202,7 +208,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     """Owns the parts and what moves between them; what they mean is decided by presenters.
 
     It can be shown as soon as it is made: the frame comes first, `add_pages` adds what takes longer.
-    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`,
+    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `notices`, `jobs`,
     `spending`, `welcome`, `missing`, `no_session`, `commands`.
     """
 
@@ -219,6 +225,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     remedy_requested = Signal(str)
     """What is to be done about an error, where another part of the window does it."""
     page_shown = Signal(str)
+    settings_left = Signal()
+    """The settings are not on screen any more, and the keyboard is where it is to stay."""
 
     def __init__(self, layout_store: LayoutStore) -> None:
         """Build the frame; sizes come back from the memory."""
@@ -233,15 +241,18 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._center_page: CenterPage = "opening"
         self._theme = LIGHT
         self._pages: dict[str, QWidget] = {}
+        self._is_settings_shown = False
+        self._focused_before: QWidget | None = None  # the settings
         self._workspace_lists: tuple[tuple[WorkspaceRow, ...], tuple[str, ...]] | None = None
         self.intents = IntentHandlers()
         self.commands = WindowCommands(self)
         self.key_bindings = KeyBindings(self.commands)
         self.rail, self.sidebar = Rail(self.commands), Sidebar(self.commands)
         self.top_bar = TopBar(self.commands)
-        self.banners, self.jobs, self.cost_line = BannerArea(), JobLines(), CostLine()
+        self.notices, self.jobs, self.cost_line = NoticeArea(), JobLines(), CostLine()
+        self.top_bar.add_button(self.notices.folded)
         self.waiting_sessions = WaitingSessionsLine()
-        self._waiting_count = 0  # sessions that wait for the user, that on screen among them
+        self._waiting: tuple[Sequence[WaitingSession], str] = ((), "")  # for the user, and which is on screen
         self._workspace_name = self._session_title = ""
         self._is_one_of_several, self._title_number = False, 1
         self.unnumbered_title = APP_NAME
@@ -249,9 +260,11 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.no_session: NoSessionPage
         self.missing_folder: MissingFolderPage
         self.closed_workspace: ClosedWorkspacePage
+        self._settings_names: QWidget
         self.switcher: Switcher
         self._appearance: Appearance
         self._center, self.inspector_pane = PageArea(), QFrame()
+        self._side, self._main = QWidget(), PageArea()  # sidebar and center, or the settings' names and pages
         self.opening_page = OpeningPage()  # on screen until there is something to show
         self._center.addWidget(self.opening_page)
         self.session_pages = QStackedWidget()
@@ -260,11 +273,13 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._layout_timer = QTimer(self, singleShot=True, interval=_LAYOUT_PAUSE_MS)
         self._layout_timer.timeout.connect(self._save_layout)
         self._panes.changed.connect(self._layout_timer.start)
-        self.drops = WindowDrops(self, self._center)
+        self.drops = WindowDrops(self, self._main)
         self.help_windows = HelpWindows(self, self.commands, self.key_bindings, layout_store)
         self.key_bindings.changed.connect(self.help_windows.update_shortcuts)
         fill_menu_bar(self.menuBar(), self.commands)
         self._panes.panes_shown.connect(self._show_panes)
+        self.rail.workspace_selected.connect(self.leave_settings)
+        self.commands.meet(OUTSIDE_SETTINGS, True)
         self.intents.add(self)
         self.intents.add(self.help_windows)
         self.resize(*_FIRST_SIZE)
@@ -321,11 +336,19 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         news.setSpacing(0)
         news.addWidget(self.jobs, 1)
         news.addWidget(self.waiting_sessions, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
-        center.setLayout(column(self.top_bar, self.banners, news, self._center, self.cost_line, gap=0))
+        session = QWidget()
+        session.setLayout(column(self._center, self.cost_line, gap=0))
+        self._main.addWidget(session)
+        body = QGridLayout()  # one cell: notices lie over the page, and move nothing
+        body.setContentsMargins(0, 0, 0, 0)
+        body.addWidget(self.notices, 0, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        body.addWidget(self._main, 0, 0)
+        center.setLayout(column(self.top_bar, news, body, gap=0))
         center.setMinimumWidth(356)
         self.inspector_pane.setObjectName("inspector_pane")
         self.inspector_pane.setMinimumWidth(264)
-        panes = Panes(self.sidebar, center, self.inspector_pane, self.layout_store)
+        self._side.setLayout(column(self.sidebar, gap=0))
+        panes = Panes(self._side, center, self.inspector_pane, self.layout_store)
         root = QWidget()
         line = QHBoxLayout(root)
         line.setContentsMargins(0, 0, 0, 0)
@@ -337,9 +360,13 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     def perform(self, intent: Intent) -> None:
         """Do what the user wants: the one way up for all parts of the window, its dialogs and its keys."""
+        if intent in SEEN_IN_SESSION:
+            self.leave_settings()
         self.intents.perform(intent)
 
     def _connect_pages(self) -> None:
+        for chosen in (self.switcher.workspace_selected, self.switcher.session_selected):
+            chosen.connect(self.leave_settings)
         self.commands.new_session.changed.connect(self._show_new_session_keys)
 
     @handles(PressKey)
@@ -350,17 +377,23 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     @handles(FocusPane)
     def focus_pane(self, step: int) -> None:
         """Give the keyboard to the next (1) or previous (-1) pane."""
-        focus_pane((self.rail, self.sidebar, self._center, self.inspector_pane), step)
+        focus_pane((self.rail, self._side, self._main, self.inspector_pane), step)
 
     @handles(ToggleSidebar)
     def toggle_sidebar(self) -> None:
         """Show or hide the sidebar."""
-        self._panes.set_sidebar_visible(not self.sidebar.isVisibleTo(self._panes))
+        self._panes.set_sidebar_visible(not self._side.isVisibleTo(self._panes))
 
     @handles(ToggleContextPanel)
     def toggle_inspector(self) -> None:
         """Show or hide the context panel."""
         self._panes.set_inspector_visible(not self.inspector_pane.isVisibleTo(self._panes))
+
+    @handles(RenameSession)
+    def edit_title(self, title: str) -> None:
+        """Let the user edit the session's title in its place, unless it was typed already."""
+        if not title:
+            self.top_bar.title.edit()
 
     @handles(OpenSwitcher)
     def open_switcher(self) -> None:
@@ -441,11 +474,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
         `on_screen` is the session that the user sees, or its parent: its own card says that it waits.
         """
-        self._waiting_count = len(sessions)
-        self.waiting_sessions.show_sessions(
-            [session for session in sessions if session.session_id != on_screen]
-        )
+        self._waiting = sessions, on_screen
+        self._show_waiting()
         self._show_window_title()
+
+    def _show_waiting(self) -> None:
+        sessions, on_screen = self._waiting
+        self.waiting_sessions.show_sessions(
+            [session for session in sessions if self._is_settings_shown or session.session_id != on_screen]
+        )
 
     def show_session_title(self, session_title: str) -> None:
         """Take the title of the session on screen, which tells this window from others of its workspace."""
@@ -460,7 +497,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def _show_window_title(self) -> None:
         name = self._workspace_name
         title = tr("{workspace} — Helix Desktop", workspace=name) if name else APP_NAME
-        waiting = waiting_text(self._waiting_count) if self._waiting_count else ""
+        count = len(self._waiting[0])
+        waiting = waiting_text(count) if count else ""
         session_title = self._session_title if self._is_one_of_several else ""
         self.unnumbered_title = " · ".join(filter(None, (waiting, session_title, title)))
         self.title_changed.emit()
@@ -509,6 +547,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._center.setCurrentWidget(pages[center_page])
         self.commands.meet(OPEN_SESSION, center_page == "work")
         self.commands.meet(OPEN_WORKSPACE, center_page in {"empty", "work"})
+        self._enable_close_page()
         self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
 
     @handles(ShowPage)
@@ -516,10 +555,14 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         """Show chat, cache, timeline or changes."""
         self.session_pages.setCurrentWidget(self._pages[name])
         self.top_bar.show_page(name)
-        self.commands.meet(OTHER_PAGE, name != "chat")
+        leaves_settings = self._is_settings_shown
+        self._set_settings_shown(False)
+        self._enable_close_page()
         self.layout_store.save("page", name.encode())
         self._layout_timer.start()
         self.page_shown.emit(name)
+        if leaves_settings:
+            self.settings_left.emit()
 
     def last_page(self) -> str:
         """Return the page that was shown last, also in the run before this one."""
@@ -527,8 +570,63 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         return name if name in self._pages else "chat"
 
     def page(self) -> str:
-        """Return the page that is shown: chat, cache, timeline or changes."""
+        """Return the page that is shown: chat, cache, timeline, changes, or settings."""
+        return "settings" if self._is_settings_shown else self._session_page()
+
+    def _session_page(self) -> str:
         return next(name for name, page in self._pages.items() if page is self.session_pages.currentWidget())
+
+    def add_settings(self, names: QWidget, pages: QWidget) -> None:
+        """Put in the settings: the names of their pages at the place of the sidebar, and the pages."""
+        names.hide()
+        side = self._side.layout()
+        assert side is not None
+        side.addWidget(names)
+        self._main.addWidget(pages)
+        self._settings_names = names
+
+    def show_settings(self) -> None:
+        """Show the settings in place of the session; the keyboard is nowhere then."""
+        if not self._is_settings_shown:
+            self._focused_before = self.focusWidget()
+            self._set_settings_shown(True)
+
+    def leave_settings(self) -> None:
+        """Show what was on screen before the settings, with the keyboard where it was."""
+        if not self._is_settings_shown:
+            return
+        before, self._focused_before = self._focused_before, None
+        self._set_settings_shown(False)
+        if self._center_page == "work":
+            self.page_shown.emit(self._session_page())
+        refocus(before)
+        self.settings_left.emit()
+
+    def _set_settings_shown(self, is_shown: bool) -> None:
+        if is_shown == self._is_settings_shown:
+            return
+        self._is_settings_shown = is_shown
+        self.setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control that stays in sight
+        self.sidebar.setVisible(not is_shown)
+        self._settings_names.setVisible(is_shown)
+        self._main.setCurrentIndex(int(is_shown))
+        self.top_bar.setVisible(not is_shown)
+        self._panes.show_sidebar_alone(is_shown)
+        self.rail.mark_settings(is_shown)
+        self.commands.meet(OUTSIDE_SETTINGS, not is_shown)
+        self._enable_close_page()
+        self._show_waiting()
+
+    @handles(ClosePage)
+    def close_page(self) -> None:
+        if self._is_settings_shown:
+            self.leave_settings()
+        else:
+            self.show_page("chat")
+
+    def _enable_close_page(self) -> None:
+        is_side_page = self._center_page == "work" and self._session_page() != "chat"
+        self.commands.meet(OTHER_PAGE, self._is_settings_shown or is_side_page)
 
     def allow_close(self) -> None:
         """Close and end: everything that the window showed has ended."""
@@ -579,9 +677,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Stop the agent on Esc Esc, when nothing in focus wanted the keys."""
+        """Leave the settings on Esc, or stop the agent on Esc Esc, when nothing in focus wanted the keys."""
         if event.key() != Qt.Key.Key_Escape or event.isAutoRepeat():
             super().keyPressEvent(event)
+            return
+        if self._is_settings_shown:
+            self.leave_settings()
             return
         if not self.commands.stop.isEnabled():
             return

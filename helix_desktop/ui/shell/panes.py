@@ -48,6 +48,7 @@ class Panes(QSplitter):
         self._requested = {key: layout_store.load(key) for key in ("sidebar", "inspector")}  # "": no wish yet
         self._available = {"sidebar": False, "inspector": False}
         self._fits = (False, False)  # whether there is room for the sidebar, and the inspector
+        self._is_sidebar_alone = False
         for pane in (sidebar, center, inspector):
             self.addWidget(pane)
         self.setHandleWidth(1)
@@ -63,6 +64,11 @@ class Panes(QSplitter):
     def set_available(self, sidebar: bool, inspector: bool) -> None:
         """Say which panes the place has at all."""
         self._available = {"sidebar": sidebar, "inspector": inspector}
+        self._lay_out()
+
+    def show_sidebar_alone(self, is_alone: bool) -> None:
+        """Show the sidebar and no inspector meanwhile, whatever the user wants and there is room for."""
+        self._is_sidebar_alone = is_alone
         self._lay_out()
 
     def fit(self, width: int) -> None:
@@ -121,6 +127,8 @@ class Panes(QSplitter):
             sidebar and self._available["sidebar"],
             inspector and self._available["inspector"],
         )
+        if self._is_sidebar_alone:
+            sidebar, inspector = True, False
         self._sidebar.setVisible(sidebar)
         self._inspector.setVisible(inspector)
         self.panes_shown.emit(sidebar, inspector)

@@ -265,6 +265,7 @@ class TopBar(Themed, QWidget):
         self._session_id = self._facts = ""
         self._git_text = NO_GIT
         self._is_demo = False
+        self._added: QWidget | None = None
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
         self._dot = Dot("seg_assistant")
@@ -297,6 +298,11 @@ class TopBar(Themed, QWidget):
         self._line.setStretch(1, 1)
         self._line.addLayout(row(self.inspector, self.more, gap=3))
         self.setLayout(self._line)
+
+    def add_button(self, button: QWidget) -> None:
+        """Put a button before the pages, where it comes and goes without moving them."""
+        self._added = button
+        self._line.insertWidget(self._line.indexOf(self.pages), button)
 
     def tint(self, theme: Theme) -> None:
         """Take the text size in force."""
@@ -374,6 +380,8 @@ class TopBar(Themed, QWidget):
 
     def _show_what_fits(self, room: float) -> None:
         """Show state, demo model and git, in this order, as far as some pixels beside the title last."""
+        if self._added is not None and self._added.isVisibleTo(self):
+            room -= self._added.sizeHint().width() + 8
         words = self._state.text
         self._dot.setVisible(bool(words))  # it says it, too: no part of a word
         state_px = self._state.sizeHint().width() + _DOT_PX

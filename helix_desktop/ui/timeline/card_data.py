@@ -78,7 +78,7 @@ class HandoverCard(msgspec.Struct, frozen=True):
 
 
 class SweepCard(msgspec.Struct, frozen=True):
-    """A sweep: how many outputs became markers and the model's tokens that saves; `digests` are theirs.
+    """A sweep: how many outputs became markers, and tokens of the window around it; `digests` are theirs.
 
     `steps` counts steps whose arguments became markers too, `image_messages` messages whose images did;
     `inside` is what covers all of them now, `undone_with` the rewrite whose undo undid it too.
@@ -87,7 +87,8 @@ class SweepCard(msgspec.Struct, frozen=True):
     seq: int
     at_ms: int
     outputs: int
-    saved: int
+    before: int
+    after: int
     reason: SweepReason = SweepReason.BATCH
     digests: tuple[str, ...] = ()
     is_undone: bool = False
@@ -100,6 +101,7 @@ class SweepCard(msgspec.Struct, frozen=True):
 class FoldCard(msgspec.Struct, frozen=True):
     """Steps that became a note; it covers `first_seq` to `last_seq`, `inside` is what covers it now.
 
+    `before` and `after` are tokens of the window, `tokens` those of the note, as the inspector lists it.
     `messages` says how many messages and tool calls it covers.
     """
 
@@ -110,6 +112,7 @@ class FoldCard(msgspec.Struct, frozen=True):
     steps: int
     before: int
     after: int
+    tokens: int
     first_seq: int
     last_seq: int
     text: str
@@ -172,6 +175,7 @@ class ObservationsCard(msgspec.Struct, frozen=True):
 class PlacedCard(msgspec.Struct, frozen=True):
     """Prepared observations that took the place of what they cover; `number` is that of their card, 0: none.
 
+    `before` and `after` are tokens of the window.
     `threshold` is the share of the context window that had been reached, 0 where that is not known;
     `averted_handover_at` is as of their event, `inside` what covers them now.
     """
@@ -179,7 +183,8 @@ class PlacedCard(msgspec.Struct, frozen=True):
     seq: int
     at_ms: int
     number: int
-    saved: int
+    before: int
+    after: int
     reason: PlacementReason
     is_undone: bool = False
     threshold: float = 0.0
@@ -316,7 +321,7 @@ class UsagePoint(msgspec.Struct, frozen=True):
     """Tokens in the context window just after an event, recorded at `at_ms`.
 
     `window` is the size of the context window then. 0 for either: not known. `is_estimated`: the provider had
-    not reported it.
+    not reported it. A rewrite made of the next request's tokens `before` those `after`.
     """
 
     seq: int
@@ -325,6 +330,8 @@ class UsagePoint(msgspec.Struct, frozen=True):
     window: int = 0
     at_ms: int = 0
     is_estimated: bool = False
+    before: int = 0
+    after: int = 0
 
 
 class TimelineState(msgspec.Struct, frozen=True):

@@ -50,6 +50,7 @@ from helix_desktop.words.models import writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
+from helix_desktop.words.rewrites import context_change_text
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
 
@@ -139,15 +140,12 @@ def cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
 
 def index_pill(digest: str, entries: int) -> Pill:
     """Return the way to the index entry of what a rewrite covers."""
-    pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
-    name = tr.plural(
-        entries,
-        "Index of %n cached output: {digest}",
-        "Index of %n cached outputs: {digest}",
-        digest=digest[:8],
+    pill = Pill(
+        tr.plural(entries, "List of %n cached output", "List of %n cached outputs"),
+        icon_name="database",
+        clickable=True,
     )
-    pill.setAccessibleName(name)
-    pill.setToolTip(f"{name}\n{tr('Open in cache')}")
+    pill.setToolTip(f"{tr('Open in cache')}: {digest[:8]}")
     pill.clicked.connect(lambda: perform(pill, OpenCacheEntry(digest)))
     return pill
 
@@ -226,11 +224,11 @@ class SweepView(Card):
         self._digests = card.digests
         self._pills: FlowBox | None = None
         is_counted = card.reason is SweepReason.HANDOVER  # in the handover's figures
-        saved = "" if is_counted else format_token_count(-card.saved)
-        title = " · ".join(filter(None, (card_title(card), saved, sweep_reason_text(card.reason))))
+        size = "" if is_counted else context_change_text(card.before, card.after)
+        title = " · ".join(filter(None, (card_title(card), size, sweep_reason_text(card.reason))))
         self.setAccessibleName(title)
         self.setToolTip(translate(STATE_WORDS["cached"].tooltip))
-        self.unfold_button = IconButton("chevron-right", tr("Show digests"), px=15, edge=28)
+        self.unfold_button = IconButton("chevron-right", tr("Show outputs"), px=15, edge=28)
         if not card.digests:
             self.unfold_button.hide()
         self.unfold_button.clicked.connect(self.unfold)
@@ -258,7 +256,7 @@ class SweepView(Card):
             self._pills.setVisible(self._pills.isHidden())
         visible = not self._pills.isHidden()
         self.unfold_button.set_icon("chevron-down" if visible else "chevron-right")
-        self.unfold_button.set_tip(tr("Hide digests") if visible else tr("Show digests"))
+        self.unfold_button.set_tip(tr("Hide outputs") if visible else tr("Show outputs"))
 
 
 class FormView(Card):
@@ -377,9 +375,9 @@ class PlacedView(Card):
 
     def __init__(self, card: PlacedCard, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
-        saved = format_token_count(-card.saved)
+        size = context_change_text(card.before, card.after)
         why = placement_text(card.reason, card.threshold, card.averted_handover_at)
-        title = " · ".join((card_title(card), saved, why))
+        title = " · ".join((card_title(card), size, why))
         self.setAccessibleName(title)
         self.setToolTip(translate(STATE_WORDS["observed"].tooltip))
         self.body.addWidget(rewrite_row(*_headline("eye", title, card.is_undone), card, now_ms))

@@ -63,6 +63,7 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     TimelineCard,
     UndoCard,
+    UsagePoint,
 )
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.words.answer_ends import window_learned_text
@@ -72,7 +73,7 @@ from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.models import recorded_writer, slow_model_text
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
-from helix_desktop.words.rewrites import chosen_form_text, excluded_text, pin_text
+from helix_desktop.words.rewrites import chosen_form_text, context_change_text, excluded_text, pin_text
 from helix_desktop.words.summary_coverage import missing_rules_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -116,12 +117,14 @@ def build_cards(
     log: Sequence[RecordedEvent],
     transcript: Transcript,
     sent: Mapping[int, int] = MappingProxyType({}),
+    points: Sequence[UsagePoint] = (),
 ) -> tuple[TimelineCard, ...]:
     """Return the cards of a log, newest first.
 
-    `sent` are the tokens of the handover in the next request, by its event, as the inspector lists them.
+    `sent` are the tokens of the handover in the next request, by its event, as the inspector lists them;
+    `points` say what each rewrite made of the window.
     """
-    return _CardReducer(transcript, sent).read(log)
+    return _CardReducer(transcript, sent, points).read(log)
 
 
 def _session_choice(recorded: RecordedEvent) -> ManualActionCard | None:
@@ -152,8 +155,9 @@ def _branch_text(how: BranchKind) -> str:
 class _CardReducer:
     """Reads a log once; knows what is undone and what stands inside something later."""
 
-    def __init__(self, transcript: Transcript, sent: Mapping[int, int]) -> None:
+    def __init__(self, transcript: Transcript, sent: Mapping[int, int], points: Sequence[UsagePoint]) -> None:
         self._transcript, self._sent = transcript, sent
+        self._sizes = {point.seq: (point.before, point.after) for point in points if point.before}
         self._cards: dict[int, TimelineCard] = {}
         self._numbers: Counter[type] = Counter()
         self._handover_titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
@@ -232,11 +236,14 @@ class _CardReducer:
         match event:
             case HandoverMade():
                 card = _handover(recorded, event, self._handover_titles, self._transcript)
-                return replace(card, after=self._first_tokens(recorded.seq, event)) if event.origin else card
+                if event.origin:
+                    return replace(card, after=self._first_tokens(recorded.seq, event))
+                before, after = self._size(recorded.seq) or (card.before, card.after)
+                return replace(card, before=before, after=after)
             case HandoverDiscarded(prepared=HandoverPrepared() as prepared):
                 return self._checkpoint(recorded, prepared)
             case FoldMade():
-                return _fold(recorded, event, number, self._transcript)
+                return _fold(recorded, event, number, self._transcript, *(self._size(recorded.seq) or (0, 0)))
             case ObservationsMade():
                 return self._observations(recorded, event, number)
         return None
@@ -253,7 +260,7 @@ class _CardReducer:
                 card, undone = self._cards.get(made), self._undone(seq)
                 number = card.number if isinstance(card, ObservationsCard) else 0
                 return PlacedCard(
-                    *(seq, at, number, placed.saved, placed.reason, undone, placed.threshold),
+                    *(seq, at, number, *(self._size(seq) or (0, 0)), placed.reason, undone, placed.threshold),
                     averted_handover_at=placed.averted_handover_at,
                 )
             case SweepMade() as sweep:
@@ -300,7 +307,8 @@ class _CardReducer:
                 text = chosen_form_text(choice, self._transcript)
                 return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
             case Excluded(targets=targets) as excluded:
-                text = excluded_text(excluded, self._transcript)
+                size = context_change_text(*(self._size(seq) or (0, 0)))
+                text = f"{excluded_text(excluded, self._transcript)} · {size}"
                 return ManualActionCard(seq, at, "exclude", text, targets[0], self._undone(seq))
             case Pinned(target=target) | Unpinned(target=target) as pin:
                 kind: Literal["pin", "unpin"] = "pin" if isinstance(pin, Pinned) else "unpin"
@@ -310,6 +318,10 @@ class _CardReducer:
 
     def _undone(self, seq: int) -> bool:
         return not self._transcript.rewrites.is_active(seq)
+
+    def _size(self, seq: int) -> tuple[int, int] | None:
+        """Return what a rewrite made of the next request, in tokens; None: not known."""
+        return self._sizes.get(seq)
 
     def _first_tokens(self, seq: int, handover: HandoverMade) -> int:
         """Return the tokens of the handover that a session starts from, as the inspector lists it."""
@@ -344,7 +356,7 @@ class _CardReducer:
             recorded.seq,
             recorded.at,
             len(outputs),
-            sweep.saved,
+            *(self._size(recorded.seq) or (0, 0)),
             sweep.reason,
             (*outputs, *arguments, *images),
             self._undone(recorded.seq),
@@ -448,16 +460,18 @@ def _handover(
     )
 
 
-def _fold(recorded: RecordedEvent, event: FoldMade, number: int, transcript: Transcript) -> FoldCard:
-    sent = event.tokens + FRAMING_TOKENS  # as the inspector lists it
+def _fold(
+    recorded: RecordedEvent, event: FoldMade, number: int, transcript: Transcript, before: int, after: int
+) -> FoldCard:
     return FoldCard(
         seq=recorded.seq,
         at_ms=recorded.at,
         number=number,
         kind=event.how,
         steps=event.steps,
-        before=sent + event.saved,
-        after=sent,
+        before=before,
+        after=after,
+        tokens=event.tokens + FRAMING_TOKENS,
         first_seq=event.after + 1,
         last_seq=event.upto,
         text=event.text,

@@ -1,4 +1,4 @@
-"""A handover's card: tokens before and after, six sections with their sources, the ledger, undo and redo."""
+"""A handover's card: tokens before and after, sections with their sources, the ledger, undo and redo."""
 
 from __future__ import annotations
 
@@ -51,10 +51,15 @@ from helix_desktop.ui.timeline.cards import (
     undone_pill,
 )
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
-from helix_desktop.words.numbers import format_integer, format_token_change, format_token_count
+from helix_desktop.words.numbers import format_integer, format_token_count
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, explain_checkpoint
 from helix_desktop.words.rewrite_reasons import trigger_text
-from helix_desktop.words.rewrites import gist_sections, ordered_sections, revision_size_text
+from helix_desktop.words.rewrites import (
+    context_change_text,
+    gist_sections,
+    ordered_sections,
+    revision_size_text,
+)
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
@@ -66,7 +71,7 @@ _SIDE_BY_SIDE_PX = 520  # pixels from which two sections are beside each other
 
 
 def section_disclosure(section: Section, role: TextRole, *, is_flagged: bool = True) -> Disclosure:
-    """Return one of the six sections, its bullets one below the other; see BulletView for `is_flagged`."""
+    """Return one of the sections, its bullets one below the other; see BulletView for `is_flagged`."""
 
     def build() -> QWidget:
         body = QWidget()
@@ -126,6 +131,8 @@ class HandoverView(Card):
             parts.append(tr("Undone"))
         self.setAccessibleName(" · ".join(parts))
         self.body.addWidget(self._heading(now_ms))
+        if card.is_checkpoint:
+            self.body.addWidget(SelectableText(explain_checkpoint(), 12, "muted"))
         self.body.addWidget(_OpenPoints(card))
         points = sum(len(section.bullets) for section in card.sections)
         note = tr.plural(points, "%n point", "%n points")
@@ -306,7 +313,7 @@ def _size_text(card: HandoverCard) -> str:
     """Return what became of the context; an edit changes so little that only the difference shows it."""
     if card.is_checkpoint:
         return tr("Not in the context · {tokens}", tokens=format_token_count(card.after))
-    text = revision_size_text if card.is_revision else format_token_change
+    text = revision_size_text if card.is_revision else context_change_text
     return text(card.before, card.after)
 
 

@@ -37,7 +37,7 @@ from helix_desktop.ui.timeline.cards import (
     undone_pill,
 )
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
-from helix_desktop.words.numbers import format_integer, format_token_change
+from helix_desktop.words.numbers import format_integer, format_token_count
 from helix_desktop.words.rewrite_explanations import (
     STATE_WORDS,
     explain_merged_observations,
@@ -79,8 +79,8 @@ class ObservationsView(Card):
         self._card = card
         self._text_role: TextRole = "faint" if card.is_undone else "text"
         facts = tr.plural(len(card.facts), "%n observation", "%n observations")
-        change, self._state = format_token_change(card.before, card.after), _state_pill(card)
-        self.setAccessibleName(" · ".join((card_title(card), facts, change, self._state.text())))
+        size, self._state = format_token_count(card.after), _state_pill(card)
+        self.setAccessibleName(" · ".join((card_title(card), facts, size, self._state.text())))
         self.setToolTip(explain_merged_observations() if card.is_reflection else explain_observations())
         self.body.addWidget(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
@@ -103,9 +103,8 @@ class ObservationsView(Card):
 
     def _pills(self) -> list[QWidget]:
         card = self._card
-        change = format_token_change(card.before, card.after)
         pills: list[QWidget] = [
-            Pill(change, "neutral" if card.is_undone else "accent", "gauge"),
+            Pill(format_token_count(card.after), "neutral" if card.is_undone else "accent", "gauge"),
             Pill(card.messages, icon_name="message-square"),
             model_pill(card),
             *cost_pills(card),

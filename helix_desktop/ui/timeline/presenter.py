@@ -99,14 +99,10 @@ class TimelinePresenter:
         if self._is_loaded:  # what follows may take a second on a busy machine
             self._view.show_usage(gauge, last, at_ms)
         sent = _handover_as_sent(conversation.window.items())
-        cards = await asyncio.to_thread(build_cards, log, transcript, sent)
         policy, fixed_tokens = conversation.window.policy, conversation.window.frame.fixed_tokens
-        points = with_current_usage(
-            await asyncio.to_thread(usage_points, log, policy, gauge.window, fixed_tokens),
-            last,
-            gauge,
-            at_ms,
-        )
+        points = await asyncio.to_thread(usage_points, log, policy, gauge.window, fixed_tokens)
+        cards = await asyncio.to_thread(build_cards, log, transcript, sent, points)
+        points = with_current_usage(points, last, gauge, at_ms)
         steps = await asyncio.to_thread(read_steps, log)
         preview = await self._preview_card(conversation)
         continuations = await self._continuations(workspace, conversation.session.id)

@@ -81,12 +81,12 @@ from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.timeline_row import TimelineRow
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import (
-    format_token_change,
     format_token_count,
     format_tokens,
     format_whole_percent,
 )
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.rewrites import context_change_text
 from helix_desktop.words.steps import about_tokens, looking_at_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -152,13 +152,13 @@ _GLYPHS: dict[FoldKind, str] = {"fold": "list-tree", "condense": "minimize-2", "
 
 
 class FoldView(Card):
-    """One line and pills; opens onto the note."""
+    """One line; opens onto the note, with what it covers."""
 
     def __init__(self, card: FoldCard, now_ms: int, unfolded: Unfolded) -> None:
         super().__init__((14, 8, 12, 10), 6)
         self._card = card
         color: TextRole = "faint" if card.is_undone else "text"
-        parts = [card_title(card), fold_card_text(card), format_token_change(card.before, card.after)]
+        parts = [card_title(card), fold_card_text(card), context_change_text(card.before, card.after)]
         if card.is_undone:
             parts.append(tr("Undone"))
         elif card.inside:
@@ -167,9 +167,8 @@ class FoldView(Card):
         if card.kind != "truncate":
             self.setToolTip(translate(STATE_WORDS["folded"].tooltip))
         self.body.addWidget(self._heading(now_ms, color))
-        self.body.addWidget(FlowBox(self._pills()))
-        length = tr.plural(len(card.text), "%n character", "%n characters")
-        self.note = Disclosure(DisclosureHead(tr("Note"), length, color), self._note)
+        size = format_token_count(card.tokens)
+        self.note = Disclosure(DisclosureHead(tr("Note"), size, color), self._note)
         self.note.head.toggled.connect(lambda opened: unfolded.update({card.seq: opened}))
         self.body.addWidget(self.note)
         if unfolded.get(card.seq, False):
@@ -179,32 +178,35 @@ class FoldView(Card):
         card = self._card
         tone = "faint" if card.is_undone else "warn" if card.kind == "truncate" else "muted"
         icon = IconLabel(_GLYPHS[card.kind], px=15, color_token=tone)
-        title = SelectableText(fold_heading(card), 13, role, weight=500)
+        words = f"{fold_heading(card)} · {context_change_text(card.before, card.after)}"
+        title = SelectableText(words, 13, role, weight=500)
         return rewrite_row(icon, title, card, now_ms)
 
     def _pills(self) -> list[QWidget]:
         card = self._card
-        change = format_token_change(card.before, card.after)
         covers = Pill(f"e{card.first_seq}–e{card.last_seq}", mono=True, clickable=True)
         covers.setToolTip(tr("Show first step in chat"))
         covers.clicked.connect(lambda: perform(self, ShowEvent(card.first_seq)))
-        pills: list[QWidget] = [Pill(change, "neutral" if card.is_undone else "accent", "gauge"), covers]
+        pills: list[QWidget] = [covers]
         if card.index:
             pills.append(index_pill(card.index, card.index_entries))
         return pills
 
     def _note(self) -> QWidget:
-        """Return the note as it stands in the window."""
+        """Return the note as it stands in the window, below the way to what it covers."""
         text = self._card.text
         if len(text) > _AT_ONCE:
             frame = ContentViewer()
             frame.show_data(text.encode("utf-8", "surrogatepass"))
             frame.setFixedHeight(scaled(_FRAME))
-            return frame
-        card = Card((12, 9, 12, 10), 0)
-        card.is_code = True
-        card.body.addWidget(SelectableText(text, 12, "text", mono=True))
-        return card
+            body: QWidget = frame
+        else:
+            body = card = Card((12, 9, 12, 10), 0)
+            card.is_code = True
+            card.body.addWidget(SelectableText(text, 12, "text", mono=True))
+        note = QWidget()
+        note.setLayout(column(FlowBox(self._pills()), body, gap=6))
+        return note
 
 
 def preview_status_text(state: TimelineState) -> str:
@@ -218,7 +220,7 @@ def preview_status_text(state: TimelineState) -> str:
     if state.is_managed and state.used >= state.window * state.threshold:
         sentences.append(tr("Above {share}, it is compacted once that pays.", share=threshold))
     elif state.is_managed:
-        sentences.append(tr("The next handover comes at {share}.", share=threshold))
+        sentences.append(tr("At {share}, a handover like this replaces older messages.", share=threshold))
     else:
         sentences.append(tr("Context management is off."))
     return translate(join_sentences(*sentences))

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QObject
 
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store_reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
+from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
@@ -24,7 +23,6 @@ from helix_desktop.workspaces.registry import WorkspaceRecord
 text = TextContext("Workspaces")
 tr = Translator("Workspaces")
 
-_DONE, _SHOW = "backup", "show"
 _STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
 _MAX_NAMED = 3  # workspaces that could not be written, listed by name
 
@@ -43,8 +41,6 @@ class BackupController(QObject):
     def __init__(self, context: ControllerContext, jobs: JobRunner) -> None:
         super().__init__(context.window)
         self._window, self._services, self._jobs = context.window, context.services, jobs
-        self._folder = Path()
-        context.window.banners.action_clicked.connect(self._on_banner_action)
 
     async def back_up(self) -> None:
         """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
@@ -67,8 +63,7 @@ class BackupController(QObject):
             lambda tell: self._write(records, folder, summary, tell),
             tr("Files of workspaces that are done stay in the folder."),
         )
-        self._folder = folder
-        self._show_result(summary, canceled=ended is None)
+        self._show_result(summary, folder, canceled=ended is None)
 
     async def _write(
         self,
@@ -101,7 +96,7 @@ class BackupController(QObject):
                 summary.problems.append((record.name, problem))
         return True
 
-    def _show_result(self, summary: _BackupSummary, canceled: bool) -> None:
+    def _show_result(self, summary: _BackupSummary, folder: Path, canceled: bool) -> None:
         what = _result_text(summary)
         if canceled:
             what = translate(join_sentences(tr("Backup canceled."), what))
@@ -112,14 +107,15 @@ class BackupController(QObject):
         more = len(summary.problems) - _MAX_NAMED
         if more > 0:
             problems.append(tr.plural(more, "and %n more", "and %n more", "problems"))
-        actions = (BannerAction(_SHOW, tr("Show folder")),) if summary.files else ()
-        level: BannerLevel = "warning" if summary.problems else "info"
-        why = "\n".join(problems) or tr("Folder: {folder}", folder=self._folder)
-        self._window.banners.show_banner(Banner(_DONE, level, what, why, actions=actions))
-
-    def _on_banner_action(self, banner_id: str, action: str) -> None:
-        if (banner_id, action) == (_DONE, _SHOW):
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
+        self._window.notices.notify(
+            Notice(
+                "backup",
+                what,
+                "\n".join(problems) or tr("Folder: {folder}", folder=folder),
+                answers=(show_folder(folder),) if summary.files else (),
+                level="warning" if summary.problems else "info",
+            )
+        )
 
 
 def _result_text(summary: _BackupSummary) -> str:

@@ -13,8 +13,8 @@ from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.rows.versions import find_versions
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.kit.intents import BranchSession, handles
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -34,7 +34,7 @@ class BranchController(QObject):
     ) -> None:
         super().__init__(context.window)
         self._reverts = reverts
-        self._banners, self._active_workspace = context.window.banners, context.active_workspace
+        self._notices, self._active_workspace = context.window.notices, context.active_workspace
         self._workspace_controller = workspace_controller
         self._session_controller = session = workspace_controller.session_controller
         self._view = context.views.chat.view
@@ -45,9 +45,6 @@ class BranchController(QObject):
         session.updated.connect(self._on_update)
         # A version may have gone to the trash, or come back from there.
         context.windows.lists_changed.connect(lambda _: start(self._show_versions(), "show versions"))
-        self._banners.action_clicked.connect(
-            lambda banner_id, _: start(self._cancel_edit(), "cancel edit") if banner_id == _EDITING else None
-        )
 
     @handles(EditMessage)
     async def edit(self, seq: int) -> None:
@@ -109,27 +106,26 @@ class BranchController(QObject):
 
     def _show_editing(self) -> None:
         """Say that the composer holds the new words of a message, until they are sent."""
-        self._banners.remove(_EDITING)
+        self._notices.end(_EDITING)
         conversation = self._session_controller.conversation
         if conversation is None or not _is_editing(conversation):
             return
-        workspace_id, session_id = self._banners.context_ids
         branch = conversation.session.transcript.branch
         is_rewound = branch is not None and branch.how == "rewind"
-        self._banners.show_banner(
-            Banner(
+        cancel = Answer(
+            tr("Back to the original") if is_rewound else tr("Cancel edit"),
+            lambda: self._start(self._cancel_edit(), "cancel edit"),
+            "cancel",
+        )
+        self._notices.notify_here(
+            Notice(
                 _EDITING,
-                "info",
                 tr("Rewound to before this message.") if is_rewound else tr("Editing a message."),
                 tr("Sending it continues here. The original conversation stays as it is.")
                 if is_rewound
                 else tr("Sending it makes another version. The original stays."),
-                actions=(
-                    BannerAction("cancel", tr("Back to the original") if is_rewound else tr("Cancel edit")),
-                ),
-                dismissable=False,
-                workspace_id=workspace_id,
-                session_id=session_id,
+                answers=(cancel,),
+                can_dismiss=False,
             )
         )
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QObject
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.ui.design.dialogs import choose, pick_folder, pick_save_file
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
@@ -20,7 +19,6 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")
 
-_SAVED, _SHOW = "entries_saved", "show"
 _ZIP = ".zip"
 
 
@@ -31,10 +29,8 @@ class CacheExportController(QObject):
         super().__init__(context.window)
         self._window, self._jobs = context.window, jobs
         self._active_workspace = context.active_workspace
-        self._folder = Path()
         start, actions = context.async_actions.start, context.views.cache.entry_actions
         actions.export_all_requested.connect(lambda digests: start(self.export(digests), "export"))
-        context.window.banners.action_clicked.connect(self._on_banner_action)
 
     async def export(self, digests: Sequence[str]) -> None:
         """Ask for the kind of file and its place, and write entries to it. Raises HelixError."""
@@ -65,15 +61,14 @@ class CacheExportController(QObject):
             try:
                 await export_to_folder(store, digests, done, on_progress)
             except HelixError:
-                self._report(done, tr("Saving stopped."))
+                self._report(done, folder, tr("Saving stopped."))
                 raise
             return True
 
-        self._folder = folder
         ended = await self._jobs.run_cancellable(
             _job_text(len(digests)), save, tr("What was saved so far stays in the folder.")
         )
-        self._report(done, tr("Saving canceled.") if ended is None else "")
+        self._report(done, folder, tr("Saving canceled.") if ended is None else "")
 
     async def save_as_zip(self, digests: Sequence[str], path: Path) -> None:
         """Write entries into a zip. Raises HelixError."""
@@ -83,12 +78,11 @@ class CacheExportController(QObject):
             await export_to_zip(store, digests, done, on_progress)
             return True
 
-        self._folder = path.parent
         outcome = tr("No new file is left. A file that was there stays as it is.")
         if await self._jobs.run_cancellable(_job_text(len(digests)), save, outcome):
-            self._report(done)
+            self._report(done, path.parent)
 
-    def _report(self, done: ExportedEntries, end: str = "") -> None:
+    def _report(self, done: ExportedEntries, folder: Path, end: str = "") -> None:
         """Say what was saved; `end` says that it ended before its time."""
         what = tr.plural(
             done.files, "%n entry saved to {place}.", "%n entries saved to {place}.", place=done.place.name
@@ -103,21 +97,16 @@ class CacheExportController(QObject):
         damaged = tr.plural(
             done.damaged, "%n damaged entry was left out.", "%n damaged entries were left out."
         )
-        show = BannerAction(_SHOW, tr("Show folder"))
-        self._window.banners.show_banner(
-            Banner(
-                _SAVED,
-                "warning" if done.damaged else "info",
+        self._window.notices.notify(
+            Notice(
+                "entries_saved",
                 what,
                 " ".join((why, damaged)) if done.damaged else why,
-                actions=(show,),
+                answers=(show_folder(folder),),
+                level="warning" if done.damaged else "info",
                 workspace_id=self._active_workspace.id,
             )
         )
-
-    def _on_banner_action(self, banner_id: str, action: str) -> None:
-        if (banner_id, action) == (_SAVED, _SHOW):
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
 
 
 def _job_text(count: int) -> str:

@@ -13,9 +13,10 @@ from helix_desktop.domain.retention import CleanupResult, RetentionRule
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, exec_async
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
+from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import CleanUp, ShowTrash, handles
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
@@ -25,7 +26,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
 
-_CLEANED, _STAYS, _UNDO, _TRASHING = "cleanup", "stays", "undo", "trashing"
+_CLEANED, _STAYS, _TRASHING = "cleanup", "stays", "trashing"
 _ASK_ABOVE = 1_000  # entries that go to the trash without a question
 _JOB_DELAY_S = 0.5  # what is over by then has no line
 
@@ -50,9 +51,8 @@ class CleanupController(QObject):
             lambda digests: start(self.move_to_trash(digests), "discard")
         )
         self._cache.entry_actions.undo_trash_requested.connect(self._start_undo)
-        context.window.banners.action_clicked.connect(self._on_banner_action)
         # It answers what was asked for in the cache, and says nothing of another page.
-        context.window.page_shown.connect(lambda _: context.window.banners.remove(_STAYS))
+        context.window.page_shown.connect(lambda _: context.window.notices.end(_STAYS))
 
     @handles(CleanUp)
     async def clean_up(self) -> None:
@@ -137,7 +137,9 @@ class CleanupController(QObject):
         what = tr.plural(len(left), "%n entry stays in the cache.", "%n entries stay in the cache.")
         if len(left) > 1:
             why = tr("One of them: {reason}", reason=why)
-        self._window.banners.show_banner(Banner(_STAYS, "warning", what, why, fix, workspace_id=workspace.id))
+        self._window.notices.notify(
+            Notice(_STAYS, what, why, fix, level="warning", workspace_id=workspace.id)
+        )
 
     async def _agrees_to_trash(self, count: int) -> bool:
         what = tr.plural(count, "Move %n entry to the trash?", "Move %n entries to the trash?")
@@ -160,15 +162,14 @@ class CleanupController(QObject):
 
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
         self._last_cleanup = (workspace.id, result)
-        self._window.banners.remove(_STAYS)
+        self._window.notices.end(_STAYS)
         count = len(result.digests)
-        self._window.banners.show_banner(
-            Banner(
+        self._window.notices.notify(
+            Notice(
                 _CLEANED,
-                "info",
                 tr.plural(count, "%n entry moved to the trash.", "%n entries moved to the trash."),
                 tr("{size} on disk. You can restore from the trash.", size=format_size(result.stored_size)),
-                actions=(BannerAction(_UNDO, tr("Undo")),) if count else (),
+                answers=(Answer(tr("Undo"), self._start_undo, "undo"),) if count else (),
                 workspace_id=workspace.id,
                 is_brief=True,
             )
@@ -207,7 +208,7 @@ class CleanupController(QObject):
         for session_id in sessions:
             await workspace.store.retention.restore_session(session_id)
         if sessions:
-            self._window.banners.remove(DELETED_SESSION)
+            self._window.notices.end(DELETED_SESSION)
         await self._refresh_views()
 
     async def _delete(
@@ -226,14 +227,10 @@ class CleanupController(QObject):
         done = await retention.delete_permanently(digests, sessions)
         await history.clean_up()
         if done.sessions:
-            self._window.banners.remove(DELETED_SESSION)
+            self._window.notices.end(DELETED_SESSION)
         if done.digests:  # also those that went with a session
-            self._window.banners.remove(_CLEANED)
+            self._window.notices.end(_CLEANED)
         await self._refresh_views()
-
-    def _on_banner_action(self, banner_id: str, action: str) -> None:
-        if (banner_id, action) == (_CLEANED, _UNDO):
-            self._start_undo()
 
     def _start_undo(self) -> None:
         self._async_actions.start(self._undo(), "undo the clean-up")
@@ -245,7 +242,7 @@ class CleanupController(QObject):
         _, result = self._last_cleanup
         self._last_cleanup = None
         await workspace.store.retention.restore(result.digests)
-        self._window.banners.remove(_CLEANED)
+        self._window.notices.end(_CLEANED)
         await self._refresh_views()
 
     async def _refresh_views(self) -> None:

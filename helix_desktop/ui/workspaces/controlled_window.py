@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtWidgets import QDialog
-
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
@@ -33,11 +31,6 @@ class ControlledWindow:
         conversation = self.controllers.session_controller.conversation
         session_id = conversation.session.id if conversation is not None else ""
         return ShownSession(self.controllers.active_workspace.id, session_id)
-
-    @property
-    def settings_dialog(self) -> QDialog | None:
-        """Return the settings window that is open over this one; None if there is none."""
-        return self.controllers.settings.open_dialog
 
     @property
     def background_jobs(self) -> Mapping[str, BackgroundJobs]:
@@ -82,8 +75,9 @@ class ControlledWindow:
 
     async def clear(self) -> None:
         """Take session and workspace off the screen and store the draft; what runs goes on."""
-        for banner_id in self.window.banners.banner_ids():  # seen, and not for who opens the window next
-            self.window.banners.remove(banner_id)
+        self.window.leave_settings()
+        for name in self.window.notices.names():  # seen, and not for who opens the window next
+            self.window.notices.end(name)
         self.window.sidebar.search.clear()
         self.controllers.quit_controller.tray.withdraw()
         self.controllers.active_workspace.id = ""
@@ -119,3 +113,4 @@ class ControlledWindow:
         if window is not self.window and self in self.controllers.windows.open_windows:
             self.controllers.trust.show()
             self.controllers.session_controller.follow_models()
+            self.controllers.settings.refresh()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
@@ -16,17 +16,17 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import RetentionRule
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.file_history import WorkspaceHistoryStorage
+from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import pick_folder
-from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner, BannerAction
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, handles
+from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeArea
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession
-from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
-from helix_desktop.ui.workspaces.sidebar_presenter import FOLDER_BANNER, SidebarPresenter
+from helix_desktop.ui.workspaces.sidebar_presenter import MISSING_FOLDER, SidebarPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.file_changes import auto_run_texts
 from helix_desktop.words.store_reports import repair_notice
@@ -36,56 +36,61 @@ from helix_desktop.workspaces.registry import WorkspaceRecord
 tr = Translator("Workspaces")
 changes_tr = Translator("Changes")
 
-_CLOSED_BANNER = "workspace-closed"
+_CLOSED_NOTICE = "workspace-closed"
 _SHOW_OPENING_MS = 300  # what opens sooner comes on screen without a page between
 
 
-async def watch_store_health(workspace: OpenWorkspace, banners: BannerArea) -> None:
+async def watch_store_health(workspace: OpenWorkspace, notices: NoticeArea) -> None:
     """Show what was repaired, once, and from now on each damaged content, until the user dismisses it."""
     health = workspace.store.health
-    health.listen(lambda error: _show(error, workspace, banners))
+    health.listen(lambda error: _show(error, workspace, notices))
     report = health.report
     if report is not None:
-        _show(repair_notice(report), workspace, banners)
+        _show(repair_notice(report), workspace, notices)
         await health.acknowledge()
 
 
 async def report_history_damage(
-    workspace: OpenWorkspace, history: WorkspaceHistoryStorage, banners: BannerArea
+    workspace: OpenWorkspace, history: WorkspaceHistoryStorage, notices: NoticeArea
 ) -> None:
     """Show, once, that a file history was damaged and replaced by a new one. Raises StoreError."""
     damage = await history.notice()
     if damage is not None:
-        _show(damage, workspace, banners)
+        _show(damage, workspace, notices)
 
 
-async def report_undone_changes(workspace: OpenWorkspace, banners: BannerArea) -> None:
-    """Show what was taken back because a command was cut off when the app ended."""
+async def report_undone_changes(
+    workspace: OpenWorkspace, notices: NoticeArea, put: Callable[[PutAutoRun], object]
+) -> None:
+    """Show what was taken back because a command was cut off when the app ended; `put` restores it."""
     store = workspace.services.auto_run
     changes = await store.unreported() if store is not None else ()
     if not changes:
         return
-    change_ids = ",".join(change.change_id for change in changes if change.outcome == "removed")
-    banners.show_banner(
-        Banner(
+    change_ids = tuple(change.change_id for change in changes if change.outcome == "removed")
+    restore = Answer(
+        changes_tr("Restore"), lambda: put(PutAutoRun(change_ids, restore=True)), ",".join(change_ids)
+    )
+    notices.notify(
+        Notice(
             UNDONE_CHANGES,
-            "warning",
             changes_tr("A command was cut off before its changes were reported."),
             "\n".join(auto_run_texts(changes)),
-            actions=(BannerAction(change_ids, changes_tr("Restore")),) if change_ids else (),
+            answers=(restore,) if change_ids else (),
+            level="warning",
             workspace_id=workspace.id,
         )
     )
 
 
-def _show(error: HelixError, workspace: OpenWorkspace, banners: BannerArea) -> None:
-    banners.show_banner(
-        Banner(
+def _show(error: HelixError, workspace: OpenWorkspace, notices: NoticeArea) -> None:
+    notices.notify(
+        Notice(
             error.what,
-            "warning",
             translate(error.what),
             translate(error.why),
             translate(error.fix),
+            level="warning",
             workspace_id=workspace.id,
         )
     )
@@ -174,7 +179,7 @@ class WorkspaceController(QObject):
         if last:
             session_id = place.session_id if last == place.workspace_id else ""
             await self.open_workspace(last, session_id=session_id)
-            if self.session_controller.conversation is not None:
+            if self.session_controller.conversation is not None and self._window.page() != "settings":
                 self._window.show_page(self._window.last_page())
         else:
             self.show_welcome()
@@ -207,6 +212,7 @@ class WorkspaceController(QObject):
         Raises WorkspaceMissing.
         """
         record = self._services.registry.add(path)
+        self._window.leave_settings()
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
         is_active = self._active_workspace.id == record.id and self._active_workspace.opened is not None
@@ -222,7 +228,7 @@ class WorkspaceController(QObject):
             and self.session_controller.conversation is None
         ):
             await self.new_session()
-        elif self.session_controller.conversation is not None:
+        elif self.session_controller.conversation is not None and self._window.page() != "settings":
             self._window.perform(FocusComposer())
 
     async def open_workspace(
@@ -272,7 +278,7 @@ class WorkspaceController(QObject):
             self._window.show_opening(self._services.registry.get(workspace_id).name, repairing=True)
 
     async def _open_workspace(self, workspace_id: str, read_only: bool, session_id: str | None) -> None:
-        self._window.banners.remove(_CLOSED_BANNER, workspace_id)
+        self._window.notices.end(_CLOSED_NOTICE, workspace_id)
         record = self._services.registry.get(workspace_id)
         self._window.switcher.show_opening(workspace_id, record.name)
         try:
@@ -315,8 +321,9 @@ class WorkspaceController(QObject):
         self._opened_here.add(workspace)
         self._windows.workspace_opened.emit(workspace)
         self.workspace_opened.emit(workspace.id)
-        await watch_store_health(workspace, self._window.banners)
-        await report_undone_changes(workspace, self._window.banners)
+        await watch_store_health(workspace, self._window.notices)
+        put = self._window.perform
+        await report_undone_changes(workspace, self._window.notices, put)
         if workspace.id in self._windows.started_workspaces:
             return  # by another window
         self._windows.started_workspaces.add(workspace.id)
@@ -337,28 +344,28 @@ class WorkspaceController(QObject):
         with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
             await run_housekeeping(workspace, rule)
             history = self._services.history_storage(workspace.id)
-            await report_history_damage(workspace, history, self._window.banners)
+            await report_history_damage(workspace, history, self._window.notices)
             await history.clean_up()
 
     async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:
         """Show why a workspace cannot be opened; what belongs to another one leaves the screen."""
         self._end_opening()
         await self.session_controller.show(None, None)
-        self._window.banners.set_context(record.id, "")
-        self._window.banners.remove(FOLDER_BANNER, record.id)  # the page says it
+        self._window.notices.set_context(record.id, "")
+        self._window.notices.end(MISSING_FOLDER, record.id)  # the page says it
         if isinstance(error, WorkspaceMissing):
             self._window.missing_folder.show_workspace(record.name, record.path)
             self._window.show_center_page("missing")
         else:
             self._window.closed_workspace.show_workspace(record.name)
             self._window.show_center_page("closed")
-            self._window.banners.show_banner(
-                Banner(
-                    _CLOSED_BANNER,
-                    "error",
+            self._window.notices.notify(
+                Notice(
+                    _CLOSED_NOTICE,
                     translate(error.what),
                     translate(error.why),
                     translate(error.fix),
+                    level="error",
                     workspace_id=record.id,
                 )
             )

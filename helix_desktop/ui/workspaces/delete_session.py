@@ -10,7 +10,7 @@ from helix_desktop.domain.store import SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.translation import Translator
@@ -18,7 +18,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Workspaces")
 
 DELETED_SESSION = "session-deleted"
-"""Of the banner that a session is in the trash: what takes it out of there ends it."""
+"""Of the notice that a session is in the trash: what takes it out of there ends it."""
 
 
 class DeleteSessionController(QObject):
@@ -30,15 +30,11 @@ class DeleteSessionController(QObject):
         self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
         self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
         start, window = context.async_actions.start, context.window
+        self._start = start
         window.sidebar.session_deleted.connect(
             lambda session_id: start(self._delete(session_id), "delete session")
         )
         window.sidebar.session_list.undo_requested.connect(lambda: start(self._undo_last(), "undo delete"))
-        window.banners.action_clicked.connect(
-            lambda banner_id, session_id: (
-                start(self._undo(session_id), "undo delete") if banner_id == DELETED_SESSION else None
-            )
-        )
 
     async def _delete(self, session_id: str) -> None:
         workspace = self._active_workspace.opened
@@ -68,13 +64,16 @@ class DeleteSessionController(QObject):
         has_branches = any(info.branch_of in versions and info.id not in versions for info in listed)
         if screen.conversation is None:
             await self._workspace_controller.open_workspace(workspace.id)
-        self._window.banners.show_banner(
-            Banner(
+
+        def undo() -> None:
+            self._start(self._undo(session_id), "undo delete")
+
+        self._window.notices.notify(
+            Notice(
                 DELETED_SESSION,
-                "info",
                 _deleted_text(ellipsize_title(titles.get(session_id) or tr("Session")), len(versions)),
                 _restore_text(has_branches=has_branches),
-                actions=(BannerAction(session_id, tr("Undo")),),
+                answers=(Answer(tr("Undo"), undo, session_id),),
                 workspace_id=workspace.id,
                 is_brief=True,
             )
@@ -110,7 +109,7 @@ class DeleteSessionController(QObject):
     async def _restore(self, session_id: str) -> bool:
         """Restore a session, on screen if its workspace is; return False if it was not in the trash."""
         workspace = self._services.open_workspaces.get(self._deleted.pop(session_id, ""))
-        self._window.banners.remove(DELETED_SESSION)
+        self._window.notices.end(DELETED_SESSION)
         if workspace is None:
             return False
         retention = workspace.store.retention

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX, TRANSCRIPT_SUFFIX
@@ -15,8 +14,8 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
 from helix_desktop.ui.kit.intents import Export, ImportFile, handles
+from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.job_runner import JobRunner
@@ -28,7 +27,6 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Workspaces")
 
 _DONE = "carried"
-_SHOW, _UNDO = "show", "undo"
 _TRANSCRIPT, _ARCHIVE = "transcript", "archive"
 
 
@@ -50,8 +48,6 @@ class ImportExportController(QObject):
         self._window, self._windows, self._services = context.window, context.windows, context.services
         self._active_workspace = context.active_workspace
         self._workspace_controller, self._jobs = workspace_controller, jobs
-        self._export_path = Path()
-        self._imported: tuple[str, tuple[str, ...]] = ("", ())  # workspace and sessions of the last import
         start, rail = context.async_actions.start, context.window.rail
         self._start = start
         rail.export_requested.connect(lambda identity: start(self.export(identity), "export"))
@@ -62,7 +58,6 @@ class ImportExportController(QObject):
         self._back_up, self._export_entries = back_up, export_entries
         self._entry_actions = context.views.cache.entry_actions
         context.window.intents.add(self)
-        context.window.banners.action_clicked.connect(self._on_banner_action)
 
     @handles(Export)
     async def _export_any(self) -> None:
@@ -190,27 +185,27 @@ class ImportExportController(QObject):
             newest = [session.id for session in await workspace.sessions() if session.id in added]
             if newest:
                 await self._workspace_controller.session_opener.open_session(newest[0])
-        self._imported = workspace_id, tuple(added)
         # What it added to sessions that were here can't be taken out of them.
         can_undo = is_on_screen and added and not result.extended
-        self._window.banners.show_banner(
-            Banner(
+
+        def undo() -> None:
+            self._start(self._undo_import(workspace_id, added), "undo the import")
+
+        self._window.notices.notify(
+            Notice(
                 _DONE,
-                "info",
                 tr("{file} imported.", file=file_name),
                 import_summary(result),
-                actions=(BannerAction(_UNDO, tr("Undo")),) if can_undo else (),
-                workspace_id=self._banner_workspace(workspace_id),
+                answers=(Answer(tr("Undo"), undo, "undo", ends=True),) if can_undo else (),
+                workspace_id=self._notice_workspace(workspace_id),
             )
         )
 
-    async def _undo_import(self) -> None:
-        """Move the sessions that the last import added to the trash."""
-        workspace_id, imported = self._imported
+    async def _undo_import(self, workspace_id: str, imported: Set[str]) -> None:
+        """Move the sessions that an import added to the trash."""
         workspace = self._active_workspace.opened
         if workspace is None or workspace.id != workspace_id:
             return
-        self._window.banners.remove(_DONE)
         sessions = [session.id for session in await workspace.sessions() if session.id in imported]
         async with self._windows.away_from_sessions(self._window, workspace_id, sessions):
             await self._workspace_controller.session_controller.show(workspace, None)
@@ -219,9 +214,7 @@ class ImportExportController(QObject):
         await self._workspace_controller.open_workspace(workspace_id)
         count = len(sessions)
         what = tr.plural(count, "%n session moved to the trash.", "%n sessions moved to the trash.")
-        self._window.banners.show_banner(
-            Banner(_DONE, "info", what, workspace_id=workspace_id, is_brief=True)
-        )
+        self._window.notices.notify(Notice(_DONE, what, workspace_id=workspace_id, is_brief=True))
 
     async def _may_close(self, workspace_id: str) -> bool:
         """Return True if nothing runs in a workspace, or the user agrees that it may be stopped."""
@@ -246,24 +239,17 @@ class ImportExportController(QObject):
         )
 
     def _show_file(
-        self, workspace_id: str, path: Path, what: str, why: str = "", level: BannerLevel = "info"
+        self, workspace_id: str, path: Path, what: str, why: str = "", level: NoticeLevel = "info"
     ) -> None:
-        """Show in a banner that a file was written, with a button for its folder."""
-        self._export_path = path
-        action, about = BannerAction(_SHOW, tr("Show folder")), self._banner_workspace(workspace_id)
-        self._window.banners.show_banner(
-            Banner(_DONE, level, what, why, actions=(action,), workspace_id=about)
+        """Say that a file was written, with a button for its folder."""
+        about = self._notice_workspace(workspace_id)
+        self._window.notices.notify(
+            Notice(_DONE, what, why, "", (show_folder(path.parent),), level, workspace_id=about)
         )
 
-    def _banner_workspace(self, workspace_id: str) -> str:
-        """Return the workspace of a result's banner; one that is not on screen gets its banner everywhere."""
+    def _notice_workspace(self, workspace_id: str) -> str:
+        """Return the workspace of a result's notice; one that is not on screen gets its notice everywhere."""
         return workspace_id if workspace_id == self._active_workspace.id else ""
-
-    def _on_banner_action(self, banner_id: str, action: str) -> None:
-        if (banner_id, action) == (_DONE, _UNDO):
-            self._start(self._undo_import(), "undo the import")
-        if (banner_id, action) == (_DONE, _SHOW):
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._export_path.parent)))
 
 
 def _name_filter() -> str:

@@ -9,7 +9,6 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController, start_folder
-from helix_desktop.ui.workspaces.sidebar_presenter import FOLDER_BANNER, LOCATE
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
@@ -29,11 +28,6 @@ class WorkspaceListController(QObject):
         rail.locate_requested.connect(lambda identity: start(self._locate(identity), "locate"))
         rail.remove_requested.connect(lambda identity: start(self._remove(identity), "remove"))
         missing.locate_requested.connect(lambda: start(self._locate(active.id), "locate"))
-        context.window.banners.action_clicked.connect(
-            lambda *clicked: (
-                start(self._locate(active.id), "locate") if clicked == (FOLDER_BANNER, LOCATE) else None
-            )
-        )
         missing.remove_requested.connect(lambda: start(self._remove(active.id), "remove"))
 
     def _show_folder(self, workspace_id: str) -> None:

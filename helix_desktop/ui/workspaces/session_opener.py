@@ -131,7 +131,7 @@ class SessionOpener(QObject):
     def take_keyboard(self) -> None:
         """Give the keyboard to the page of a session that was chosen in the list, and what was typed."""
         typed, page = self._window.sidebar.session_list.take_typed_text(), self._window.page()
-        if typed is None:
+        if typed is None or page == "settings":
             return
         self._session_controller.focus_page(page)
         if page == "chat":

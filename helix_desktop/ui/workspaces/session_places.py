@@ -10,9 +10,9 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.text_format import ellipsize_title
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.kit.commands import set_action_words
 from helix_desktop.ui.kit.intents import ArchiveSession, PinSession, handles
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.shell.commands import OWN_PLACE
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -38,11 +38,11 @@ class SessionPlaceController(QObject):
 
     def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
         super().__init__(context.window)
-        self._banners, self._services = context.window.banners, context.services
+        self._notices, self._services = context.window.notices, context.services
         self._sidebar, self._active_workspace = workspace_controller.sidebar, context.active_workspace
         self._session_controller = session = workspace_controller.session_controller
         self._commands = context.window.commands
-        self._moved: _ListMove | None = None  # what the banner is about
+        self._moved: _ListMove | None = None  # what the notice is about
         start, sidebar = context.async_actions.start, context.window.sidebar
         sidebar.session_pin_requested.connect(
             lambda identity, pinned: start(self._move(identity, pinned=pinned), "pin session")
@@ -54,12 +54,10 @@ class SessionPlaceController(QObject):
         session.session_changed.connect(self._show_actions)
         workspace_controller.session_updated.connect(self._on_update)
         sidebar.session_deleted.connect(self._on_deleted)
-        self._banners.action_clicked.connect(
-            lambda banner_id, identity: start(self._undo(identity), "undo") if banner_id == _MOVED else None
-        )
+        self._start = start
 
     def _on_update(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:
-        """Follow the events of a session; a banner that is not true any more goes."""
+        """Follow the events of a session; a notice that is not true any more goes."""
         if not isinstance(update, EventRecorded):
             return
         self._show_actions()
@@ -67,11 +65,11 @@ class SessionPlaceController(QObject):
         if moved is None or conversation is None or session_id != moved.session_id:
             return
         if conversation.session.transcript.place != moved.place:
-            self._banners.remove(_MOVED)
+            self._notices.end(_MOVED)
 
     def _on_deleted(self, session_id: str) -> None:
         if self._moved is not None and session_id == self._moved.session_id:
-            self._banners.remove(_MOVED)
+            self._notices.end(_MOVED)
 
     def _show_actions(self) -> None:
         """Let the menu say what it would do with the session on screen; a subagent's goes with its parent."""
@@ -110,13 +108,16 @@ class SessionPlaceController(QObject):
         transcript = (await workspace.open_session(session_id)).session.transcript
         title = ellipsize_title(session_title(transcript.title))
         self._moved = _ListMove(workspace.id, session_id, previous, transcript.place)
-        self._banners.show_banner(
-            Banner(
+
+        def undo() -> None:
+            self._start(self._undo(session_id), "undo")
+
+        self._notices.notify(
+            Notice(
                 _MOVED,
-                "info",
                 _moved_text(title, pinned, archived),
                 tr("A new message unarchives it.") if archived else "",
-                actions=(BannerAction(session_id, tr("Undo")),),
+                answers=(Answer(tr("Undo"), undo, session_id),),
                 workspace_id=workspace.id,
                 is_brief=True,
             )
@@ -124,7 +125,7 @@ class SessionPlaceController(QObject):
         await self._sidebar.refresh()
 
     async def _undo(self, session_id: str) -> None:
-        self._banners.remove(_MOVED)
+        self._notices.end(_MOVED)
         moved, self._moved = self._moved, None
         workspace = self._services.open_workspaces.get(moved.workspace_id) if moved is not None else None
         if moved is None or workspace is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -18,7 +19,7 @@ from helix_desktop.domain.errors import HelixError, StoreClosed
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
@@ -45,7 +46,8 @@ tr = Translator("Workspaces")
 _DEMO_PROVIDER = "demo/"
 _COALESCE_MS = 250
 _PAUSE_FACTOR = 10  # the list takes at most so much less time than there is between two updates of it
-FOLDER_BANNER, LOCATE = "folder-missing", "locate"
+MISSING_FOLDER = "folder-missing"
+"""Of the notice that the folder of a workspace is gone."""
 
 
 class SidebarPresenter(QObject):
@@ -154,20 +156,21 @@ class SidebarPresenter(QObject):
         self._window.show_waiting_sessions(waiting, on_screen)
 
     def _report_folder(self, row: WorkspaceRow) -> None:
-        """Show or remove the banner that the folder of an open workspace is gone."""
-        banners, opened = self._window.banners, self._active_workspace.opened
+        """Say that the folder of an open workspace is gone, or no longer."""
+        notices, opened = self._window.notices, self._active_workspace.opened
         if row.badge != "missing" or opened is None or opened.is_read_only:
-            banners.remove(FOLDER_BANNER, row.id)
-        elif FOLDER_BANNER not in banners.banner_ids():
-            banners.show_banner(
-                Banner(
-                    FOLDER_BANNER,
-                    "warning",
+            notices.end(MISSING_FOLDER, row.id)
+        elif MISSING_FOLDER not in notices.names():
+            locate = partial(self._window.rail.locate_requested.emit, row.id)
+            notices.notify(
+                Notice(
+                    MISSING_FOLDER,
                     tr("Folder not found"),
                     f"{row.path}.",
                     tr("The agent can't read or change its files until the folder is back."),
-                    (BannerAction(LOCATE, tr("Locate…")),),
-                    dismissable=False,
+                    (Answer(tr("Locate…"), locate, "locate"),),
+                    "warning",
+                    can_dismiss=False,
                     workspace_id=row.id,
                 )
             )

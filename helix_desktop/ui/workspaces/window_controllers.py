@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.session.approvals import ApprovalController
-from helix_desktop.ui.session.banners import SessionBanners
 from helix_desktop.ui.session.call_jobs import CallJobs
 from helix_desktop.ui.session.changes.controller import ChangesController
 from helix_desktop.ui.session.changes.first_copy import FirstCopyJob
@@ -17,6 +16,7 @@ from helix_desktop.ui.session.inspector.request import RequestPresenter
 from helix_desktop.ui.session.last_change import LastChangeController
 from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.notices import follow_session
 from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
 from helix_desktop.ui.session.recall import RecallController
 from helix_desktop.ui.session.rewrite_controller import RewriteController
@@ -66,7 +66,6 @@ class WindowControllers:
         self._add_workspace_controllers(context)
         dialogs = DataDialogs(self.cleanup.clean_up, self.cleanup.show_trash, self.redaction.redact)
         self.settings = SettingsPresenter(context, self.session_controller, self.trust, appearance, dialogs)
-        self.settings.move_confirmed.connect(self.settings.close)  # it would cover the question
         self.settings.move_confirmed.connect(self.quit_controller.move)
         self.external_open = ExternalOpenController(
             context, self.workspace_controller, self.navigation, self.import_export
@@ -95,7 +94,7 @@ class WindowControllers:
         FirstCopyJob(context, session)
         ApprovalController(context, session)
         SideQuestionController(context, session)
-        SessionBanners(context.window.banners, session, context.async_actions)
+        follow_session(context, session)
         HoldController(context, session)
         mode = ModeController(context, session)
         self.workspace_controller.session_updated.connect(

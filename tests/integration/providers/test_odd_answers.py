@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelError, ModelRequestRejected
 from helix_desktop.domain.messages import (
     Message,
@@ -19,7 +20,6 @@ from helix_desktop.domain.messages import (
     TextDelta,
     ToolSpec,
 )
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.model_contract import final_response
 from tests.support.model_servers.canned_http import CannedHttp

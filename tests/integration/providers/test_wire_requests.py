@@ -8,6 +8,7 @@ from base64 import b64encode
 
 import pytest
 
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import (
@@ -19,7 +20,6 @@ from helix_desktop.domain.messages import (
     ToolCall,
     ToolSpec,
 )
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient

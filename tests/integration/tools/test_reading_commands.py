@@ -192,7 +192,7 @@ async def test_it_shows_what_was_asked_for(sandbox_rig: SandboxRig) -> None:
         assert (await sandbox_rig.asks(command)).is_reading, command
         result = await sandbox_rig.read(command)
         head, _, output = result.content.decode().partition("\n")
-        assert head == "exit code 0 (sandboxed to read only, no network)"
+        assert head == "exit code 0 (sandboxed to read only, no network):"
         assert line in output
         assert not result.auto_run
     assert "in sub/b.txt" in (await sandbox_rig.read("cat b.txt", folder="sub")).content.decode()

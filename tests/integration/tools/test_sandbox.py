@@ -134,10 +134,12 @@ async def test_the_working_folder_is_respected(sandbox_rig: SandboxRig) -> None:
 @pytest.mark.parametrize("way", ["", "setsid ", "nohup setsid "])
 async def test_background_processes_are_named_and_killed(sandbox_rig: SandboxRig, way: str) -> None:
     begun = "until [ $(cat /proc/$!/comm) = sleep ]; do sleep 0.01; done"  # until then its name is setsid
-    text = await sandbox_rig.text(
+    result = await sandbox_rig.run(
         f"{way}sleep {UNIQUE_SLEEP_S} >/dev/null 2>&1 </dev/null & {begun}; echo done"
     )
-    assert text.startswith(f"(left in the background, and ended: sleep {UNIQUE_SLEEP_S})\n")
+    header, _, text = result.content.decode().partition("\n")
+    assert header.endswith(f"; left in the background, and ended: sleep {UNIQUE_SLEEP_S}):")
+    assert text == "done\n"
     await wait_for_exit("sleep", UNIQUE_SLEEP_S)
 
 

@@ -173,12 +173,16 @@ async def test_a_link_in_the_copy_leads_no_mount_out_of_it(bubblewrap_rig: Sandb
 
 async def test_a_hidden_file_is_named_where_a_command_fails(sandbox_rig: SandboxRig) -> None:
     home = sandbox_rig.home
-    name = f"(hidden by the sandbox: {home}/notes.txt; "
-    assert name in await sandbox_rig.text(f"cat {home}/notes.txt")
-    assert name in await sandbox_rig.text("cat ../notes.txt")
-    assert "hidden by" not in await sandbox_rig.text(f"cat {home}/not-there.txt")
-    assert "hidden by" not in await sandbox_rig.text("cat no.txt; echo /etc/passwd; false")
-    assert "hidden by" not in await sandbox_rig.text(f"cat {home}/notes.txt || true")
+    name = f"; hidden by the sandbox: {home}/notes.txt; "
+
+    async def header(command: str) -> str:
+        return (await sandbox_rig.run(command)).content.decode().partition("\n")[0]
+
+    assert name in await header(f"cat {home}/notes.txt")
+    assert name in await header("cat ../notes.txt")
+    assert "hidden by" not in await header(f"cat {home}/not-there.txt")
+    assert "hidden by" not in await header("cat no.txt; echo /etc/passwd; false")
+    assert "hidden by" not in await header(f"cat {home}/notes.txt || true")
 
 
 async def test_programs_of_version_managers_run(sandbox_rig: SandboxRig) -> None:

@@ -27,7 +27,7 @@ async def test_output_and_exit_code_are_stated(tmp_path: Path) -> None:
     result = await make_tools(tmp_path).run(
         make_call("run_command", command="echo out; echo err >&2; pwd; exit 3")
     )
-    assert result.content.decode() == f"exit code 3 (not sandboxed)\nout\nerr\n{tmp_path}\n"
+    assert result.content.decode() == f"exit code 3 (not sandboxed):\nout\nerr\n{tmp_path}\n"
     assert (result.exit_code, result.ok, result.target[:8]) == (3, False, "echo out")
 
 
@@ -129,7 +129,7 @@ async def test_the_guard_is_no_child_of_the_command_and_ends_with_it(tmp_path: P
     )
     result = await make_tools(tmp_path).run(make_call("run_command", command=command))
     lines = result.content.decode().split("\n")
-    assert lines[0] == "exit code 0 (not sandboxed)"
+    assert lines[0] == "exit code 0 (not sandboxed):"
     assert len(lines[1].split()) <= 1  # cat itself
     others = [int(line.split("/")[2]) for line in lines[3:] if line and line.split("/")[2] != lines[2]]
     assert others
@@ -155,19 +155,16 @@ async def test_background_processes_are_killed_and_reported(tmp_path: Path) -> N
     command = "sleep 300 & echo $!"
     result = await make_tools(tmp_path).run(make_call("run_command", command=command))
     lines = result.content.decode().splitlines()
-    assert lines[:2] == [
-        "exit code 0 (not sandboxed)",
-        "(left in the background, and ended: sleep 300)",
-    ]
-    assert await gone(int(lines[2]))
+    assert lines[0] == "exit code 0 (not sandboxed; left in the background, and ended: sleep 300):"
+    assert await gone(int(lines[1]))
 
 
 async def test_background_processes_without_output_are_killed(tmp_path: Path) -> None:
     command = "sleep 300 >/dev/null 2>&1 & echo $!; sleep 0.2"  # until then it is named after the shell
     result = await make_tools(tmp_path).run(make_call("run_command", command=command))
     lines = result.content.decode().splitlines()
-    assert lines[1] == "(left in the background, and ended: sleep 300)"
-    assert await gone(int(lines[2]))
+    assert lines[0] == "exit code 0 (not sandboxed; left in the background, and ended: sleep 300):"
+    assert await gone(int(lines[1]))
 
 
 async def test_nothing_runs_where_a_link_replaced_the_folder(tmp_path: Path) -> None:
@@ -204,7 +201,7 @@ async def test_the_same_under_the_qt_loop(tmp_path: Path) -> None:
     box = make_tools(tmp_path)
     (tmp_path / "a.txt").write_text("needle\n")
     result = await box.run(make_call("run_command", command="echo hi; exit 4"))
-    assert (result.content, result.exit_code) == (b"exit code 4 (not sandboxed)\nhi\n", 4)
+    assert (result.content, result.exit_code) == (b"exit code 4 (not sandboxed):\nhi\n", 4)
     late = await box.run(make_call("run_command", command="sleep 300", timeout_s=1))
     assert late.exit_code is None
     assert b"a.txt" in (await box.run(make_call("search_text", pattern="needle"))).content
@@ -275,7 +272,7 @@ async def test_a_stopped_command_returns_its_output_so_far(tmp_path: Path, reaso
     task.cancel(reason)
     result = await task
     assert result.content.decode().splitlines() == [
-        f"no exit code: {ending}; this is its output until then (not sandboxed)",
+        f"no exit code: {ending}; this is its output until then (not sandboxed):",
         "begun",
     ]
     assert (result.ok, result.exit_code) == (False, None)
@@ -313,7 +310,10 @@ async def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     ("command", "end"),
     [
         ("kill -SEGV $$", "exit code -11, ended by SIGSEGV (not sandboxed)"),
-        ("sh -c 'kill -TERM $$'; exit $?", "exit code 143, as after SIGTERM (not sandboxed)"),
+        (
+            "sh -c 'kill -TERM $$'; exit $?",
+            "exit code 143, as after SIGTERM (not sandboxed):",
+        ),  # the shell says "Terminated"
         ("exit 200", "exit code 200 (not sandboxed)"),
     ],
 )
@@ -338,5 +338,5 @@ async def test_it_runs_in_the_requested_folder_and_never_outside(tmp_path: Path)
 async def test_processes_that_left_the_group_are_killed_too(tmp_path: Path) -> None:
     command = "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & while ! test -s pid; do :; done"
     result = await make_tools(tmp_path).run(make_call("run_command", command=command))
-    assert b"(left in the background, and ended: sleep 300)" in result.content
+    assert b"; left in the background, and ended: sleep 300)" in result.content
     assert await gone(int((tmp_path / "pid").read_text()))

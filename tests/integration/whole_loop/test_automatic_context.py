@@ -14,13 +14,13 @@ import pytest
 
 from helix_desktop.agent.session import ErrorRaised, SpendRequestsChanged
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
-    SECTIONS,
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
@@ -90,7 +90,7 @@ class Assistant:
         if prompt.startswith("[Write a handover]"):
             self.prompts.append(prompt)
             lines = [f"- {file} was read, its lines hold numbers [e{event}]" for file, event in facts[:12]]
-            return "\n".join(line for title in SECTIONS for line in (f"## {title}", *lines))
+            return "\n".join(line for title in TITLES for line in (f"## {title}", *lines))
         return "\n".join(
             f"- (2) {file} was read: {words(file, self.fact_words)} [e{event}]" for file, event in facts[:12]
         )
@@ -299,4 +299,4 @@ async def test_a_run_says_what_it_waits_for_after_its_turn(tmp_path: Path) -> No
         ran = await wait_for_exit(process)
     assert ran.code == 0, ran
     assert WAITING not in printed
-    assert "[compacted (automatic at 85 %)" in ran.err
+    assert "[compacted (85 % reached)" in ran.err

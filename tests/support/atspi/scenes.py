@@ -33,12 +33,13 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
+from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
-from helix_desktop.ui.session.banners import spend_banner
-from helix_desktop.ui.settings.dialog import SettingsPage
-from helix_desktop.ui.shell.crash_notice import CrashNotice, RecoverySummary
+from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.session.notices import spend_notice
+from helix_desktop.ui.settings.view import SettingsPage
+from helix_desktop.ui.shell.crash_notice import RecoverySummary, report_crash
 from helix_desktop.ui.shell.main_window import CenterPage
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.card_data import TimelineState
@@ -132,21 +133,21 @@ async def _find_in_content(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
-    """Show what may surround a conversation: banners, jobs, attachments."""
-    action = BannerAction("again", "Try again")
-    banners = rig.window.banners
-    banner_ids = banners.banner_ids()
-    banners.show_banner(Banner("b", "error", "It broke.", "Why.", "What to do.", (action,)))
+    """Show what may surround a conversation: notices, jobs, attachments."""
+    answer = Answer("Try again", lambda: None, "again")
+    notices = rig.window.notices
+    names = notices.names()
+    notices.notify(Notice("b", "It broke.", "Why.", "What to do.", (answer,), "error"))
     estimate = CostEstimate(240_000, 0.72, 3, "box/small")
     for ask in (SpendRequest("handover", estimate, 100_000), SpendRequest("observations", estimate, 100_000)):
-        banners.show_banner(spend_banner(ask))
-    CrashNotice(rig.window, rig.context.actions, lambda: "", rig.folder).show(RecoverySummary(1, 2, 1))
+        notices.notify(spend_notice(ask, rig.conversation.answer_spend_request))
+    report_crash(rig.window, rig.context.actions, lambda: "", rig.folder, RecoverySummary(1, 2, 1))
     rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, True),), "extras")
     rig.composer.set_attachments((ChipText("k", "a.png", "1k tokens"),))
     rig.composer.set_text("words")
     yield rig.window
-    for banner_id in set(banners.banner_ids()) - {*banner_ids, "b"}:
-        banners.remove(banner_id)
+    for name in set(notices.names()) - {*names, "b"}:
+        notices.end(name)
     rig.composer.set_text("")
     rig.composer.set_attachments(())
     rig.window.jobs.show_jobs((), "extras")
@@ -270,7 +271,7 @@ async def _changes(rig: WindowRig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _new_server(rig: WindowRig) -> AsyncIterator[QWidget]:
     async with _settings(rig, "mcp") as dialog:
-        rig.wiring.settings.dialog.mcp.open_add()
+        rig.settings.mcp.open_add()
         yield dialog
 
 
@@ -278,7 +279,7 @@ async def _new_server(rig: WindowRig) -> AsyncIterator[QWidget]:
 async def _new_provider(rig: WindowRig) -> AsyncIterator[QWidget]:
     """The form of a provider, with a list of models to choose from."""
     async with _settings(rig, "providers") as dialog:
-        rig.wiring.settings.dialog.providers.findChildren(QMenu)[0].actions()[0].trigger()
+        rig.settings.providers.findChildren(QMenu)[0].actions()[0].trigger()
         yield dialog
 
 
@@ -288,9 +289,7 @@ async def _offered_models(rig: WindowRig) -> AsyncIterator[QWidget]:
     async with _new_provider(rig) as dialog:
         bare = SourcedSpec("server", "its list", ModelSpec())
         priced = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1, price_out=2))
-        rig.wiring.settings.dialog.providers.editor.show_offered(
-            {"small": priced, "large": bare, "vision": bare}
-        )
+        rig.settings.providers.editor.show_offered({"small": priced, "large": bare, "vision": bare})
         yield dialog
 
 
@@ -304,10 +303,9 @@ async def _request(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _settings(rig: WindowRig, page: SettingsPage) -> AsyncIterator[QWidget]:
-    settings = rig.wiring.settings
-    await settings.show(page)
-    yield settings.dialog
-    settings.dialog.hide()
+    await rig.wiring.settings.show(page)
+    yield rig.window
+    rig.window.leave_settings()
 
 
 @asynccontextmanager

@@ -32,17 +32,17 @@ from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
 from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
-from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.mcp.server_card import DisclosureButton
 from helix_desktop.ui.settings.providers.roles_card import Role
+from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import RunningCard
@@ -67,7 +67,7 @@ _OWN: tuple[tuple[int, int], ...] = ((0, 0),)
 """The size that a dialog takes by itself."""
 _LEAST: tuple[tuple[int, int], ...] = ((0, 0), (1, 1))
 """That size, and the smallest that it allows."""
-_SETTINGS_SIZES = ((980, 760), (1, 1))
+_SETTINGS_SIZES = ((1180, 760), (1, 1))
 _DAY_MS = 86_400_000
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
     "providers", "roles", "appearance", "keyboard", "instructions", "policy", "permissions", "mcp", "data",
@@ -100,7 +100,7 @@ def window_screens() -> Iterator[Screen]:
         window = _closable_window()
         show(window)
         if name == "trouble":
-            window.banners.show_banner(_long_banner())
+            window.notices.notify(_long_notice())
         yield Screen(name, window, _WINDOW_SIZES)
         window.hide()
     window = _closable_window()
@@ -109,15 +109,12 @@ def window_screens() -> Iterator[Screen]:
     yield Screen("palette", window, (USUAL, SMALLEST))
 
 
-def _long_banner() -> Banner:
-    actions = (
-        BannerAction("again", half_longer("Try again")),
-        BannerAction("model", half_longer("Choose another model")),
-        BannerAction("settings", half_longer("Open settings")),
-    )
+def _long_notice() -> Notice:
+    words = ("Try again", "Choose another model", "Open settings")
+    answers = tuple(Answer(half_longer(text), lambda: None) for text in words)
     what = half_longer("The model server didn't answer.")
     why, fix = half_longer("Nothing listens on localhost:11434."), half_longer("Start Ollama.")
-    return Banner("long", "warning", what, why, fix, actions)
+    return Notice("long", what, why, fix, answers, "warning")
 
 
 def pane_screens() -> Iterator[Screen]:
@@ -217,17 +214,17 @@ def _completion_popup(window: QWidget) -> CompletionPopup:
 def provider_screens() -> Iterator[Screen]:
     """Yield the editor of providers in every state."""
     window = _closable_window()
-    dialog = shell_gallery.make_settings(window)
+    view = shell_gallery.make_settings(window)
     for name, show in providers_gallery.SCENES.items():
-        dialog.providers.found_servers.hide()
-        dialog.providers.list.setCurrentRow(0)
-        show(dialog)
-        yield Screen(f"provider {name}", dialog, _SETTINGS_SIZES)
-    dialog.providers.list.setCurrentRow(1)
+        view.providers.found_servers.hide()
+        view.providers.list.setCurrentRow(0)
+        show(view)
+        yield Screen(f"provider {name}", window, _SETTINGS_SIZES)
+    view.providers.list.setCurrentRow(1)
     offered = {f"model-{number}": _OFFERED for number in range(3)}
-    dialog.providers.editor.show_offered(offered)
-    yield Screen("models of a server", dialog, _SETTINGS_SIZES)
-    dialog.close()
+    view.providers.editor.show_offered(offered)
+    yield Screen("models of a server", window, _SETTINGS_SIZES)
+    window.close()
 
 
 _OFFERED = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1, price_out=2))
@@ -236,48 +233,48 @@ _OFFERED = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1,
 def settings_screens() -> Iterator[Screen]:
     """Yield every page of the settings, filled."""
     window = _closable_window()
-    dialog = shell_gallery.make_settings(window)
-    _fill_settings(dialog)
+    view = shell_gallery.make_settings(window)
+    _fill_settings(view)
     for page in _SETTINGS_PAGES:
-        dialog.show_page(page)
-        yield Screen(f"settings {page}", dialog, _SETTINGS_SIZES)
-    dialog.close()
+        view.show_page(page)
+        yield Screen(f"settings {page}", window, _SETTINGS_SIZES)
+    window.close()
 
 
-def _fill_settings(dialog: SettingsDialog) -> None:
+def _fill_settings(view: SettingsView) -> None:
     models = ("ollama/qwen3-coder:30b", "anthropic/claude-sonnet-5-5")
     roles: dict[Role, str] = {"model": models[0], "fast": models[1], "summary": "", "long": ""}
-    dialog.roles.show_roles(models, roles)
+    view.roles.show_roles(models, roles)
     cheap = (
         "Chosen by Helix: $0.10 / $0.50 per million tokens in and out, claude-opus-5-5 costs $4.00 / $20.00."
     )
-    dialog.roles.show_background_effort("low")
-    dialog.roles.show_slow_models([SlowModel(models[0], 10, 0)])
-    dialog.roles.show_reasons({"fast": half_longer(cheap)})
-    dialog.permissions.show_trust("/home/mara/code/helix-desktop", True)
-    dialog.permissions.show_demo_calls("once")
-    dialog.permissions.show_revoked("Run: pytest -q")
+    view.roles.show_background_effort("low")
+    view.roles.show_slow_models([SlowModel(models[0], 10, 0)])
+    view.roles.show_reasons({"fast": half_longer(cheap)})
+    view.permissions.show_trust("/home/mara/code/helix-desktop", True)
+    view.permissions.show_demo_calls("once")
+    view.permissions.show_revoked("Run: pytest -q")
     switches = {"sandbox": True, "network": False, "fetch": True}
-    dialog.permissions.sandbox.show_sandbox(switches, half_longer("Commands run in a sandbox."), True)
-    dialog.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))
-    dialog.data.show_data("helix-desktop", RetentionRule(500 * 1024 * 1024, 30 * _DAY_MS), _TOTALS, _PLAN)
-    dialog.data.history_card.show_settings(FileCoverageSettings(("build/output", "resources/generated/" * 5)))
-    dialog.data.show_all_data(2_400_000_000)
-    dialog.data.show_history(
+    view.permissions.sandbox.show_sandbox(switches, half_longer("Commands run in a sandbox."), True)
+    view.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))
+    view.data.show_data("helix-desktop", RetentionRule(500 * 1024 * 1024, 30 * _DAY_MS), _TOTALS, _PLAN)
+    view.data.history_card.show_settings(FileCoverageSettings(("build/output", "resources/generated/" * 5)))
+    view.data.show_all_data(2_400_000_000)
+    view.data.show_history(
         FileHistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota
     )
-    dialog.keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Go to…"))
-    dialog.keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
-    dialog.mcp.show_servers("helix-desktop", "/home/mara/code", _SERVERS, "Kept in Secret Service.")
-    dialog.mcp.sharing.show_sharing(
+    view.keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Go to…"))
+    view.keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
+    view.mcp.show_servers("helix-desktop", "/home/mara/code", _SERVERS, "Kept in Secret Service.")
+    view.mcp.sharing.show_sharing(
         "helix-desktop",
         ("helix-desktop", "serve-cache", "--workspace", "helix-desktop"),
         SharingState(True, "http://127.0.0.1:4711/mcp", "secret"),
     )
-    dialog.mcp.show_undo(half_longer("Server files removed."))
-    dialog.mcp.open_add()
-    dialog.mcp.add_box.paste.setPlainText("npx -y @modelcontextprotocol/server-filesystem ~/notes --key=abc")
-    for card in dialog.mcp.cards.values():
+    view.mcp.show_undo(half_longer("Server files removed."))
+    view.mcp.open_add()
+    view.mcp.add_box.paste.setPlainText("npx -y @modelcontextprotocol/server-filesystem ~/notes --key=abc")
+    for card in view.mcp.cards.values():
         for button in card.findChildren(DisclosureButton):
             button.setChecked(True)
 

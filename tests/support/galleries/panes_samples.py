@@ -295,7 +295,7 @@ def quiet_timeline_state() -> TimelineState:
     )  # fmt: skip
     first = checkpoint_card(1, 118)
     second = checkpoint_card(2, 431, checkpoint=first.title)
-    sweep = SweepCard(120, NOW_MS - 90_000_000, 6, 2_300)
+    sweep = SweepCard(120, NOW_MS - 90_000_000, 6, 9_900, 7_600)
     cards = (fold_card(2, 462), second, sweep, first, origin)
     preview = replace(preview_card(), missing=NOTHING_MISSING)
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
@@ -312,15 +312,15 @@ def timeline_state() -> TimelineState:
     at = NOW_MS - 9 * 60_000
     cards: tuple[TimelineCard, ...] = (
         handover_card(3, 492),
-        SweepCard(470, at, 14, 9_800, SweepReason.BATCH, hashes),
+        SweepCard(470, at, 14, 24_400, 14_600, SweepReason.BATCH, hashes),
         UndoCard(455, at - 3_000_000, "undo", 440, "Handover 2"),
         handover_card(2, 440, True, model="", demo=False, trigger=HandoverTrigger.MANUAL, threshold=0.0,
                  fallback="No model in reach."),
         FailureCard(431, at - 4_000_000, "Compaction failed. Nothing was changed.",
                     "The summary would not have freed a tenth of the window."),
-        SweepCard(380, at - 5_000_000, 6, 4_100, SweepReason.OVERFLOW, hashes[:6], True),
+        SweepCard(380, at - 5_000_000, 6, 23_100, 19_000, SweepReason.OVERFLOW, hashes[:6], True),
         handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
-        SweepCard(120, at - 90_000_000, 1, 2_300),
+        SweepCard(120, at - 90_000_000, 1, 9_900, 7_600),
     )  # fmt: skip
     return TimelineState(cards, usage_points(), 14_600, 24_000, preview=preview_card(), steps=steps())
 
@@ -337,8 +337,9 @@ def fold_card(number: int, seq: int, **changes: object) -> FoldCard:
     """A fold of a session that works on a renderer."""
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "kind": "fold", "steps": 28,
-        "before": 9_900, "after": 790, "first_seq": 12, "last_seq": 148, "text": _FOLD_NOTE,
-        "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "messages": "9 messages",
+        "before": 23_900, "after": 14_790, "tokens": 790, "first_seq": 12, "last_seq": 148,
+        "text": _FOLD_NOTE, "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31,
+        "messages": "9 messages",
     }  # fmt: skip
     return FoldCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
 
@@ -371,13 +372,13 @@ def long_timeline_state() -> TimelineState:
     cards: tuple[TimelineCard, ...] = (
         observations_card(3, 498),
         fold_card(4, 497),
-        SweepCard(496, at, 3, 4_400, SweepReason.FOLD, ("ab" * 32, "cd" * 32), steps=2),
+        SweepCard(496, at, 3, 18_200, 13_800, SweepReason.FOLD, ("ab" * 32, "cd" * 32), steps=2),
         ManualActionCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · always kept in context", 37,
                          reversal="unpin"),
         ManualActionCard(494, at, "form",
                          "You sent run_command pytest -q in full · 12.4k tokens", 31),
         *short.cards[:2],
-        PlacedCard(468, at, 2, 22_900, PlacementReason.THRESHOLD),
+        PlacedCard(468, at, 2, 42_000, 19_100, PlacementReason.THRESHOLD),
         observations_card(2, 466, placed_seq=468, is_reflection=True, before=4_100, after=1_900),
         fold_card(3, 464, kind="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
         fold_card(2, 462, is_undone=True, steps=11),

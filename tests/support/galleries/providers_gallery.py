@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
-from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QScrollArea
 
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
@@ -21,8 +21,9 @@ from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
+from helix_desktop.ui.settings.view import SettingsView
+from helix_desktop.ui.shell.main_window import MainWindow
 from tests.support.window.bare_window import make_window
 
 OUT = Path("build/gallery-providers")
@@ -129,40 +130,42 @@ DETECTED_SERVERS = (
 )
 
 
-def make_dialog(parent: QWidget) -> SettingsDialog:
-    """The settings with three providers."""
-    dialog = SettingsDialog(parent)
-    dialog.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
-    dialog.providers.show_providers(FORMS, STATUSES)
-    return dialog
+def show_settings(window: MainWindow) -> SettingsView:
+    """The settings of a window, on screen, with three providers."""
+    view = SettingsView()
+    window.add_settings(view.names, view)
+    view.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
+    view.providers.show_providers(FORMS, STATUSES)
+    window.show_settings()
+    return view
 
 
-def _select_provider(row: int, steps: Sequence[CheckStep] = ()) -> Callable[[SettingsDialog], None]:
-    def show(dialog: SettingsDialog) -> None:
-        dialog.providers.list.setCurrentRow(row)
+def _select_provider(row: int, steps: Sequence[CheckStep] = ()) -> Callable[[SettingsView], None]:
+    def show(view: SettingsView) -> None:
+        view.providers.list.setCurrentRow(row)
         if steps:
-            dialog.providers.editor.show_steps(steps)
-            dialog.providers.editor.show_testing(any(tick.state == "running" for tick in steps))
+            view.providers.editor.show_steps(steps)
+            view.providers.editor.show_testing(any(tick.state == "running" for tick in steps))
 
     return show
 
 
-def _add_preset(dialog: SettingsDialog) -> None:
+def _add_preset(view: SettingsView) -> None:
     catalog = ModelCatalog.load(resources_dir() / "models.toml")
-    dialog.providers.add_vendor(catalog.vendors[1])
+    view.providers.add_vendor(catalog.vendors[1])
 
 
-def _show_detected(dialog: SettingsDialog) -> None:
-    dialog.providers.list.setCurrentRow(0)
-    dialog.providers.found_servers.show_servers(DETECTED_SERVERS, ["http://127.0.0.1:1234/v1"])
+def _show_detected(view: SettingsView) -> None:
+    view.providers.list.setCurrentRow(0)
+    view.providers.found_servers.show_servers(DETECTED_SERVERS, ["http://127.0.0.1:1234/v1"])
 
 
-def _show_saved_notice(dialog: SettingsDialog) -> None:
-    dialog.providers.list.setCurrentRow(1)
-    dialog.providers.editor.show_notices([CheckNotice("Saved", "ok", "ollama")])
+def _show_saved_notice(view: SettingsView) -> None:
+    view.providers.list.setCurrentRow(1)
+    view.providers.editor.show_notices([CheckNotice("Saved", "ok", "ollama")])
 
 
-SCENES: dict[str, Callable[[SettingsDialog], None]] = {
+SCENES: dict[str, Callable[[SettingsView], None]] = {
     "demo": _select_provider(0),
     "ollama": _select_provider(1, FAILING_STEPS),
     "anthropic": _select_provider(2, PASSING_STEPS),
@@ -170,7 +173,7 @@ SCENES: dict[str, Callable[[SettingsDialog], None]] = {
     "preset": _add_preset,
     "found": _show_detected,
     "saved": _show_saved_notice,
-    "new": lambda dialog: dialog.providers.add(),
+    "new": lambda view: view.providers.add(),
 }
 
 
@@ -183,31 +186,34 @@ def main() -> None:
     appearance = stylesheet.Appearance(app, "light")
     window = make_window({})
     window.bind_appearance(appearance)
-    dialog = make_dialog(window)
-    dialog.show()
+    view = show_settings(window)
+    window.show()
     for mode in ("light", "dark"):
         appearance.set_mode(mode)
         for name, show in SCENES.items():
             if not names or name in names:
-                _save_scene(app, dialog, show, f"{name}-{mode}")
-    dialog.close()
+                _save_scene(app, window, view, show, f"{name}-{mode}")
     window.allow_close()
 
 
 def _save_scene(
-    app: QApplication, dialog: SettingsDialog, show: Callable[[SettingsDialog], None], name: str
+    app: QApplication,
+    window: MainWindow,
+    view: SettingsView,
+    show: Callable[[SettingsView], None],
+    name: str,
 ) -> None:
     for width, height in SIZES:
-        dialog.providers.found_servers.hide()
-        dialog.providers.list.setCurrentRow(0)
-        dialog.resize(width, height)
-        show(dialog)
-        retint(dialog, LIGHT if "light" in name else DARK)
+        view.providers.found_servers.hide()
+        view.providers.list.setCurrentRow(0)
+        window.resize(width, height)
+        show(view)
+        retint(window, LIGHT if "light" in name else DARK)
         for _ in range(3):  # wrapped labels settle after the first pass
             app.processEvents()
-        dialog.grab().save(str(OUT / f"{name}-{width}.png"))
-    scroll = dialog.providers.findChildren(QScrollArea)[0]
-    dialog.resize(SIZES[0][0], 1_500)
+        window.grab().save(str(OUT / f"{name}-{width}.png"))
+    scroll = view.providers.findChildren(QScrollArea)[0]
+    window.resize(SIZES[0][0], 1_500)
     app.processEvents()
     scroll.grab().save(str(OUT / f"{name}-whole.png"))
 

@@ -20,14 +20,15 @@ from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.dialogs import DialogChoice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow, TopBarState
+from helix_desktop.ui.design.shell_data import JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
-from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.forms import AboutInfo, PermissionRow
+from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
@@ -137,10 +138,10 @@ def show_running_session(window: MainWindow) -> None:
     window.show_center_page("work")
 
 
-BANNER = Banner(
-    "b1", "error", "The model server didn't answer.", "Nothing listens on localhost:11434.",
+NOTICE = Notice(
+    "b1", "The model server didn't answer.", "Nothing listens on localhost:11434.",
     "Start Ollama, or choose another provider. Your message is kept.",
-    (BannerAction("retry", "Try again"), BannerAction("settings", "Open settings")),
+    (Answer("Try again", lambda: None, "retry"), Answer("Open settings", lambda: None, "settings")), "error",
 )  # fmt: skip
 JOBS = (
     JobRow("j1", "Compacting: Read → Summarize → Check → Save", 0.4, True),
@@ -150,10 +151,14 @@ JOBS = (
 
 def _show_problems(window: MainWindow) -> None:
     show_running_session(window)
-    window.banners.show_banner(BANNER)
-    window.banners.show_banner(Banner("b2", "warning", "Three handovers in a row freed too little.",
-                                      "Automatic compaction pauses for 4 minutes.", "", ()))  # fmt: skip
-    window.banners.show_banner(Banner("b3", "info", "This session was interrupted; its last turn is marked."))
+    window.notices.notify(NOTICE)
+    window.notices.notify(
+        Notice(
+            "b2", "Three handovers in a row freed too little.", "Automatic compaction pauses for 4 minutes.",
+            level="warning",
+        )
+    )  # fmt: skip
+    window.notices.notify(Notice("b3", "This session was interrupted; its last turn is marked."))
     window.jobs.show_jobs(JOBS)
 
 
@@ -195,21 +200,21 @@ ABOUT = AboutInfo(
 )
 
 
-def make_settings(window: MainWindow) -> SettingsDialog:
-    """The settings with all pages filled."""
-    dialog = providers_gallery.make_dialog(window)
-    dialog.appearance.show_appearance("system", 13, True)
-    fill_policy(dialog.policy)
-    dialog.permissions.show_rules("helix-desktop", RULES)
-    dialog.keyboard.show_commands(tuple(command_groups(window)))
-    dialog.about.show_about(ABOUT)
-    dialog.about.data_folder.show_folder(Path("/home/mara/.local/share/helix-desktop"))
-    return dialog
+def make_settings(window: MainWindow) -> SettingsView:
+    """The settings of a window, on screen, with all pages filled."""
+    view = providers_gallery.show_settings(window)
+    view.appearance.show_appearance("system", 13, True)
+    fill_policy(view.policy)
+    view.permissions.show_rules("helix-desktop", RULES)
+    view.keyboard.show_commands(tuple(command_groups(window)))
+    view.about.show_about(ABOUT)
+    view.about.data_folder.show_folder(Path("/home/mara/.local/share/helix-desktop"))
+    return view
 
 
 def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_dir: Path) -> None:
     """Save the settings' pages, the guide and both questions."""
-    dialog = make_settings(window)
+    view = make_settings(window)
     dialogs: dict[str, QWidget] = {"guide": GuideDialog(window, shortcuts(window.key_bindings))}
     choices = (DialogChoice("cancel", "Cancel"), DialogChoice("remove", "Remove from list", "danger"))
     dialogs["ask"] = QuestionDialog(
@@ -223,7 +228,6 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
         dialogs[f"handover-{stage}"] = _handover_dialog(window, stage)
     dialogs["more"] = window.top_bar.more.menu()
     dialogs["rail-menu"] = window.rail.menu_for("2")
-    dialog.show()
     pages: tuple[SettingsPage, ...] = (
         "providers",
         "appearance",
@@ -233,15 +237,15 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
         "about",
     )
     for page in pages:
-        dialog.show_page(page)
-        dialog.providers.list.setCurrentRow(2)
-        retint(dialog, window.theme)
+        view.show_page(page)
+        view.providers.list.setCurrentRow(2)
+        retint(window, window.theme)
         app.processEvents()
-        dialog.grab().save(str(output_dir / f"settings-{page}-{mode}.png"))
+        window.grab().save(str(output_dir / f"settings-{page}-{mode}.png"))
         if page == "policy":
-            scroll_area = dialog.policy.findChildren(QScrollArea)[0]
+            scroll_area = view.policy.findChildren(QScrollArea)[0]
             scroll_area.takeWidget().grab().save(str(output_dir / f"settings-policy-whole-{mode}.png"))
-    dialog.close()
+    window.leave_settings()
     for name, widget in dialogs.items():
         retint(widget, window.theme)
         widget.show()
@@ -265,9 +269,7 @@ def _handover_dialog(window: MainWindow, stage: str) -> HandoverDialog:
         dialog.show_writing("summarize", SECTIONS[: len(SECTIONS) // 2])
     if stage == "draft":
         ledger = "rwe src/helix/stream.py 9f3ac21e e31\n$ pytest -q (exit 0) 6b86b273 e42"
-        sizes = (
-            "The model gets 1.4k tokens: six sections 330, files, commands and errors 70, note and index 90"
-        )
+        sizes = "The model gets 1.4k tokens: sections 330, files, commands and errors 70, note and index 90"
         sent = SentDraft(f"{SECTIONS}\n{ledger}", sizes)
         note = "The summary model's window is too small; the live model was asked."
         dialog.show_draft(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.model_factory import create_model

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import STALL_S, StreamedModel

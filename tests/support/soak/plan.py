@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.context.summaries.sections import TITLES
 from tests.support.model_servers.llmock import Behavior
 
 TurnKind = Literal["plain", "fault", "outage", "refusal", "stop", "subagents"]
@@ -64,7 +64,7 @@ def write_project_files(root: Path) -> None:
 def background_reply() -> Behavior:
     """Return the reply to requests without tools: valid for a handover and for observations."""
     facts = "\n".join(f"- The soak run went on as planned with {name}; nothing was lost." for name in _FILES)
-    text = "\n".join(f"## {title}\n{facts}" for title in SECTIONS)
+    text = "\n".join(f"## {title}\n{facts}" for title in TITLES)
     return {"type": "reply", "text": text, "times": None, "match": {"tools": False}}
 
 

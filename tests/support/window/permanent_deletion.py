@@ -7,7 +7,7 @@ from functools import partial
 from helix_desktop.domain.store import Commit
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.design.shell_data import Banner
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
 from tests.support.store.builders import make_content, make_summary, tool_answer_event
 from tests.support.window.buttons import press
@@ -27,16 +27,14 @@ async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
     await store.retention.trash_session("gone")
     dialog.show_trash(await store.retention.trash())
     undos = DELETED_SESSION, "cleanup"
-    for banner_id in undos:
-        rig.window.banners.show_banner(Banner(banner_id, "info", "Moved", workspace_id=rig.workspace.id))
+    for name in undos:
+        rig.window.notices.notify(Notice(name, "Moved", workspace_id=rig.workspace.id))
     question = await answer_question(dialog, "delete")
     assert "This deletes 1 session with its messages and 1 cached output, " in question
     await until(lambda: dialog.entry_list.count() == 1, "the session gone")
     assert await store.events("gone") == []
     assert not await store.find(content.digest)
-    await until(
-        lambda: not set(undos) & set(rig.window.banners.banner_ids()), "the end of what Undo can't do"
-    )
+    await until(lambda: not set(undos) & set(rig.window.notices.names()), "the end of what Undo can't do")
 
 
 def _has_items(dialog: TrashDialog, count: int) -> bool:

@@ -40,6 +40,7 @@ from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row, ToolRow
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.session.controller_context import SessionViews
+from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
@@ -159,6 +160,11 @@ class WindowRig:
     def chat(self) -> ChatPage:
         """Conversation and composer."""
         return self.views.chat
+
+    @property
+    def settings(self) -> SettingsView:
+        """The pages of the settings."""
+        return self.wiring.settings.view
 
     @property
     def composer(self) -> Composer:
@@ -289,10 +295,13 @@ class WindowRig:
         return self.chat.next_messages.lines
 
     def banner_text(self) -> str:
-        """Return all text of the visible banners."""
-        frames = self.window.banners.findChildren(QFrame)
-        cards = [frame for frame in frames if frame.property("role") == "banner" and not frame.isHidden()]
-        return "\n".join(card.accessibleName() for card in cards)
+        """Return all text of the notices on screen; of folded ones too, as they fold after a while."""
+        names = self.window.notices.names()
+        frames = self.window.notices.findChildren(QFrame)
+        cards = [frame for frame in frames if frame.property("role") == "notice"]
+        shown = [card for card in cards if not card.isHidden()]
+        folded = [card for card in cards if getattr(card, "is_folded", False) and card.objectName() in names]
+        return "\n".join(card.accessibleName() for card in (*shown, *folded))
 
     def perform(self, intent: Intent) -> None:
         """Do what a click, a key or a menu of the window would do."""
@@ -335,7 +344,6 @@ async def open_window(
         _paint_windows()
     finally:
         await shut_down(front, opened)
-        opened.settings.close()
         front.window.deleteLater()
         # Else the next window's style sheet is also applied to this one's thousand widgets.
         await until(lambda: not isValid(front.window), "the window gone")

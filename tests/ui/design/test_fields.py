@@ -8,7 +8,7 @@ from helix_desktop.ui.design.fields import SearchField
 
 
 def test_a_search_field_says_one_word_where_its_words_are_cut(qtbot: QtBot) -> None:
-    words = "Search contents, files, tools or a digest"
+    words = "Search contents, files, tools or a SHA-256"
     field = SearchField(words)
     qtbot.addWidget(field)
     field.resize(700, 32)

@@ -19,7 +19,7 @@ def test_rows_joined_are_the_text(lines: list[str], long: int) -> None:
     text = "\n".join([*lines, "é" * long])
     content = PagedContent(text.encode())
     rows = [row for page in range(content.page_count) for row in content.page(page)]
-    joined = "".join(("\n" if row.line_number > 1 else "") + row.text for row in rows)
+    joined = "".join(("\n" if (row.line_number or 0) > 1 else "") + row.text for row in rows)
     assert joined == text.removesuffix("\n")
     assert max((len(row.text.encode()) for row in rows), default=0) <= WRAP_CHARACTERS
 
@@ -35,7 +35,7 @@ def test_pages_number_their_lines() -> None:
 def test_a_folded_line_keeps_its_number() -> None:
     """The rows of one long line carry its number once."""
     content = PagedContent(b"a\n" + b"x" * (2 * WRAP_CHARACTERS + 10) + b"\nb")
-    assert [row.line_number for row in content.page(0)] == [1, 2, 0, 0, 3]
+    assert [row.line_number for row in content.page(0)] == [1, 2, None, None, 3]
     assert content.line_at(3) == 2
 
 
@@ -87,3 +87,11 @@ def test_a_hit_behind_an_emoji_is_marked_whole(qtbot: QtBot) -> None:
     text.show_match(matches[0], matches)
     (mark,) = text.extraSelections()
     assert mark.cursor.selectedText() == "a 😀 word"
+
+
+def test_a_header_above_numbered_lines_has_no_number_of_its_own() -> None:
+    """Selecting it with lines below it selects those; the share of bytes is that of their numbers."""
+    content = PagedContent(b"exit code 0 (sandboxed):\nfirst\nsecond\n", first_number=0)
+    assert [row.line_number for row in content.page(0)] == [0, 1, 2]
+    assert content.line_count == 2
+    assert content.byte_share(2, 2) == len("second\n") / len(content.data)

@@ -43,7 +43,7 @@ from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.window.buttons import press
 
 SECTIONS = "## Project Background\n- A thing. [e2]\n"
-SENT = SentDraft(f"{SECTIONS}\nr a.py 9f3ac21e e31", "The model gets 1.4k tokens: six sections 114, note 90")
+SENT = SentDraft(f"{SECTIONS}\nr a.py 9f3ac21e e31", "The model gets 1.4k tokens: sections 114, note 90")
 DRAFT = DraftRow(SECTIONS, 104_200, 31_400, "46 messages", SENT, "gpt-oss:20b", "", 13_400)
 
 
@@ -181,7 +181,7 @@ def test_a_draft_names_what_is_cached_along_with_it(dialog: HandoverDialog) -> N
 def test_the_parts_of_a_draft_add_up() -> None:
     parts = [CountedPart(HandoverPart(kind, ""), 5) for kind in ("sections", "ledger", "missing")]
     assert sent_draft(parts).sizes == (
-        "The model gets 15 tokens: six sections 5, files, commands and errors 5, what they leave out 5"
+        "The model gets 15 tokens: sections 5, files, commands and errors 5, what they leave out 5"
     )
 
 

@@ -262,6 +262,19 @@ def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
     assert blocker.args == [current.data(ROW_ROLE)]
 
 
+def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
+    """Rows before it leave or come; one that is gone has no heir."""
+    state = inspector_state()
+    at = next(at for at, row in enumerate(state.rows) if row.kind == "output")
+    pane.requests.setCurrentIndex(pane.requests.model().index(at, 0))
+    row, others = state.rows[at], [other for other in state.rows if other.seq != state.rows[at].seq]
+    for rows in ((*state.rows[:2], *state.rows[at:]), state.rows, (row, *others)):
+        pane.set_state(replace(state, rows=rows))
+        assert pane.requests.currentIndex().data(ROW_ROLE) == row
+    pane.set_state(replace(state, rows=tuple(others)))
+    assert not pane.requests.currentIndex().isValid()
+
+
 def test_updates_keep_the_selected_row(pane: Inspector) -> None:
     """A request that grew keeps the selection; without the keyboard it goes with its row."""
     pane.requests.setCurrentIndex(pane.requests.model().index(5, 0))

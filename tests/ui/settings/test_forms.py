@@ -22,10 +22,10 @@ from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec, 
 from helix_desktop.services.provider_check import CheckStep
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.forms import (
     PermissionRow,
     ProviderForm,
@@ -35,6 +35,8 @@ from helix_desktop.ui.settings.forms import (
 )
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
+from helix_desktop.ui.settings.providers.page import ProvidersPage
+from helix_desktop.ui.settings.view import SettingsView
 from tests.support.window.buttons import find_button, find_buttons, press, trigger
 from tests.support.window.list_contents import cell_texts
 
@@ -46,11 +48,12 @@ CATALOG = ModelCatalog.load(resources_dir() / "models.toml")
 
 
 @pytest.fixture
-def dialog(qtbot: QtBot) -> Iterator[SettingsDialog]:
+def dialog(qtbot: QtBot) -> Iterator[SettingsView]:
     """Settings with the demo in use and one provider whose key is in the keychain."""
-    parent = QWidget()
-    qtbot.addWidget(parent)
-    settings_dialog = SettingsDialog(parent)
+    frame, settings_dialog = QWidget(), SettingsView()
+    frame.setLayout(row(settings_dialog.names, settings_dialog, gap=0))
+    frame.resize(980, 760)
+    qtbot.addWidget(frame)
     settings_dialog.providers.set_catalog(CATALOG)
     settings_dialog.providers.show_providers(
         (DEMO, GOOD),
@@ -59,12 +62,10 @@ def dialog(qtbot: QtBot) -> Iterator[SettingsDialog]:
             ProviderStatus("p1", False, "keychain", "Kept in Secret Service.", IN_SERVICE),
         ),
     )
-    with qtbot.waitExposed(settings_dialog):
-        settings_dialog.show()
+    with qtbot.waitExposed(frame):
+        frame.show()
     yield settings_dialog
-    settings_dialog.close()
-    # The parent stays referenced to here: it owns the dialog, and Python would let it go.
-    parent.close()
+    frame.close()
 
 
 def line(root: QWidget, name: str) -> QLineEdit:
@@ -82,20 +83,20 @@ def _are_uncut(buttons: Sequence[PushButton]) -> bool:
 
 
 def test_page_names_are_never_cut_at_any_text_size(
-    qapp: QApplication, dialog: SettingsDialog, qtbot: QtBot
+    qapp: QApplication, dialog: SettingsView, qtbot: QtBot
 ) -> None:
-    dialog.show()
     for text_px in (13, 20):
         apply(qapp, LIGHT, text_px)
-        retint(dialog, LIGHT)
-        names = [button for button in dialog.findChildren(PushButton) if button.property("kind") == "nav"]
+        retint(dialog.names, LIGHT)
+        names = [
+            button for button in dialog.names.findChildren(PushButton) if button.property("kind") == "nav"
+        ]
         assert len(names) == 10
         qtbot.waitUntil(partial(_are_uncut, names))
     apply(qapp, LIGHT)
 
 
-def test_the_demo_is_listed_first_and_has_no_fields(dialog: SettingsDialog) -> None:
-    assert not dialog.isModal()
+def test_the_demo_is_listed_first_and_has_no_fields(dialog: SettingsView) -> None:
     assert "workspace default" in dialog.providers.list.item(0).text()
     dialog.providers.list.setCurrentRow(0)
     assert not dialog.providers.editor.isVisible()
@@ -103,9 +104,8 @@ def test_the_demo_is_listed_first_and_has_no_fields(dialog: SettingsDialog) -> N
 
 
 def test_the_provider_in_use_comes_first(qtbot: QtBot) -> None:
-    parent = QWidget()
-    qtbot.addWidget(parent)
-    page = SettingsDialog(parent).providers
+    page = ProvidersPage()
+    qtbot.addWidget(page)
     states = ProviderStatus("demo", False, "none", ""), ProviderStatus("p1", True, "keychain", "")
     page.show_providers((DEMO, GOOD), states)
     assert page.list.currentRow() == 1
@@ -114,7 +114,7 @@ def test_the_provider_in_use_comes_first(qtbot: QtBot) -> None:
     assert page.list.currentRow() == 0
 
 
-def test_a_stored_key_is_indicated_but_never_displayed(dialog: SettingsDialog) -> None:
+def test_a_stored_key_is_indicated_but_never_displayed(dialog: SettingsView) -> None:
     dialog.providers.list.setCurrentRow(1)
 
     key = line(dialog, "API key")
@@ -123,7 +123,7 @@ def test_a_stored_key_is_indicated_but_never_displayed(dialog: SettingsDialog) -
     assert "Kept in Secret Service." in words(dialog)
 
 
-def test_the_page_states_where_the_key_is_stored(dialog: SettingsDialog) -> None:
+def test_the_page_states_where_the_key_is_stored(dialog: SettingsView) -> None:
     dialog.providers.list.setCurrentRow(1)
     for status, note in (
         (ProviderStatus("p", False, "environment", "From OPENAI_API_KEY."), "From OPENAI_API_KEY."),
@@ -134,7 +134,7 @@ def test_the_page_states_where_the_key_is_stored(dialog: SettingsDialog) -> None
         assert note in words(dialog)
 
 
-def test_a_new_provider_starts_with_its_name(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_a_new_provider_starts_with_its_name(qtbot: QtBot, dialog: SettingsView) -> None:
     dialog.activateWindow()
     qtbot.waitUntil(dialog.isActiveWindow)
     menu = dialog.providers.findChildren(QMenu)[0]
@@ -144,7 +144,7 @@ def test_a_new_provider_starts_with_its_name(qtbot: QtBot, dialog: SettingsDialo
     assert IN_SERVICE in words(dialog)
 
 
-def test_the_footer_belongs_to_fields(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_the_footer_belongs_to_fields(qtbot: QtBot, dialog: SettingsView) -> None:
     footer = dialog.providers.editor.footer
     dialog.providers.list.setCurrentRow(1)
     assert footer.isVisible()
@@ -156,7 +156,7 @@ def test_the_footer_belongs_to_fields(qtbot: QtBot, dialog: SettingsDialog) -> N
     assert not footer.isVisible()
 
 
-def test_a_vendor_needs_one_click_and_a_key(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_a_vendor_needs_one_click_and_a_key(qtbot: QtBot, dialog: SettingsView) -> None:
     menu = dialog.providers.findChildren(QMenu)[0]
     trigger(menu, "vendor:anthropic")
     line(dialog, "API key").setText("sk-ant")
@@ -171,7 +171,7 @@ def test_a_vendor_needs_one_click_and_a_key(qtbot: QtBot, dialog: SettingsDialog
     assert first == ["claude-opus-5-5", "1,000,000", "128,000", "4 / 20", "yes", "yes", "catalog"]
 
 
-def test_save_emits_a_complete_form(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_save_emits_a_complete_form(qtbot: QtBot, dialog: SettingsView) -> None:
     dialog.providers.list.setCurrentRow(1)
     line(dialog, "API key").setText(" sk-typed ")
 
@@ -180,7 +180,7 @@ def test_save_emits_a_complete_form(qtbot: QtBot, dialog: SettingsDialog) -> Non
     assert saved.args == [replace(GOOD, key="sk-typed")]
 
 
-def test_save_reports_invalid_fields(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_save_reports_invalid_fields(qtbot: QtBot, dialog: SettingsView) -> None:
     dialog.providers.add()
     line(dialog, "Base URL").setText("not an address")
 
@@ -203,7 +203,7 @@ def test_an_address_gets_its_scheme(typed: str, address: str) -> None:
     assert web_address(typed) == address
 
 
-def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog: SettingsView) -> None:
     editor = dialog.providers.editor
     dialog.providers.list.setCurrentRow(1)
     with qtbot.waitSignal(editor.test_requested) as blocker:
@@ -223,7 +223,7 @@ def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog
     assert find_button(dialog, "test_provider").isEnabled()
 
 
-def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsDialog) -> None:
+def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsView) -> None:
     dialog.providers.add_vendor(next(vendor for vendor in CATALOG.vendors if vendor.name == "anthropic"))
     models = dialog.providers.editor.models
     window = models.spec_form.field("window")
@@ -253,7 +253,7 @@ def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsDialog) 
     assert models.entries[0] == ModelEntry(name="claude-opus-5-5")
 
 
-def test_a_model_needs_both_prices_or_none(dialog: SettingsDialog) -> None:
+def test_a_model_needs_both_prices_or_none(dialog: SettingsView) -> None:
     """With one of them its costs would be too low; a comma that separates no groups is the decimal point."""
     dialog.providers.list.setCurrentRow(1)
     editor = dialog.providers.editor
@@ -267,7 +267,7 @@ def test_a_model_needs_both_prices_or_none(dialog: SettingsDialog) -> None:
     assert models.spec_form.source("price_in") == "Enter both prices, or neither: the costs would be too low."
 
 
-def test_models_are_added_and_removed_and_one_is_the_default(dialog: SettingsDialog) -> None:
+def test_models_are_added_and_removed_and_one_is_the_default(dialog: SettingsView) -> None:
     dialog.providers.list.setCurrentRow(1)
     models = dialog.providers.editor.models
     spec = SourcedSpec("server", "its list of models", ModelSpec(window=8_192, tools=True))
@@ -285,7 +285,7 @@ def test_models_are_added_and_removed_and_one_is_the_default(dialog: SettingsDia
     assert [entry.name for entry in dialog.providers.editor.form().models] == ["small"]
 
 
-def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsView) -> None:
     servers_list = dialog.providers.found_servers
     model = LocalModel("qwen3:8b", ModelSpec(window=32_768), "Ollama: loaded with it", True)
     server = LocalServer("ollama", "http://127.0.0.1:11434/v1", (model,))
@@ -326,7 +326,7 @@ def test_an_invalid_provider_is_refused_at_its_field(form: ProviderForm, field: 
 POLICY, USE = policy_form("helix", PROFILES["balanced"]), PolicyUse("Balanced", has_session=True)
 
 
-def typed(dialog: SettingsDialog, key: str, text: str) -> QLineEdit:
+def typed(dialog: SettingsView, key: str, text: str) -> QLineEdit:
     """Type into a number of the policy and leave it with Enter."""
     entry = dialog.policy.control(key)
     assert isinstance(entry, QLineEdit)
@@ -337,7 +337,7 @@ def typed(dialog: SettingsDialog, key: str, text: str) -> QLineEdit:
     return entry
 
 
-def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsView) -> None:
     """From the one that sends most to the one that sends least, by click on its name and by keys."""
     page, selected = dialog.policy, list[str]()
     page.slider.profile_selected.connect(selected.append)
@@ -354,7 +354,7 @@ def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsDial
     assert selected[-1] == "classic"
 
 
-def test_own_changes_stay_at_the_stop_of_their_profile(dialog: SettingsDialog) -> None:
+def test_own_changes_stay_at_the_stop_of_their_profile(dialog: SettingsView) -> None:
     """They may send more than it, or less; a screen reader hears the name, not a number."""
     accessibility.install()
     page, selected = dialog.policy, list[str]()
@@ -373,7 +373,7 @@ def test_own_changes_stay_at_the_stop_of_their_profile(dialog: SettingsDialog) -
     assert selected == ["classic", "lean"]
 
 
-def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: SettingsView) -> None:
     page = dialog.policy
     page.show_policy(POLICY, USE)
     dialog.show_page("policy")
@@ -391,7 +391,7 @@ def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: Setti
     ]
 
 
-def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog: SettingsView) -> None:
     page = dialog.policy
     own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, handover_at=0.7)
     page.show_policy(policy_form("helix", own), USE)
@@ -407,7 +407,7 @@ def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog:
     assert page.slider.track.value_text == "Balanced"
 
 
-def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog: SettingsView) -> None:
     page = dialog.policy
     page.show_policy(POLICY, USE)
     dialog.show_page("policy")
@@ -419,7 +419,7 @@ def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog
     assert page.error_text("observe_at") == "“Observations from” can't be above “observe_place_at”."
 
 
-def test_fields_stay_while_another_policy_is_shown(dialog: SettingsDialog) -> None:
+def test_fields_stay_while_another_policy_is_shown(dialog: SettingsView) -> None:
     """So that typing continues in the same one; while it is off, no number can be changed."""
     dialog.policy.show_policy(policy_form("helix", PROFILES["off"]), USE)
     dialog.show_page("policy")
@@ -433,7 +433,7 @@ def test_fields_stay_while_another_policy_is_shown(dialog: SettingsDialog) -> No
     assert entry.text() == str(PROFILES["lean"].protect_steps)
 
 
-def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsView) -> None:
     dialog.show_page("permissions")
     dialog.permissions.show_rules("helix", [PermissionRow("r1", "run_command: pytest *", "Saved 12 Nov")])
     qtbot.waitUntil(lambda: "run_command: pytest *" in words(dialog))
@@ -445,7 +445,7 @@ def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:
     assert "the agent asks before what may change something" in words(dialog)
 
 
-def test_appearance_displays_and_emits(qtbot: QtBot, dialog: SettingsDialog) -> None:
+def test_appearance_displays_and_emits(qtbot: QtBot, dialog: SettingsView) -> None:
     dialog.show_page("appearance")
     with qtbot.assertNotEmitted(dialog.appearance.enter_sends_chosen):
         dialog.appearance.show_appearance("dark", 15, enter_sends=False)

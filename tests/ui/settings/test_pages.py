@@ -9,23 +9,24 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
-from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
+from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.commands import WindowCommands
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
-    """The focus ring follows the page: by mouse, by arrow keys, and when the dialog opens at a page."""
-    parent = QWidget()
-    qtbot.addWidget(parent)
-    dialog = SettingsDialog(parent)
+    """The focus ring follows the page: by mouse, by arrow keys, and when another page is asked for."""
+    frame, view = QWidget(), SettingsView()
+    frame.setLayout(row(view.names, view, gap=0))
+    qtbot.addWidget(frame)
     names = ("providers", "roles", "data", "about")
-    buttons = {name: dialog.findChild(QPushButton, f"page:{name}") for name in names}
-    with qtbot.waitActive(dialog):
-        dialog.show()
-        dialog.activateWindow()
-    QTest.keyClick(dialog, Qt.Key.Key_Tab)
+    buttons = {name: view.names.findChild(QPushButton, f"page:{name}") for name in names}
+    with qtbot.waitActive(frame):
+        frame.show()
+        frame.activateWindow()
+    view.focus_name()
 
     def highlighted() -> set[str]:
         return {
@@ -38,27 +39,11 @@ def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     data = buttons["data"]
     assert data is not None
     QTest.mouseClick(data, Qt.MouseButton.LeftButton)
-    assert (dialog.current_page(), highlighted()) == ("data", {"data"})
+    assert (view.current_page(), highlighted()) == ("data", {"data"})
     QTest.keyClick(data, Qt.Key.Key_Down)
-    assert (dialog.current_page(), highlighted()) == ("about", {"about"})
-    dialog.show_page("roles")
+    assert (view.current_page(), highlighted()) == ("about", {"about"})
+    view.show_page("roles")
     assert highlighted() == {"roles"}
-
-
-def test_who_opens_the_settings_with_the_keyboard_sees_where_it_is(qtbot: QtBot) -> None:
-    parent = QWidget()
-    qtbot.addWidget(parent)
-    for is_by_keyboard in (True, False):
-        parent.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, is_by_keyboard)
-        dialog = SettingsDialog(parent)
-        with qtbot.waitActive(dialog):
-            dialog.show()
-            dialog.activateWindow()
-        dialog.show_page("data")
-        button = dialog.findChild(QPushButton, "page:data")
-        assert isinstance(button, QPushButton)
-        assert button.hasFocus() == is_by_keyboard
-        dialog.close()
 
 
 def test_the_keys_of_a_command_count_as_use_of_the_keyboard(qtbot: QtBot) -> None:

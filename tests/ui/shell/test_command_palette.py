@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.kit.intents import Zoom
-from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.command_palette import CommandPalette
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.search_words import PLACE_WORDS
@@ -88,7 +88,7 @@ def test_a_topic_of_the_guide_is_a_command(window: MainWindow) -> None:
 
 def test_other_words_are_those_of_commands_that_exist(window: MainWindow) -> None:
     opened(window)
-    pages = {f"settings:{page}" for page in SettingsDialog.page_titles()}
+    pages = {f"settings:{page}" for page in SettingsView.page_titles()}
     names = pages | {action.objectName() for action in window.findChildren(QAction)}
     assert names >= PLACE_WORDS.keys()
 

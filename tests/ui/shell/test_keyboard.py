@@ -13,8 +13,9 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.motion import reduce_motion
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
+from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.kit.commands import add_shortcut
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.shell.keyboard import focus_pane
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
@@ -129,18 +130,18 @@ def test_nothing_moves_when_motion_is_reduced(window: MainWindow) -> None:
         reduce_motion("off")
 
 
-def test_the_keyboard_returns_from_a_banner_that_goes(window: MainWindow) -> None:
+def test_the_keyboard_returns_from_a_notice_that_goes(window: MainWindow) -> None:
     window.show_center_page("work")
     field = QLineEdit(window)
     field.show()
     field.setFocus()
     for way in ("removed", "elsewhere"):
-        window.banners.show_banner(Banner("b", "info", "Undone.", actions=(BannerAction("undo", "Undo"),)))
-        find_button(window.banners, "undo").setFocus(Qt.FocusReason.MouseFocusReason)
+        window.notices.notify(Notice("b", "Undone.", answers=(Answer("Undo", lambda: None, "undo"),)))
+        find_button(window.notices, "undo").setFocus(Qt.FocusReason.MouseFocusReason)
         assert not field.hasFocus()
         if way == "removed":
-            window.banners.remove("b")
+            window.notices.end("b")
         else:
-            window.banners.set_context("other", "session")
-            window.banners.remove("b")
+            window.notices.set_context("other", "session")
+            window.notices.end("b")
         assert field.hasFocus(), way

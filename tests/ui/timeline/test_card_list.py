@@ -29,10 +29,12 @@ def test_cards_that_move_down_are_updated(qtbot: QtBot) -> None:
     """Cards that come on top push others below the number of those built so far: they change too."""
     pane = Timeline(lambda: NOW_MS)
     qtbot.addWidget(pane)
-    cards = tuple(SweepCard(number, NOW_MS, 2, 900, inside="Handover 1") for number in range(40, 0, -1))
+    cards = tuple(
+        SweepCard(number, NOW_MS, 2, 9_900, 9_000, inside="Handover 1") for number in range(40, 0, -1)
+    )
     pane.set_state(replace(timeline_state(), cards=cards))
     lowest = [old.seq for old in cards if pane.card_widget(old.seq) is not None][-1]
-    newer = tuple(SweepCard(number, NOW_MS, 2, 900) for number in (52, 51))
+    newer = tuple(SweepCard(number, NOW_MS, 2, 9_900, 9_000) for number in (52, 51))
     changed = tuple(replace(old, inside="Handover 2") for old in cards)
     pane.set_state(replace(timeline_state(), cards=(*newer, *changed)))
     labels = [pill.text() for pill in card(pane, lowest).findChildren(Pill)]
@@ -69,7 +71,7 @@ def _y(pane: Timeline, seq: int) -> int:
 
 def _state(is_undone: bool, *newer: TimelineCard) -> TimelineState:
     """Return a long timeline with a handover, event 100, in the middle."""
-    sweeps = [SweepCard(number, NOW_MS, 2, 900) for number in range(40, 0, -1)]
+    sweeps = [SweepCard(number, NOW_MS, 2, 9_900, 9_000) for number in range(40, 0, -1)]
     cards = (*newer, *sweeps[:20], handover_card(1, 100, is_undone), *sweeps[20:])
     return TimelineState(cards, usage_points(), 14_600, 24_000)
 

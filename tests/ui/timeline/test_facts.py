@@ -54,7 +54,7 @@ def test_observations_wait_are_placed_or_are_undone(
 
 def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: Timeline) -> None:
     """They may be undone, or part of a handover, by now."""
-    placed = PlacedCard(468, NOW_MS, 2, 22_900, PlacementReason.THRESHOLD, inside="Handover 1")
+    placed = PlacedCard(468, NOW_MS, 2, 42_000, 19_100, PlacementReason.THRESHOLD, inside="Handover 1")
     pane.set_state(TimelineState((placed,)))
     assert card(pane, 468).accessibleName().startswith("Compacted as observations 2")
     assert card_groups(placed) == ("compacted",)
@@ -63,7 +63,7 @@ def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: T
 def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
     """In place of what they wait for usually: at 85 % the user expects a handover, and none follows."""
     placed = PlacedCard(
-        468, NOW_MS, 2, 31_200, PlacementReason.THRESHOLD, threshold=0.38, averted_handover_at=0.85
+        468, NOW_MS, 2, 50_400, 19_200, PlacementReason.THRESHOLD, threshold=0.38, averted_handover_at=0.85
     )
     pane.set_state(TimelineState((placed,)))
     assert card(pane, 468).accessibleName().endswith(" · back below 85 %")

@@ -57,4 +57,5 @@ def test_a_note_is_called_what_its_undo_calls_it(qtbot: QtBot, kind: FoldKind, h
     card = replace(fold_card(4, 497), kind=kind, messages="9 messages")
     view = FoldView(card, NOW_MS, {})
     qtbot.addWidget(view)
-    assert heading in [words.text() for words in view.findChildren(SelectableText)]
+    words = [words.text() for words in view.findChildren(SelectableText)]
+    assert f"{heading} · Context: 23.9k → 14.8k" in words

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.rewrite import PlacementReason
-from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.kit.intents import ContinueSession, CopyText, FocusComposer, OpenSession, WriteHandover
@@ -24,6 +24,8 @@ from tests.support.galleries.panes_samples import (
 )
 from tests.support.intents import performed
 from tests.support.timeline_pane import open_timeline
+
+NEXT = "At 85 %, a handover like this replaces older messages."
 
 
 @pytest.fixture
@@ -47,12 +49,12 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
         (
             quiet_timeline_state(),
             "No handover yet: compaction and caching keep the context at 14 %. "
-            "With every message whole, it would be ≈ 61 %. The next handover comes at 85 %.",
+            f"With every message whole, it would be ≈ 61 %. {NEXT}",
         ),
         (
             replace(quiet_timeline_state(), saved=1_336_000),
             "No handover yet: compaction and caching keep the context at 14 %. All messages would "
-            "take ≈ 1.34M tokens; the context window has room for 24k. The next handover comes at 85 %.",
+            f"take ≈ 1.34M tokens; the context window has room for 24k. {NEXT}",
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4),), saved=0, is_managed=False),
@@ -60,24 +62,29 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4, is_undone=True),), saved=0),
-            "Nothing was compacted yet. The context is 14 % full. The next handover comes at 85 %.",
+            f"Nothing was compacted yet. The context is 14 % full. {NEXT}",
         ),
         (
             replace(
-                quiet_timeline_state(), cards=(PlacedCard(9, 0, 1, 400, PlacementReason.THRESHOLD),), saved=0
+                quiet_timeline_state(),
+                cards=(PlacedCard(9, 0, 1, 9_400, 9_000, PlacementReason.THRESHOLD),),
+                saved=0,
             ),
-            "No handover yet: compaction keeps the context at 14 %. The next handover comes at 85 %.",
+            f"No handover yet: compaction keeps the context at 14 %. {NEXT}",
         ),
-        (timeline_state(), "The context is 61 % full. The next handover comes at 85 %."),
+        (
+            timeline_state(),
+            f"The context is 61 % full. {NEXT}",
+        ),
         (
             replace(timeline_state(), is_estimated=True),
-            "The context is ≈ 61 % full. The next handover comes at 85 %.",
+            f"The context is ≈ 61 % full. {NEXT}",
         ),
         (
             replace(
                 quiet_timeline_state(), cards=(handover_card(1, 4, undone=True), fold_card(1, 3)), saved=0
             ),
-            "The context is 14 % full. The next handover comes at 85 %.",
+            f"The context is 14 % full. {NEXT}",
         ),
     ],
 )
@@ -95,7 +102,7 @@ def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline)
     preview.opener.click()
     heads = [part.head.text() for part in preview.findChildren(Disclosure)]
     assert heads[:2] == ["Current Issues", "TODO Items"], "what is open comes first"
-    assert sorted(heads) == sorted([*SECTIONS, "Files, commands and errors"])
+    assert sorted(heads) == sorted([*TITLES, "Files, commands and errors"])
     background = preview.findChildren(Disclosure)[0].head
     background.setChecked(False)
     background.setFocus()

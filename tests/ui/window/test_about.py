@@ -29,7 +29,7 @@ async def opened_about(rig: WindowRig, releases: str) -> AboutPage:
     origin = rig.wiring.services.build_info
     origin.build = replace(origin.build, releases=releases)
     await rig.wiring.settings.show("about")
-    return rig.wiring.settings.dialog.about
+    return rig.settings.about
 
 
 def says(about: AboutPage, words: str) -> bool:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.qt_loop
 async def opened(rig: WindowRig) -> SandboxGroup:
     """The switches, on the page of permissions."""
     await rig.wiring.settings.show("permissions")
-    return rig.wiring.settings.dialog.permissions.sandbox
+    return rig.settings.permissions.sandbox
 
 
 def flip(group: SandboxGroup, name: str) -> None:
@@ -51,7 +51,7 @@ async def test_pages_are_fetched_only_once_that_is_switched_on(qapp: QApplicatio
         assert "fetch_url" not in tools(server)
         flip(group, "fetch")
         await until(lambda: rig.wiring.services.registry.get(identity).fetch, "it is on")
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         await rig.run_turn("Hello again")
         assert "fetch_url" in tools(server)
 
@@ -85,7 +85,7 @@ async def test_the_user_changes_the_list_of_reading_commands(qapp: QApplication,
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("permissions")
-        group, services = rig.wiring.settings.dialog.permissions.reading, rig.wiring.services
+        group, services = rig.settings.permissions.reading, rig.wiring.services
         group.list_link.click()
         lines = group.lines.toPlainText().splitlines()
         assert any(line.startswith("git status ") for line in lines)
@@ -130,7 +130,7 @@ async def test_sandbox_and_network_can_be_switched(qapp: QApplication, tmp_path:
         assert not group.switches["network"].isVisible()
         record = rig.wiring.services.registry.get(identity)
         assert (record.sandbox, record.network) == (False, True)
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         rig.type_message("Run it")
         approval = await rig.answer_approval("once")
         assert "Not sandboxed" in approval.effect

@@ -137,7 +137,7 @@ async def _check_undoing_a_rule(rig: WindowRig) -> None:
             assert "Rule saved: " in rig.banner_text()
             assert "echo done > made.txt" in rig.banner_text()
             assert saved_rules(rig) or rig.conversation.permissions.rules
-            press(rig.window.banners, f"saved-rule:{rig.conversation.session.id}")
+            press(rig.window.notices, "saved-rule:undo")
             assert not saved_rules(rig)
             assert not rig.conversation.permissions.rules
             assert "Rule saved" not in rig.banner_text()
@@ -258,7 +258,7 @@ async def _check_always(rig: WindowRig) -> None:
         for _ in range(2):
             await rig.run_turn("Again")
         assert rig.events(ApprovalGiven)[-1].rule == sentence
-        page = rig.wiring.settings.dialog.permissions
+        page = rig.settings.permissions
         await rig.wiring.settings.show("permissions")
         await until(lambda: "used 2 times, last " in page_text(page), "the uses")
         assert sentence in page_text(page)
@@ -271,7 +271,7 @@ async def _check_always(rig: WindowRig) -> None:
         assert saved_rules(rig) == [sentence]
         await until(lambda: "used 2 times" in page_text(page), "it is back with its uses")
         press(page, "revoke")
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         rig.type_message("Once more")
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
@@ -292,7 +292,7 @@ async def _check_always(rig: WindowRig) -> None:
         await until(lambda: not rig.wiring.services.registry.get(rig.workspace.id).sandbox, "no sandbox")
         await until(lambda: not page.sandbox.switches["network"].isVisible(), "nothing to let through")
         assert not await rig.wiring.services.tools.is_sandboxed(rig.workspace.id)
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
 
 
 async def _check_for_this_session(rig: WindowRig) -> None:
@@ -309,7 +309,7 @@ async def _check_for_this_session(rig: WindowRig) -> None:
         rig.type_message("Elsewhere")
         await rig.answer_approval("session")
         await rig.wait_for_turn_end()
-        page = rig.wiring.settings.dialog.permissions
+        page = rig.settings.permissions
         await rig.wiring.settings.show("permissions")
         await until(lambda: "In this session, until Helix Desktop closes" in page_text(page), "the rule")
         press(page, "revoke")
@@ -320,4 +320,4 @@ async def _check_for_this_session(rig: WindowRig) -> None:
         press(page, "change_trust")
         await until(lambda: "Nothing runs in it." in page_text(page), "no trust")
         assert not rig.composer.isEnabled()
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()

@@ -16,7 +16,7 @@ from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.ui.chat.questions.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.shell_data import UNDONE_CHANGES
+from helix_desktop.ui.kit.notices import UNDONE_CHANGES
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -136,7 +136,7 @@ async def test_the_changes_page_lists_what_was_undone_and_restores_it(
         await until(lambda: "1 file restored" in rig.banner_text(), "the report")
         (undo,) = [
             button
-            for button in rig.window.banners.findChildren(QPushButton)
+            for button in rig.window.notices.findChildren(QPushButton)
             if button.objectName().startswith("auto_run:")
         ]
         undo.click()
@@ -164,7 +164,7 @@ async def test_a_banner_names_what_a_killed_app_left_and_restores_it(
         assert not (project / ".envrc").exists()
         (restore,) = [
             button
-            for button in rig.window.banners.findChildren(QPushButton)
+            for button in rig.window.notices.findChildren(QPushButton)
             if button.objectName().startswith(f"{UNDONE_CHANGES}:")
         ]
         restore.click()

@@ -13,6 +13,7 @@ from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, TurnFooterRow, UserRow
 from helix_desktop.ui.kit.intents import BranchSession
 from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
+from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import click_area
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -97,7 +98,7 @@ async def _check_a_canceled_edit(rig: WindowRig) -> None:
         rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq))
         await in_branch(rig, original)
         assert [len(row.versions) for row in rig.window.sidebar.session_list.sessions()] == [2]
-        rig.window.banners.action_clicked.emit("editing", "cancel")
+        press(rig.window.notices, "editing:cancel")
         await until(
             lambda: rig.app_window.shown_session.session_id == original, "the session with the message"
         )

@@ -21,7 +21,7 @@ async def test_the_endpoint_is_switched_on_copied_renewed_and_switched_off(
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("mcp")
-        card = rig.wiring.settings.dialog.mcp.sharing
+        card = rig.settings.mcp.sharing
         assert not card.http.isChecked()
         press(card, "copy_command")
         (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()

@@ -127,7 +127,7 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
         await until(lambda: counter.text == "3 files as before", "no change that stands")
         await until(lambda: "3 files reverted." in rig.banner_text(), "the banner")
         assert not (folder / "out").exists()
-        press(rig.window.banners, "files-reverted:undo")
+        press(rig.window.notices, "files-reverted:undo")
         await until(lambda: contents(folder) == after, "the turn redone")
         await until(lambda: counter.text == "3 files · +2 \N{MINUS SIGN}2", "the lines again")
         await until(lambda: "Revert undone: 3 files" in rig.banner_text(), "the banner")
@@ -191,12 +191,12 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         await until(lambda: rig.composer.text() == "Change things", "the message in the composer")
         await until(lambda: "3 files rewound." in rig.banner_text(), "the banner")
         assert "Rewound to before this message." in rig.banner_text()
-        press(rig.window.banners, "editing:cancel")
+        press(rig.window.notices, "editing:cancel")
         await until(
             lambda: rig.app_window.shown_session.session_id == original, "the session with the message"
         )
         await until(lambda: "3 files rewound." in rig.banner_text(), "the banner there")
-        press(rig.window.banners, "files-reverted:undo")
+        press(rig.window.notices, "files-reverted:undo")
         await until(lambda: contents(folder) == after, "the files as they were")
         await until(lambda: "Rewind undone: 3 files" in rig.banner_text(), "the banner about that")
 

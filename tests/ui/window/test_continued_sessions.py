@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.kit.intents import OpenSession
@@ -21,7 +21,7 @@ from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-SUMMARY = "\n".join(f"## {title}\n- The port is 8080, by the user's word. [e4]" for title in SECTIONS)
+SUMMARY = "\n".join(f"## {title}\n- The port is 8080, by the user's word. [e4]" for title in TITLES)
 
 
 def script(request: dict[str, Any]) -> Reply:

@@ -19,7 +19,7 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
-from helix_desktop.ui.shell.crash_notice import CrashNotice, RecoverySummary
+from helix_desktop.ui.shell.crash_notice import RecoverySummary, report_crash
 from tests.support.store.builders import make_summary
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -57,12 +57,12 @@ async def test_calls_of_a_crash_are_found_and_the_notice_opens_the_log(
 
 async def _check_the_notice(rig: WindowRig) -> None:
     """It reports the crash and opens the log."""
-    notice = CrashNotice(rig.window, rig.context.actions, lambda: "the stacks", rig.folder)
-    notice.show(RecoverySummary(turns=1, drafts=2, sessions=("“a”", "“b”", "“c”", "“d”", "“e”")))
+    recovery = RecoverySummary(turns=1, drafts=2, sessions=("“a”", "“b”", "“c”", "“d”", "“e”"))
+    report_crash(rig.window, rig.context.actions, lambda: "the stacks", rig.folder, recovery)
     assert "didn't close properly" in rig.banner_text()
     assert "1 interrupted turn and 2 drafts" in rig.banner_text()
     assert "See “a”, “b”, “c” and 2 more sessions." in rig.banner_text()
-    press(rig.window.banners, "show")
+    press(rig.window.notices, "show")
     await until(lambda: rig.window.findChildren(TextsDialog), "the log")
     (dialog,) = rig.window.findChildren(TextsDialog)
     assert dialog.viewer.text.toPlainText() == "the stacks"

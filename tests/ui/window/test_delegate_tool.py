@@ -171,7 +171,7 @@ async def _check_the_sessions(rig: WindowRig) -> None:
         await until(lambda: rig.app_window.shown_session.session_id == first, "the first one's session")
         assert rig.conversation.is_running
         await until(lambda: "Subagent session." in rig.banner_text(), "whose session it is")
-        press(rig.window.banners, "back")
+        press(rig.window.notices, "back")
         await until(lambda: rig.conversation is parent and len(cards(rig)) == len(TASKS), "back")
         assert [card.subagent_status and card.subagent_status.steps for card in cards(rig)] == [1, 1], (
             "caught up with"

@@ -105,7 +105,7 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         rig.window.sidebar.session_deleted.emit(first)
         await until(lambda: "moved to the trash" in rig.banner_text(), "the banner")
         assert "could not be saved" not in rig.banner_text(), "there is nothing to go back to"
-        press(rig.window.banners, first)
+        press(rig.window.notices, first)
         await until(lambda: rig.composer.text() == "kept", "the session again, with what was written in it")
         await add_unsaved_draft(rig, second, "goes with its session")
         store = rig.workspace.store
@@ -298,7 +298,7 @@ async def _check_a_cleanup_by_hand(rig: WindowRig, unreferenced_contents: list[C
     press(dialog, "collect")
     await until(lambda: "3 entries moved to the trash" in rig.banner_text(), "the banner")
     assert (await rig.workspace.store.page()).entries == ()
-    press(rig.window.banners, "undo")
+    press(rig.window.notices, "undo")
     await until(lambda: "to the trash" not in rig.banner_text(), "the banner gone")
     assert len((await rig.workspace.store.page()).entries) == 3
 
@@ -325,7 +325,7 @@ async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Conte
     await old(rig, unreferenced_contents)
     settings, keep = rig.wiring.settings, rig.workspace.store.retention
     await settings.show("data")
-    page, registry = settings.dialog.data, rig.wiring.services.registry
+    page, registry = settings.view.data, rig.wiring.services.registry
     assert page.stored.text().startswith("3 entries, ")
     assert page.removable.text() == "Nothing can be removed now"
     all_data = page.all_data.text()
@@ -355,7 +355,7 @@ async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Conte
     press(page, "clean_up")
     tidying = rig.wiring.cleanup
     await until(lambda: tidying.cleanup_dialog, "the dialog")
-    assert not settings.dialog.isVisible()
+    assert not settings.view.isVisible()
     assert tidying.cleanup_dialog is not None
     assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
     assert tidying.cleanup_dialog.automatic.isChecked()

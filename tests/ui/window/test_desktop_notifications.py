@@ -178,7 +178,7 @@ async def test_the_choices_are_saved(qapp: QApplication, tmp_path: Path) -> None
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("appearance")
-        page = rig.wiring.settings.dialog.appearance
+        page = rig.settings.appearance
         assert page.notify.isChecked()
         page.notifications["job"].click()
         page.sound.click()
@@ -193,6 +193,6 @@ async def test_the_choices_are_saved(qapp: QApplication, tmp_path: Path) -> None
         page.notify.click()
         await until(lambda: not services.settings.notify, "it is off")
         assert not page.sound.isEnabled()
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
     async with open_window(qapp, tmp_path) as rig:
         assert not rig.wiring.services.settings.notify

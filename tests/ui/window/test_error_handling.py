@@ -49,19 +49,19 @@ async def test_a_workspace_that_is_missing_in_use_or_named_like_another_is_repor
         second = await rig.open_folder("second")
         missing = await rig.open_folder("project", {"README.md": "# Here"})
         await rig.run_turn("Look")
-        assert "folder-missing" not in rig.window.banners.banner_ids()
+        assert "folder-missing" not in rig.window.notices.names()
         (tmp_path / "project").rename(tmp_path / "moved")
         QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
-        assert "folder-missing" in rig.window.banners.banner_ids()
+        assert "folder-missing" in rig.window.notices.names()
         (tmp_path / "moved").rename(tmp_path / "project")
         QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
-        assert "folder-missing" not in rig.window.banners.banner_ids()
+        assert "folder-missing" not in rig.window.notices.names()
         (tmp_path / "project").rename(tmp_path / "moved")
         await rig.wiring.workspace_controller.open_workspace(missing)
-        assert "folder-missing" in rig.window.banners.banner_ids()
+        assert "folder-missing" in rig.window.notices.names()
         await rig.wiring.workspace_controller.reopen(missing)
         assert rig.window.missing_folder.isVisible()
-        assert "folder-missing" not in rig.window.banners.banner_ids(), "the page says it"
+        assert "folder-missing" not in rig.window.notices.names(), "the page says it"
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
@@ -134,7 +134,7 @@ async def test_damaged_settings_a_gone_model_and_removing_a_workspace_lose_nothi
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         assert "Provider gone not found" in rig.banner_text()
-        rig.wiring.settings.dialog.providers.editor.use_requested.emit("demo")
+        rig.settings.providers.editor.use_requested.emit("demo")
         await until(
             lambda: rig.wiring.services.registry.get(identity).model == "demo/offline", "the demo model"
         )

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.qt_loop
 
 def _notices(rig: WindowRig) -> str:
     """Return the notices above the buttons of the page of providers."""
-    footer = rig.wiring.settings.dialog.providers.editor.footer
+    footer = rig.settings.providers.editor.footer
     return "\n".join(widget.accessibleName() for widget in footer.findChildren(QWidget))
 
 
@@ -42,9 +42,9 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         assert rig.composer.editor.placeholderText() == "Connect a model to work in this folder"
         assert rig.chat.empty_state.sentence.startswith("Only the demo model is here")
         press(rig.chat.empty_state, "empty_action")
-        await until(rig.wiring.settings.dialog.isVisible, "the providers")
-        assert rig.wiring.settings.dialog.current_page() == "providers"
-        editor = rig.wiring.settings.dialog.providers.editor
+        await until(rig.settings.isVisible, "the providers")
+        assert rig.settings.current_page() == "providers"
+        editor = rig.settings.providers.editor
         models = (ModelEntry(name="qwen3.gguf"),)
         form = ProviderForm("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
         editor.saved.emit(replace(form, default_model="qwen3.gguf"))
@@ -54,7 +54,7 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         assert rig.conversation.model.label == "box/qwen3.gguf"
         assert rig.composer.editor.placeholderText().startswith("Message: @ for files")
         assert rig.chat.empty_state.sentence.startswith("Start a conversation.")
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         await rig.open_folder("second")
         assert rig.conversation.model.label == "box/qwen3.gguf"
         rig.type_message("/model demo")
@@ -75,7 +75,7 @@ async def test_the_sample_keeps_the_demo_model_when_a_first_provider_is_saved(
         await rig.wiring.settings.show("providers")
         models = (ModelEntry(name="qwen3.gguf"),)
         form = ProviderForm("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
-        rig.wiring.settings.dialog.providers.editor.saved.emit(replace(form, default_model="qwen3.gguf"))
+        rig.settings.providers.editor.saved.emit(replace(form, default_model="qwen3.gguf"))
         notice = "box/qwen3.gguf is now the default model. This workspace still uses Offline demo model."
         await until(lambda: notice in _notices(rig), "saved")
         assert rig.wiring.services.settings.model == "box/qwen3.gguf"
@@ -88,7 +88,7 @@ async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_p
     async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         await rig.wiring.settings.show("providers")
-        page = rig.wiring.settings.dialog.providers
+        page = rig.settings.providers
         form = ProviderForm("", "My Box", f"http://127.0.0.1:{server.port}/v1")
         page.add()
         page.editor.models_requested.emit(form)
@@ -109,7 +109,7 @@ async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_p
             lambda: "other-box/qwen3.gguf is now the default model" in _notices(rig), "saved and chosen"
         )
         assert not page.editor.has_unsaved_edits()
-        rig.wiring.settings.close()
+        rig.window.leave_settings()
         await rig.open_folder("project")
         assert rig.conversation.model.label == "other-box/qwen3.gguf"
 
@@ -151,7 +151,7 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     """It keeps the draft and its image; its calls ask until all are allowed, which is displayed."""
     await rig.wiring.workspace_controller.open_sample()
     await rig.wiring.settings.show("permissions")
-    page = rig.wiring.settings.dialog.permissions
+    page = rig.settings.permissions
     group = page.findChild(QWidget, "demo_rules")
     assert group is not None
     assert not group.isHidden()
@@ -197,7 +197,7 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     await rig.open_folder("project")
     await rig.wiring.settings.show("permissions")
     assert group.isHidden()
-    rig.wiring.settings.close()
+    rig.window.leave_settings()
 
 
 async def test_the_welcome_page_takes_a_pasted_key_and_connects_a_local_server(
@@ -223,11 +223,11 @@ async def _check_a_pasted_key(rig: WindowRig) -> None:
     """The form of a provider opens at once; a pasted key names its provider and is ready for a test."""
     await rig.wiring.workspace_controller.restore_last()
     press(rig.window.welcome, "suggestion:plug")
-    dialog = rig.wiring.settings.dialog
+    dialog = rig.settings
     editor = dialog.providers.editor
     await until(lambda: dialog.isVisible() and not editor.isHidden(), "the form at once")
     assert [row.text() for row in dialog.providers.list.selectedItems()] == ["New provider"]
-    rig.wiring.settings.close()
+    rig.window.leave_settings()
     field = rig.window.welcome.findChild(QLineEdit, "pasted_key")
     assert field is not None
     QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
@@ -238,12 +238,12 @@ async def _check_a_pasted_key(rig: WindowRig) -> None:
     addresses = [line.text() for line in dialog.findChildren(QLineEdit)]
     assert any("api.groq.com" in address for address in addresses)
     assert field.text() == ""
-    rig.wiring.settings.close()
+    rig.window.leave_settings()
 
 
 async def _check_a_local_server_in_settings(rig: WindowRig) -> None:
     """Without a workspace its model is the default once it is added, as on the first page."""
-    services, dialog = rig.wiring.services, rig.wiring.settings.dialog
+    services, dialog = rig.wiring.services, rig.settings
     async with run_server(LLAMA_CPP) as server:
         services.models.local_ports = (1, server.port)
         await rig.wiring.settings.show("providers")
@@ -254,11 +254,11 @@ async def _check_a_local_server_in_settings(rig: WindowRig) -> None:
         await until(lambda: services.settings.model == "llama.cpp/qwen3.gguf", "the default")
         labels = rig.window.welcome.findChildren(QLabel)
         await until(lambda: "A model is connected" in [label.text() for label in labels], "said so")
-        rig.wiring.settings.close()
+        rig.window.leave_settings()
     assert services.settings.with_provider_removed("llama.cpp").model == ""
     await services.save_settings(services.settings.with_provider_removed("llama.cpp"))
     await rig.wiring.settings.show("providers")
-    rig.wiring.settings.close()
+    rig.window.leave_settings()
 
 
 async def _check_a_local_server(rig: WindowRig) -> None:

@@ -11,9 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QLabel, QWidget
 
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SummaryProblem
 from helix_desktop.domain.events.summary import (
-    SECTIONS,
     Bullet,
     HandoverDiscarded,
     HandoverMade,
@@ -25,9 +25,9 @@ from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.kit.intents import EditHandover, Undo
+from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.session.last_change import last_change
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.numbers import format_token_count
@@ -51,7 +51,7 @@ pytestmark = pytest.mark.qt_loop
 FILES = part_files(7, 200)
 READ = [f"{name} was read from the first line to the last; each line holds some words" for name in FILES]
 SUMMARY = "\n".join(
-    [*(f"## {title}\n- Words about it. [e4]" for title in SECTIONS), *(f"- {line}" for line in READ * 2)]
+    [*(f"## {title}\n- Words about it. [e4]" for title in TITLES), *(f"- {line}" for line in READ * 2)]
 )
 OBSERVED = f"- (1) The files have parts. [e4]\n- (3) {'; '.join(READ)}"
 
@@ -115,8 +115,8 @@ async def _check_an_empty_history(rig: WindowRig) -> None:
     """Without anything to compact no dialog opens: a banner says so until there is something."""
     rig.window.commands.compact_now.trigger()
     await until(lambda: "Nothing to compact yet" in rig.banner_text(), "the reason")
-    frames = rig.window.banners.findChildren(QFrame)
-    assert [frame.property("level") for frame in frames if frame.property("role") == "banner"] == ["info"]
+    frames = rig.window.notices.findChildren(QFrame)
+    assert [frame.property("level") for frame in frames if frame.property("role") == "notice"] == ["info"]
     assert not [dialog for dialog in rig.window.findChildren(HandoverDialog) if dialog.isVisible()]
     await rig.run_turn("Read everything")
     await until(lambda: rig.banner_text() == "", "no banner: what it asked for has been done")
@@ -198,7 +198,7 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     assert rig.events(HandoverMade) == []
     assert rig.conversation.window.measure()[0] == before
     lines = dialog.editor.toPlainText().splitlines()
-    assert [line for line in lines if line.startswith("## ")] == [f"## {title}" for title in SECTIONS]
+    assert [line for line in lines if line.startswith("## ")] == [f"## {title}" for title in TITLES]
     text = dialog.editor.toPlainText().replace("- Words about it.", "- My own words.", 1)
     dialog.editor.setPlainText(text)
     press(dialog, "hand_over")
@@ -229,7 +229,7 @@ async def _check_invalid_text(rig: WindowRig) -> None:
     dialog.editor.setPlainText("## Something else\n- Words.")
     press(dialog, "hand_over")
     await until(lambda: dialog.problem, "the problem")
-    assert "isn't one of the six headings" in dialog.problem
+    assert "isn't one of the headings" in dialog.problem
     assert len(rig.events(HandoverMade)) == count
     await until(dialog.editor.hasFocus, "the keyboard in the text again")
     dialog.editor.setPlainText(text)
@@ -242,14 +242,14 @@ async def _check_invalid_text(rig: WindowRig) -> None:
 
 async def _check_short_summary(rig: WindowRig, model: Summarizer) -> None:
     """The draft says why it may say too little; the user can have it written again, or accept it."""
-    thin = text_reply("\n".join(f"## {title}\n- Done. [e4]" for title in SECTIONS))
+    thin = text_reply("\n".join(f"## {title}\n- Done. [e4]" for title in TITLES))
     model.summary = thin
     count = len(rig.events(HandoverMade))
     dialog = await open_handover_dialog(rig)
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
     assert any("expected for this history" in words for words in _shown_labels(dialog))
-    assert dialog.editor.toPlainText().count("- Done. [e4]") == len(SECTIONS)
+    assert dialog.editor.toPlainText().count("- Done. [e4]") == len(TITLES)
     assert len(rig.events(HandoverMade)) == count
     model.summary = text_reply(SUMMARY)
     press(dialog, "write_draft")
@@ -416,7 +416,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.sections, "fields")
     assert rewrites.edit_presenter is not None
     dialog = rewrites.edit_presenter.dialog
-    assert [section.title for section in dialog.sections] == [*SECTIONS]
+    assert [section.title for section in dialog.sections] == [*TITLES]
     assert not dialog.save_button.isEnabled()
     before, first = dialog.tokens.text(), dialog.sections[0].text
     assert "(" not in before
@@ -442,7 +442,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert (active[1].revises, active[1].sections[1].bullets) == (count, (Bullet("My own words", (4,)),))
     assert transcript.rewrites.handovers[count].sections[1].bullets[0].text == "Words about it."
     await act(lambda: rig.perform(Undo((count,))))
-    assert REFUSED_COMPACTION in rig.window.banners.banner_ids(), "the edited one stands in its place"
+    assert REFUSED_COMPACTION in rig.window.notices.names(), "the edited one stands in its place"
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
@@ -467,7 +467,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
     (item,) = (item for item in rig.conversation.window.items() if item.state == "summarized")
     tokens = format_token_count(item.tokens)
     assert undone == dialog.tokens.text() == tokens
-    press(dialog, f"reset:{SECTIONS[1]}")
+    press(dialog, f"reset:{TITLES[1]}")
     assert dialog.sections[1].text == "- Words about it. [e4]"
     press(dialog, "cancel")
     assert "aren't saved" in dialog.problem
@@ -479,7 +479,7 @@ async def approve_notes(rig: WindowRig) -> None:
     """Answer the question that shows the price of notes that the user asked for."""
     await until(lambda: "Write observations?" in rig.banner_text(), "the price")
     assert "tokens · price unknown" in rig.banner_text()
-    press(rig.window.banners, "spend-observations:allow")
+    press(rig.window.notices, "spend-observations:allow")
 
 
 async def test_older_messages_are_observed_on_request_and_a_refused_text_is_tried_again(

@@ -12,7 +12,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.domain.events.summary import SECTIONS, HandoverDiscarded, HandoverMade
+from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from tests.support.model_servers.chat_server import (
@@ -31,7 +32,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 FILES = part_files(5, 200)
-SUMMARY = "\n".join(f"## {title}\n- Words about it, and some more of them. [e4]" for title in SECTIONS)
+SUMMARY = "\n".join(f"## {title}\n- Words about it, and some more of them. [e4]" for title in TITLES)
 
 
 def reader(summary: Callable[[], Reply]) -> Callable[[dict[str, Any]], Reply]:

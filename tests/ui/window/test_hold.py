@@ -32,31 +32,31 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         rig.conversation.handovers.start()
         await until(lambda: rig.events(HandoverMade), "the handover")
         await rig.conversation.wait_for_background_work()
-        banners, commands, gauge = rig.window.banners, rig.window.commands, rig.composer.gauge
+        banners, commands, gauge = rig.window.notices, rig.window.commands, rig.composer.gauge
         transcript = rig.conversation.session.transcript
         commands.undo_compaction.trigger()
         await until(lambda: not transcript.window.handover, "undone")
-        assert "hold" not in banners.banner_ids(), "there is room"
+        assert "hold" not in banners.names(), "there is room"
 
         commands.redo_compaction.trigger()
         await until(lambda: transcript.window.handover, "redone")
         await rig.change_policy(handover_at=0.3)
         await rig.conversation.session.record(Undone(max(transcript.rewrites.by_seq), refused=True))
         assert not transcript.window.handover
-        assert "hold" not in banners.banner_ids(), "the user undid nothing"
+        assert "hold" not in banners.names(), "the user undid nothing"
         commands.redo_compaction.trigger()
         await until(lambda: transcript.window.handover, "redone by the user")
         commands.undo_compaction.trigger()
-        await until(lambda: "hold" in banners.banner_ids(), "the word")
+        await until(lambda: "hold" in banners.names(), "the word")
         find_button(banners, "hold").click()
         await until(commands.hold_compaction.isChecked, "held")
         await until(lambda: "paused" in gauge.accessibleName(), "the sign")
-        await until(lambda: "hold" in banners.banner_ids(), "the banner")
+        await until(lambda: "hold" in banners.names(), "the banner")
 
         (release,) = (action for action in gauge.actions() if action is commands.hold_compaction)
         release.trigger()
         await until(lambda: rig.events(HoldSet) == [HoldSet(), HoldSet(on=False)], "let go")
-        await until(lambda: "hold" not in banners.banner_ids(), "the banner gone")
+        await until(lambda: "hold" not in banners.names(), "the banner gone")
         await until(lambda: not commands.hold_compaction.isChecked(), "no longer checked")
         texts = [row.text for row in rig.rows(DividerRow)]
         assert texts[-2:] == ["Compaction paused", "Compaction resumed"]
@@ -64,7 +64,7 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         commands.redo_compaction.trigger()
         await until(lambda: transcript.window.handover, "redone again")
         commands.undo_compaction.trigger()
-        await until(lambda: "hold" in banners.banner_ids(), "the word again")
+        await until(lambda: "hold" in banners.names(), "the word again")
         rig.conversation.handovers.start()
         await until(lambda: len(rig.events(HandoverMade)) > 1, "another handover")
-        await until(lambda: "hold" not in banners.banner_ids(), "what was announced has happened")
+        await until(lambda: "hold" not in banners.names(), "what was announced has happened")

@@ -88,7 +88,7 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
         ]
         assert await rig.workspace.store.events(imported.id) == log
         assert rig.conversation.session.id == imported.id
-        press(rig.window.banners, "undo")
+        press(rig.window.notices, "undo")
         await until(lambda: "1 session moved to the trash." in rig.banner_text(), "the notice")
         assert imported.id not in {session.id for session in await rig.workspace.sessions()}
         assert [session.id for session in (await rig.workspace.store.retention.trash()).sessions] == [

@@ -239,7 +239,7 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         def is_cached() -> bool:
             return rig.conversation.window.measure()[0].request.messages == cached
 
-        banners = rig.window.banners
+        banners = rig.window.notices
         await until(lambda: find_buttons(banners, f"context-change:undo:{target}"), "a way back")
         press(banners, f"context-change:undo:{target}")
         await until(is_cached, "the marker, by the notice")

@@ -53,7 +53,7 @@ async def test_what_the_settings_hold_is_sent_and_listed(qapp: QApplication, tmp
         await rig.open_folder("project")
         await rig.use_server(server)
         await rig.wiring.settings.show("instructions")
-        page = rig.wiring.settings.dialog.instructions
+        page = rig.settings.instructions
         for name, words in (("personal", "Be brief."), ("workspace", "Test with make.")):
             field = page.findChild(QPlainTextEdit, f"instructions:{name}")
             assert field is not None

@@ -24,8 +24,8 @@ async def test_keys_are_recorded_and_stored(qapp: QApplication, tmp_path: Path) 
     async with open_window(qapp, tmp_path) as rig:
         rig.window.commands.theme_dark.trigger()
         await rig.wiring.settings.show("providers")
-        press(rig.wiring.settings.dialog, "page:keyboard")  # built and filled only now
-        page, bindings = rig.wiring.settings.dialog.keyboard, rig.window.key_bindings
+        press(rig.settings.names, "page:keyboard")  # built and filled only now
+        page, bindings = rig.settings.keyboard, rig.window.key_bindings
         await until(lambda: find_buttons(page, "keys:trash"), "the commands")
         assert find_buttons(page, "keys:trash")[0].palette().buttonText().color().lightnessF() > 0.5, "dark"
         for command in WindowCommands.commands:
@@ -48,7 +48,7 @@ async def test_keys_are_recorded_and_stored(qapp: QApplication, tmp_path: Path) 
         record("trash", Qt.Key.Key_K)
         QTest.keyClick(find_button(page, "replace_keys"), Qt.Key.Key_Escape)
         assert page.notice.isHidden()
-        assert rig.wiring.settings.dialog.isVisible(), "Esc answers the question, and closes no settings"
+        assert rig.settings.isVisible(), "Esc answers the question, and closes no settings"
         assert bindings.keys("trash") == ("Ctrl+J",)
         record("trash", Qt.Key.Key_K)
         press(page, "replace_keys")
@@ -107,7 +107,7 @@ async def test_keys_of_lists_are_changed_and_shown(qapp: QApplication, tmp_path:
     """A page that is open has the new key at once: in its list, its menu, its tooltips and the guide."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.settings.show("keyboard")
-        page, bindings = rig.wiring.settings.dialog.keyboard, rig.window.key_bindings
+        page, bindings = rig.settings.keyboard, rig.window.key_bindings
         await until(lambda: find_buttons(page, "keys:cache_pin"), "the commands")
 
         def record(command: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _PLAIN) -> str:

@@ -23,7 +23,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -72,10 +72,10 @@ async def test_a_secret_that_ended_with_the_last_run_is_asked_for_once(
         )
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.open_workspace(identity)
-        await until(lambda: "mcp-secret" in rig.window.banners.banner_ids(), "the notice")
+        await until(lambda: "mcp-secret" in rig.window.notices.names(), "the notice")
         assert "The MCP server box can't start: its secret is missing." in rig.banner_text()
-        press(rig.window.banners, "enter")
-        page = rig.wiring.settings.dialog.mcp
+        press(rig.window.notices, "enter")
+        page = rig.settings.mcp
         await until(lambda: "box" in page.cards and page.cards["box"].is_open("edit"), "the fields")
         form = page.cards["box"].editor.form
         assert page.focusWidget() is form._secrets["TOKEN"]
@@ -83,20 +83,20 @@ async def test_a_secret_that_ended_with_the_last_run_is_asked_for_once(
         QTest.keyClicks(form._secrets["TOKEN"], "sesame")
         press(page.cards["box"].editor, "save_server")
         await until(lambda: page.cards["box"]._state.full_text().startswith("Ready"), "the server")
-        await until(lambda: "mcp-secret" not in rig.window.banners.banner_ids(), "no notice")
+        await until(lambda: "mcp-secret" not in rig.window.notices.names(), "no notice")
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.open_workspace(identity)
-        await until(lambda: "mcp-secret" in rig.window.banners.banner_ids(), "the notice of another start")
-        rig.window.banners._dismiss(next(iter(rig.window.banners._cards.values()))[0])
+        await until(lambda: "mcp-secret" in rig.window.notices.names(), "the notice of another start")
+        find_button(rig.window.notices, "dismiss").click()
         await restart_server(rig, "box")
-        assert "mcp-secret" not in rig.window.banners.banner_ids(), "once per start"
+        assert "mcp-secret" not in rig.window.notices.names(), "once per start"
 
 
 async def test_the_form_says_before_saving_how_long_secrets_last(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("mcp")
-        page = rig.wiring.settings.dialog.mcp
+        page = rig.settings.mcp
         page.open_add()
         page.add_box.paste.setPlainText("API_TOKEN=abc npx server")
         note = page.add_box.editor.form._fields["env"].note_text()
@@ -120,11 +120,11 @@ async def test_a_tool_that_changed_asks_again_and_says_why(qapp: QApplication, t
         (tmp_path / "project" / "reworded").touch()
         await restart_server(rig, "box")
         await rig.wiring.settings.show("permissions")
-        page = rig.wiring.settings.dialog.permissions
+        page = rig.settings.permissions
         shown = "\n".join(widget.text() for widget in page.findChildren(QLabel))
         assert "The server describes a tool differently since you allowed this." in shown
         assert "Use echo of the MCP server box" in shown.replace("\u200b", "")
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         rig.type_message("Once more")
         again = await rig.answer_approval("always")
         assert (again.description, again.mcp_change) == ("Does echo, and sends it away.", "tool")
@@ -141,18 +141,18 @@ async def test_a_tool_that_changed_asks_again_and_says_why(qapp: QApplication, t
 
 async def test_new_tools_of_a_server_are_announced(qapp: QApplication, tmp_path: Path) -> None:
     async with window_with_calls(qapp, tmp_path, raw_server(name="box")) as rig:
-        assert "mcp-new-tools" not in rig.window.banners.banner_ids()
+        assert "mcp-new-tools" not in rig.window.notices.names()
         (tmp_path / "project" / "extended").touch()
         await restart_server(rig, "box")
-        await until(lambda: "mcp-new-tools" in rig.window.banners.banner_ids(), "the notice")
+        await until(lambda: "mcp-new-tools" in rig.window.notices.names(), "the notice")
         assert "box has 2 new tools." in rig.banner_text()
         assert "later, latest" in rig.banner_text()
-        press(rig.window.banners, "look")
-        page = rig.wiring.settings.dialog.mcp
+        press(rig.window.notices, "look")
+        page = rig.settings.mcp
         await until(lambda: "box" in page.cards and page.cards["box"].is_open("tools"), "its tools")
-        rig.window.banners.remove("mcp-new-tools", rig.workspace.id)
+        rig.window.notices.end("mcp-new-tools", rig.workspace.id)
         await restart_server(rig, "box")
-        assert "mcp-new-tools" not in rig.window.banners.banner_ids(), "said once"
+        assert "mcp-new-tools" not in rig.window.notices.names(), "said once"
 
 
 async def test_new_tools_are_announced_after_a_restart(qapp: QApplication, tmp_path: Path) -> None:
@@ -161,16 +161,16 @@ async def test_new_tools_are_announced_after_a_restart(qapp: QApplication, tmp_p
         identity = rig.workspace.id
         (config,) = rig.wiring.services.registry.get(identity).servers
         assert "echo" in config.known_tools
-        assert "mcp-new-tools" not in rig.window.banners.banner_ids()
+        assert "mcp-new-tools" not in rig.window.notices.names()
     (tmp_path / "project" / "extended").touch()
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.open_workspace(identity)
-        await until(lambda: "mcp-new-tools" in rig.window.banners.banner_ids(), "the notice")
+        await until(lambda: "mcp-new-tools" in rig.window.notices.names(), "the notice")
         assert "box has 2 new tools." in rig.banner_text()
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.open_workspace(identity)
         await rig.wiring.services.mcp_servers._hubs[identity].wait_settled(30)
-        assert "mcp-new-tools" not in rig.window.banners.banner_ids(), "they are known by now"
+        assert "mcp-new-tools" not in rig.window.notices.names(), "they are known by now"
 
 
 async def test_plan_mode_asks_for_tools_that_only_read(qapp: QApplication, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ LINE = shlex.join([sys.executable, "-S", str(SCRIPTS_DIR / "raw_server.py")])
 async def open_page(rig: WindowRig) -> McpPage:
     """The page, open and filled."""
     await rig.wiring.settings.show("mcp")
-    return rig.wiring.settings.dialog.mcp
+    return rig.settings.mcp
 
 
 def record(rig: WindowRig) -> tuple[McpServerConfig, ...]:
@@ -104,7 +104,7 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         assert "abcdef" not in settings_text
         assert "6 tools" in card._cost.text()
 
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         rig.type_message("Echo hello")
         approval = await rig.answer_approval("once")
         assert "box: echo" in approval.summary

@@ -39,7 +39,7 @@ def _files_with(folder: Path, text: bytes) -> list[Path]:
 
 
 def _asks_for_key(rig: WindowRig) -> bool:
-    return "missing-key" in rig.window.banners.banner_ids() or rig.chat.key_strip.isVisible()
+    return "missing-key" in rig.window.notices.names() or rig.chat.key_strip.isVisible()
 
 
 async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_has_it(
@@ -61,7 +61,7 @@ async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_ha
             await until(lambda: "The API key for lab is missing." in rig.banner_text(), "the banner")
 
             press(rig.chat.key_strip, "strip_action")
-            dialog = rig.wiring.settings.dialog
+            dialog = rig.settings
             await until(dialog.isVisible, "the settings")
             editor = dialog.providers.editor
             key = editor.findChild(QLineEdit, "api_key")
@@ -85,4 +85,4 @@ async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_ha
             await rig.run_turn("Without a key?")
             assert "authorization" not in server.requests[-1].headers
             await until(lambda: not _asks_for_key(rig), "none is needed")
-            rig.wiring.settings.close()
+            rig.window.leave_settings()

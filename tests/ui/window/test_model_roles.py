@@ -55,8 +55,8 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         await _set_up(rig, server)
         assert _roles(rig) == {"main": "large"}
         await rig.wiring.settings.show("roles")
-        roles = rig.wiring.settings.dialog.roles
-        rig.wiring.settings.dialog.close()
+        roles = rig.settings.roles
+        rig.window.leave_settings()
         services = rig.wiring.services
         await services.save_settings(msgspec.structs.replace(services.settings, model="box/large"))
         await rig.wiring.settings.show("roles")
@@ -71,7 +71,7 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         await until(lambda: roles.choice("summary").currentData() == "box/small", "shown")
         assert await _choose_here(rig, "summary", MAIN) == "Default (box/small)"
         await until(lambda: "summary" not in _roles(rig), "the main model again")
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         await rig.run_turn("Hello")
         assert server.bodies[-1]["model"] == "large"
 
@@ -127,7 +127,7 @@ async def _check_a_renamed_provider(rig: WindowRig) -> None:
     """A renamed or removed provider updates its roles."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         await _set_up(rig, server, "renamed")
-        services, editor = rig.wiring.services, rig.wiring.settings.dialog.providers.editor
+        services, editor = rig.wiring.services, rig.settings.providers.editor
         await services.use_model(rig.workspace.id, "box/small", "fast")
         await services.save_settings(msgspec.structs.replace(services.settings, long="box/vast"))
         box = services.settings.provider("box")
@@ -150,16 +150,16 @@ async def _check_a_new_provider(rig: WindowRig) -> None:
     entries = tuple(ModelEntry(name=name) for name in vendor.begin)
     form = ProviderForm("", "anthropic", vendor.base_url, vendor.dialect, entries, vendor.begin[0])
     await settings.show("providers")
-    await act(lambda: settings.dialog.providers.editor.saved.emit(form))
+    await act(lambda: settings.view.providers.editor.saved.emit(form))
     await until(lambda: services.settings.fast, "the role")
     assert services.settings.fast == "anthropic/claude-haiku-5-5"
     await settings.show("roles")
     reason = next(
-        label for label in settings.dialog.roles.findChildren(QLabel) if "Chosen by Helix" in label.text()
+        label for label in settings.view.roles.findChildren(QLabel) if "Chosen by Helix" in label.text()
     )
     assert "claude-opus-5-5 costs" in reason.text()
-    await act(lambda: settings.dialog.roles.model_chosen.emit("fast", ""))
+    await act(lambda: settings.view.roles.model_chosen.emit("fast", ""))
     await until(lambda: not services.settings.fast, "the main model")
     assert (services.settings.catalog_roles, services.settings.user_roles) == ((), ("fast",))
     await until(reason.isHidden, "no reason any more")
-    settings.dialog.close()
+    rig.window.leave_settings()

@@ -15,7 +15,7 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.settings.dialog import SettingsPage
+from helix_desktop.ui.settings.view import SettingsPage
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.qt_loop
 
 async def wait_for_widget(rig: WindowRig, kind: type[QWidget]) -> QWidget:
     """The dialog over the settings, once it is on screen."""
-    dialog = rig.wiring.settings.dialog
+    dialog = rig.settings
     await until(lambda: any(widget.isVisible() for widget in dialog.findChildren(kind)), "a dialog")
     return next(widget for widget in dialog.findChildren(kind) if widget.isVisible())
 
@@ -32,7 +32,7 @@ async def wait_for_widget(rig: WindowRig, kind: type[QWidget]) -> QWidget:
 async def ask_for(rig: WindowRig, target: Path, page: SettingsPage) -> None:
     """Press Move on a page, and choose a folder."""
     await rig.wiring.settings.show(page)
-    press(getattr(rig.wiring.settings.dialog, page), "move_data")
+    press(getattr(rig.settings, page), "move_data")
     dialog = await wait_for_widget(rig, QFileDialog)
     assert isinstance(dialog, QFileDialog)
     dialog.setDirectory(str(target))
@@ -42,7 +42,7 @@ async def ask_for(rig: WindowRig, target: Path, page: SettingsPage) -> None:
 
 def words(rig: WindowRig, page: SettingsPage) -> str:
     """Return all text of a page."""
-    labels = getattr(rig.wiring.settings.dialog, page).findChildren(QLabel)
+    labels = getattr(rig.settings, page).findChildren(QLabel)
     return "\n".join(label.text() for label in labels if not label.isHidden())
 
 

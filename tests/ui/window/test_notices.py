@@ -12,7 +12,7 @@ from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.actions import EditMessage
 from helix_desktop.ui.chat.rows.row_types import UserRow
-from helix_desktop.ui.design.shell_data import Banner
+from helix_desktop.ui.kit.notices import Notice
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -60,7 +60,7 @@ async def _check_a_fault(rig: WindowRig) -> None:
     go.set()
     await work
     assert FAULT not in rig.banner_text(), "it is about another session"
-    assert rig.window.banners.isHidden()
+    assert rig.window.notices.isHidden()
 
     await workspaces.session_opener.open_session(session_id)
     assert FAULT in rig.banner_text()
@@ -70,7 +70,7 @@ async def _check_a_fault(rig: WindowRig) -> None:
     await workspaces.open_workspace(first)
     await workspaces.session_opener.open_session(session_id)
     assert FAULT in rig.banner_text(), "it still holds"
-    rig.window.banners.remove(FAULT)
+    rig.window.notices.end(FAULT)
     await workspaces.new_session()
     await workspaces.session_opener.open_session(session_id)
     assert FAULT not in rig.banner_text(), "dismissed is dismissed"
@@ -95,7 +95,7 @@ async def test_in_a_low_window_undo_is_seen_above_what_the_opened_session_says(
     """The deletion of the session on screen opens another one, which brings a notice of its own."""
     async with open_window(qapp, tmp_path) as rig:
         rig.window.resize(1024, 680)
-        rig.window.banners.show_banner(Banner("crash", "warning", "It didn't close properly."))
+        rig.window.notices.notify(Notice("crash", "It didn't close properly.", level="warning"))
         await rig.open_folder("low")
         await rig.run_turn("Hello")
         original = rig.conversation.session.id
@@ -109,8 +109,8 @@ async def test_in_a_low_window_undo_is_seen_above_what_the_opened_session_says(
 
         rig.window.sidebar.session_deleted.emit(original)
         await until(lambda: "moved to the trash" in rig.banner_text(), "the newest notice")
-        assert find_button(rig.window.banners, original).isVisible()
+        assert find_button(rig.window.notices, original).isVisible()
         assert "Editing" not in rig.banner_text()
-        press(rig.window.banners, "all-notices")
+        press(rig.window.notices, "all-notices")
         assert "Editing" in rig.banner_text()
         assert "close properly" in rig.banner_text()

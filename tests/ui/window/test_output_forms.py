@@ -199,7 +199,7 @@ async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplica
         slow_models = rig.wiring.services.slow_models
         await rig.begin("project", FILES, server, **LARGE)
         await rig.wiring.settings.show("roles")
-        roles = rig.wiring.settings.dialog.roles
+        roles = rig.settings.roles
         assert not find_buttons(roles, "try_again")
         slow_models.add("box/small", 10)  # as in another workspace
         text = "box/small needed more than 10 s."
@@ -224,7 +224,7 @@ async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplica
         press(roles, "try_again")
         assert slow_models.remembered == ()
         await until(lambda: not find_buttons(roles, "try_again"), "the model gone from the page")
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         await rig.run_turn("Read it again")
         assert (card(rig).form, card(rig).chosen_by) == ("compact", "agent")
 

@@ -28,7 +28,7 @@ async def _check_an_edited_file(rig: WindowRig) -> None:
     """An edited policy file counts at once."""
     await rig.open_folder("edited")
     await rig.wiring.settings.show("policy")
-    page = rig.wiring.settings.dialog.policy
+    page = rig.settings.policy
     of_file = "sweep_min = 2_000  # as the profile\nsweep_max   = 21_000\nanchor_tokens = 3200\n"
     _file(rig).write_text(f'# mine\nprofile = "balanced"\nprotect_steps = 14\n{of_file}', encoding="utf-8")
     await until(lambda: rig.workspace.policy.protect_steps == 14, "the edited number")
@@ -43,7 +43,7 @@ async def _check_an_edited_file(rig: WindowRig) -> None:
     assert of_file in _file(rig).read_text(encoding="utf-8"), "what only the file has stays byte for byte"
     policy = rig.workspace.policy
     assert (policy.protect_steps, policy.sweep_max, policy.anchor_tokens) == (3, 21_000, 3_200)
-    rig.wiring.settings.dialog.close()
+    rig.window.leave_settings()
 
 
 async def _check_a_bad_file(rig: WindowRig) -> None:
@@ -51,7 +51,7 @@ async def _check_a_bad_file(rig: WindowRig) -> None:
     await rig.open_folder("bad")
     await rig.change_policy(protect_steps=14)
     await rig.wiring.settings.show("policy")
-    page, bad = rig.wiring.settings.dialog.policy, 'profile = "balanced"\nprotect_steps = "many"\n'
+    page, bad = rig.settings.policy, 'profile = "balanced"\nprotect_steps = "many"\n'
     _file(rig).write_text(bad, encoding="utf-8")
     error = "Line 2: protect_steps must be a whole number (got text)."
     await until(lambda: error in rig.banner_text(), "the error with its line")
@@ -69,8 +69,8 @@ async def _check_a_bad_file(rig: WindowRig) -> None:
     assert error in rig.banner_text()
 
     find_button(card, "replace_file").click()
-    assert "policy-file" not in rig.window.banners.banner_ids()
+    assert "policy-file" not in rig.window.notices.names()
     assert rig.wiring.services.registry.load_policy(rig.workspace.id) == rig.workspace.policy
     damaged_files = list(_file(rig).parent.glob("policy.damaged-*.toml"))
     assert [path.read_text(encoding="utf-8") for path in damaged_files] == [bad]
-    rig.wiring.settings.dialog.close()
+    rig.window.leave_settings()

@@ -52,10 +52,10 @@ async def _check_a_preview(rig: WindowRig) -> None:
     """
     replays = ScriptedReplays()
     await _open_page(rig, replays)
-    page = rig.wiring.settings.dialog.policy
+    page = rig.settings.policy
     card = page.replay_card
     assert "After two requests" in _text(card, "replay_message")
-    rig.wiring.settings.dialog.close()
+    rig.window.leave_settings()
     await rig.run_turn("Begin.")
     await rig.run_turn("Go on.")
     replays.fails = True
@@ -84,7 +84,7 @@ async def _check_a_preview(rig: WindowRig) -> None:
                 _text(page, "effect:protect_steps"), "the effect of the field")  # fmt: skip
     assert _text(page, "effect:protect_steps").startswith("This session: bills ")
     await _check_a_preview_is_kept_until_it_is_discarded(rig)
-    rig.wiring.settings.dialog.close()
+    rig.window.leave_settings()
     await _check_it_is_ready_with_the_page(rig, replays)
     await rig.wiring.session_controller.show(rig.workspace, None)
     await until(lambda: replays.is_closed, "no process holds what may be a secret")
@@ -92,11 +92,11 @@ async def _check_a_preview(rig: WindowRig) -> None:
 
 async def _check_a_preview_is_kept_until_it_is_discarded(rig: WindowRig) -> None:
     """Who closes the settings with a policy that was not applied reads it, and comes back to it."""
-    page = rig.wiring.settings.dialog.policy
+    page = rig.settings.policy
     title = page.slider.track.value_text
-    rig.wiring.settings.dialog.close()
+    rig.window.leave_settings()
     await until(lambda: f"Policy not applied: {title}." in rig.banner_text(), "the reminder")
-    rig.window.banners.action_clicked.emit("policy-preview", "show")
+    press(rig.window.notices, "policy-preview:show")
     await until(page.isVisible, "the preview again")
     assert "Policy not applied" not in rig.banner_text()
     assert page.slider.track.value_text == title
@@ -113,23 +113,23 @@ async def _check_it_is_ready_with_the_page(rig: WindowRig, replays: ScriptedRepl
     await until(lambda: not replays.is_ready, "its process may end")
     await rig.wiring.settings.show("policy")
     await until(lambda: replays.is_ready, "ready again with the page")
-    rig.wiring.settings.dialog.close()
-    card, loads = rig.wiring.settings.dialog.policy.replay_card, replays.loads
+    rig.window.leave_settings()
+    card, loads = rig.settings.policy.replay_card, replays.loads
     assert "had answered" not in _text(card, "replay_notes")
     other = await rig.wiring.services.models.adhoc("box/other", "http://127.0.0.1:1/v1", 32_000)
     await rig.workspace.set_models(other)
     await rig.wiring.settings.show("policy")
     await until(lambda: "if box/other had answered" in _text(card, "replay_notes"), "its model")
     await until(lambda: replays.loads > loads, "it is replayed for that model")
-    rig.wiring.settings.dialog.close()
+    rig.window.leave_settings()
 
 
 async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
     """It is applied and taken back."""
     rig.window.commands.change_policy.trigger()
-    await until(rig.wiring.settings.dialog.isVisible, "the page")
-    page = rig.wiring.settings.dialog.policy
-    assert rig.wiring.settings.dialog.current_page() == "policy"
+    await until(rig.settings.isVisible, "the page")
+    page = rig.settings.policy
+    assert rig.settings.current_page() == "policy"
     assert not find_button(page, "apply_to_session").isEnabled()
     page.fields.changed.emit({"protect_steps": 9})
     find_button(page, "apply_to_session").setFocus()
@@ -143,7 +143,7 @@ async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
     find_button(page, "use_workspace_policy").click()
     await until(lambda: len(rig.events(PolicyChosen)) > 1, "the other event")
     await until(lambda: "whole workspace" in _text(page, "policy_in_use"), "the workspace's again")
-    rig.wiring.settings.dialog.close()
+    rig.window.leave_settings()
 
 
 async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
@@ -153,7 +153,7 @@ async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
         await rig.open_folder("project")
         await rig.run_turn("Begin.")
         await _open_page(rig, ScriptedReplays())
-        page = rig.wiring.settings.dialog.policy
+        page = rig.settings.policy
 
         def enter(key: str, text: str) -> None:
             control = page.control(key)
@@ -187,4 +187,4 @@ async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
         enter("observe_at", "90")
         page.slider.profile_selected.emit("lean")
         assert page.error_text("observe_at") == ""
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()

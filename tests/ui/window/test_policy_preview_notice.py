@@ -24,7 +24,7 @@ async def _close_with_a_preview(rig: WindowRig) -> ScriptedReplays:
     replays = ScriptedReplays()
     rig.wiring.settings.policy.replays.create_worker = lambda: replays
     await rig.wiring.settings.show("policy")
-    page = rig.wiring.settings.dialog.policy
+    page = rig.settings.policy
     page.fields.changed.emit({"protect_steps": 9})
     control = page.control("intake_above")
     assert isinstance(control, QLineEdit)
@@ -33,7 +33,7 @@ async def _close_with_a_preview(rig: WindowRig) -> ScriptedReplays:
     QTest.keyClicks(control, "30000000")
     QTest.keyClick(control, Qt.Key.Key_Return)
     assert page.error_text("intake_above")
-    rig.wiring.settings.dialog.close()
+    rig.window.leave_settings()
     await until(lambda: "Policy not applied: Balanced with 1 change." in rig.banner_text(), "the notice")
     return replays
 
@@ -44,11 +44,11 @@ async def test_discard_drops_what_was_not_applied(qapp: QApplication, tmp_path: 
         await rig.run_turn("Begin.")
         await rig.run_turn("Go on.")
         replays = await _close_with_a_preview(rig)
-        page, loads = rig.wiring.settings.dialog.policy, replays.loads
-        button = find_button(rig.window.banners, "policy-preview:discard")
+        page, loads = rig.settings.policy, replays.loads
+        button = find_button(rig.window.notices, "policy-preview:discard")
         button.setFocus()
         QTest.keyClick(button, Qt.Key.Key_Space)
-        await until(lambda: "policy-preview" not in rig.window.banners.banner_ids(), "the notice gone")
+        await until(lambda: "policy-preview" not in rig.window.notices.names(), "the notice gone")
         await until(rig.composer.editor.hasFocus, "the keyboard is where it was")
         assert not page.isVisible()
         assert (rig.workspace.policy, rig.events(PolicyChosen)) == (PROFILES["balanced"], [])
@@ -61,8 +61,8 @@ async def test_discard_drops_what_was_not_applied(qapp: QApplication, tmp_path: 
         steps = page.control("protect_steps")
         assert isinstance(steps, QLineEdit)
         assert steps.text() == str(PROFILES["balanced"].protect_steps)
-        rig.wiring.settings.dialog.close()
-        assert "policy-preview" not in rig.window.banners.banner_ids(), "nothing is left to apply"
+        rig.window.leave_settings()
+        assert "policy-preview" not in rig.window.notices.names(), "nothing is left to apply"
 
 
 async def test_show_opens_the_page_also_where_no_session_is_open(qapp: QApplication, tmp_path: Path) -> None:
@@ -71,10 +71,10 @@ async def test_show_opens_the_page_also_where_no_session_is_open(qapp: QApplicat
         await _close_with_a_preview(rig)
         await rig.wiring.workspace_controller.session_opener.show_session(rig.workspace, "")
         assert not rig.window.commands.change_policy.isEnabled()
-        press(rig.window.banners, "policy-preview:show")
-        await until(rig.wiring.settings.dialog.policy.isVisible, "the page")
-        assert rig.wiring.settings.dialog.policy.slider.track.value_text == "Balanced with 1 change"
-        rig.wiring.settings.dialog.close()
+        press(rig.window.notices, "policy-preview:show")
+        await until(rig.settings.policy.isVisible, "the page")
+        assert rig.settings.policy.slider.track.value_text == "Balanced with 1 change"
+        rig.window.leave_settings()
 
 
 async def test_it_goes_with_a_session_that_has_the_policy(qapp: QApplication, tmp_path: Path) -> None:
@@ -89,4 +89,4 @@ async def test_it_goes_with_a_session_that_has_the_policy(qapp: QApplication, tm
         await opener.open_session(first)
         await _close_with_a_preview(rig)
         await opener.open_session(second)
-        assert "policy-preview" not in rig.window.banners.banner_ids()
+        assert "policy-preview" not in rig.window.notices.names()

@@ -67,9 +67,9 @@ async def _check_keys(rig: WindowRig) -> None:
 async def _check_unsaved_settings(rig: WindowRig) -> None:
     """What is typed in the settings is asked about, and is there again when its workspace is."""
     await rig.wiring.settings.show("instructions")
-    text = rig.wiring.settings.dialog.instructions.workspace.text
+    text = rig.settings.instructions.workspace.text
     text.setPlainText("Answer in short sentences.")
-    QTest.keyClick(rig.wiring.settings.dialog, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(rig.settings, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     await until(lambda: question(rig), "a question about what is not saved in the settings")
     assert any("Instructions" in label.text() for label in question(rig)[0].findChildren(QLabel))
     press(question(rig)[0], "cancel")
@@ -81,7 +81,7 @@ async def _check_unsaved_settings(rig: WindowRig) -> None:
     await rig.wiring.settings.show("instructions")
     assert text.toPlainText() == "Answer in short sentences."
     text.setPlainText("")
-    rig.wiring.settings.close()
+    rig.window.leave_settings()
 
 
 async def _check_a_running_turn(rig: WindowRig) -> None:

@@ -43,10 +43,10 @@ async def test_a_long_session_is_replayed_ahead_and_stored(qapp: QApplication, t
         await _go_on(rig.conversation, STORED_FROM // 3)
         await until(lambda: replays.policies, "the first policy")
         await rig.wiring.settings.show("policy")
-        card = rig.wiring.settings.dialog.policy.replay_card
+        card = rig.settings.policy.replay_card
         await until(lambda: "Approximate" in card.status.text(), "the page's own replay")
         assert not folder.exists()
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         replays.go.set()
         await until(folder.exists, "what is stored")
         assert set(replays.policies) == profiles
@@ -63,12 +63,12 @@ async def test_a_long_session_is_replayed_ahead_and_stored(qapp: QApplication, t
         await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
         await until(lambda: rig.wiring.session_controller.conversation, "the session")
         await rig.wiring.settings.show("policy")
-        card = rig.wiring.settings.dialog.policy.replay_card
+        card = rig.settings.policy.replay_card
         await until(lambda: "≈" not in card.chart.text_at(QPointF(card.chart.width() / 2, 5)), "the picture")
         await rig.conversation.choose_policy(PROFILES["lean"])  # what is recorded changes no replay
         for name in PROFILES:
-            rig.wiring.settings.dialog.policy.slider.profile_selected.emit(name)
+            rig.settings.policy.slider.profile_selected.emit(name)
             await until(lambda: card.status.isHidden() and card.chart.isVisible(), f"{name}, exact")
         assert again.loads, "for other values"
         assert not again.policies, "each of the profiles was read"
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()

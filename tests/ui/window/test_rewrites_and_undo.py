@@ -166,7 +166,7 @@ async def _check_failed_handovers(rig: WindowRig) -> None:
         await rig.open_folder("other")
         assert "Automatic compaction paused" not in rig.banner_text()
         await rig.wiring.workspace_controller.open_workspace(first)
-        assert "Automatic compaction paused" in rig.banner_text()
+        await until(lambda: "Automatic compaction paused" in rig.banner_text(), "the notice again")
 
         rig.conversation.handovers.start()
         await until(lambda: rig.events(HandoverMade), "a handover")

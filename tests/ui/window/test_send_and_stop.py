@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageQueued,
@@ -17,12 +18,13 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.labels import ElidedLabel
-from helix_desktop.ui.design.shell_data import AGENT_WORKING
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.kit.intents import RewindTo
+from helix_desktop.ui.kit.notices import AGENT_WORKING
 from helix_desktop.ui.shell.sidebar.session_rows import row_end
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
@@ -108,10 +110,10 @@ async def _check_streamed_answers(rig: WindowRig) -> None:
             assert _last_words(rig).count("Answer") == 1
             if n == 0:
                 rig.perform(RewindTo(0))
-                await until(lambda: AGENT_WORKING in rig.window.banners.banner_ids(), "the reason")
+                await until(lambda: AGENT_WORKING in rig.window.notices.names(), "the reason")
             release.set()
         await rig.wait_for_turn_end()
-        assert AGENT_WORKING not in rig.window.banners.banner_ids()
+        assert AGENT_WORKING not in rig.window.notices.names()
         assert len(rig.rows(AssistantRow)) == 3
 
 
@@ -417,7 +419,7 @@ async def _check_text_that_broke_off(rig: WindowRig) -> None:
 
 
 async def _check_a_refused_key(rig: WindowRig) -> None:
-    """The last part of an error is a button, in the chat and in a banner."""
+    """The last part of an error is a button, in the chat and in a notice."""
     script = replies_in_order(api_error(401, "Incorrect API key provided"))
     async with ChatServer(script) as server:
         await rig.wiring.workspace_controller.new_session()
@@ -428,16 +430,18 @@ async def _check_a_refused_key(rig: WindowRig) -> None:
         assert (notice.why, notice.details) == ("No key is saved for it.", "Incorrect API key provided")
         settings = rig.wiring.settings
         press_action(rig.chat.view, notice, "enter_key")
-        await until(settings.dialog.isVisible, "the page of providers")
-        providers = settings.dialog.providers.list
+        await until(settings.view.isVisible, "the page of providers")
+        providers = settings.view.providers.list
         await until(
             lambda: (item := providers.currentItem()) is not None and "box" in item.text(),
             "the refused key's",
         )
-        settings.dialog.close()
-        rig.window.banners.action_clicked.emit("any error", "policy_settings")
-        await until(settings.dialog.policy.isVisible, "the page of the policy")
-        settings.dialog.close()
+        rig.window.leave_settings()
+        error = HelixError(verbatim("It didn't fit."), remedies=("policy_settings",))
+        rig.context.actions.show_error(error)
+        press(rig.window.notices, "policy_settings")
+        await until(settings.view.policy.isVisible, "the page of the policy")
+        rig.window.leave_settings()
 
 
 async def _drawn(rig: WindowRig, words: str) -> None:

@@ -64,7 +64,7 @@ async def _check_the_refusal(rig: WindowRig, server: ChatServer) -> None:
     with pytest.raises(ModelNotChosen):
         await rig.conversation.continue_turn("Continue.")
 
-    press(rig.window.banners, "continue")
+    press(rig.window.notices, "continue")
     await until(lambda: not rig.conversation.model_choice.pending, "the choice")
     await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
     assert not is_question_open(rig)
@@ -84,7 +84,7 @@ async def _check_its_own_provider(rig: WindowRig, server: ChatServer) -> None:
     await rig.wiring.workspace_controller.open_folder(rig.folder / "set-up")
     assert rig.conversation.session.id == first
     assert "The workspace now uses the offline demo model" in rig.banner_text()
-    press(rig.window.banners, "back")
+    press(rig.window.notices, "back")
     await until(lambda: rig.conversation.model.label == "box/small", "its own model")
     await until(lambda: not is_question_open(rig), "no question any more")
     await rig.run_turn("And now?")
@@ -97,12 +97,12 @@ async def test_choosing_a_model_for_the_workspace_resolves_it(qapp: QApplication
             await _answered(rig, server, "project")
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
-            press(rig.window.banners, "choose")
-            await until(rig.wiring.settings.dialog.isVisible, "the page of providers")
-            rig.wiring.settings.dialog.hide()
+            press(rig.window.notices, "choose")
+            await until(rig.settings.isVisible, "the page of providers")
+            rig.window.leave_settings()
             await rig.use_server(server)
             assert is_question_open(rig), "whoever sets up another model has not chosen it yet"
-            rig.wiring.settings.dialog.providers.editor.use_requested.emit("box")
+            rig.settings.providers.editor.use_requested.emit("box")
             await until(lambda: not is_question_open(rig), "the choice")
             await until(
                 lambda: (
@@ -126,7 +126,7 @@ async def test_the_model_that_continues_goes_along_to_branches_and_stays_after_a
             original = rig.conversation.session.id
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
-            press(rig.window.banners, "continue")
+            press(rig.window.notices, "continue")
             await until(lambda: not rig.conversation.model_choice.pending, "the choice")
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()

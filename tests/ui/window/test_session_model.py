@@ -51,7 +51,7 @@ async def _open_new_form(rig: WindowRig) -> None:
     assert isinstance(action, QAction)
     action.trigger()
     menu.close()
-    dialog = rig.wiring.settings.dialog
+    dialog = rig.settings
     await until(dialog.isVisible, "the settings")
     await until(lambda: dialog.providers.list.count() == 3, "the offline demo, box and a new provider")
     dialog.close()
@@ -116,6 +116,6 @@ async def _check_a_missing_model(rig: WindowRig) -> None:
 
     await services.save_settings(before.with_provider_removed("box"))
     await rig.wiring.session_controller.show_model()
-    press(rig.window.banners, "continue")
+    press(rig.window.notices, "continue")
     await until(lambda: not rig.conversation.model_choice.pending, "the choice")
     assert rig.conversation.model.demo

@@ -49,7 +49,7 @@ async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_r
         await until(lambda: "archived." in rig.banner_text(), "the banner")
         await until(lambda: not sessions.sessions(), "the list without it")
         await until(lambda: commands.archive_session.text() == "Unarchive session", "the menu")
-        press(rig.window.banners, session_id)
+        press(rig.window.notices, session_id)
         await until(lambda: sessions.index_of(session_id).isValid(), "the session again")
         await until(lambda: "archived." not in rig.banner_text(), "no banner")
 

@@ -65,14 +65,14 @@ def _settings(folder: Path) -> str:
 
 def _checks(rig: WindowRig) -> str:
     """Return the lines below the fields: name, state, result."""
-    footer = rig.wiring.settings.dialog.providers.editor.footer
+    footer = rig.settings.providers.editor.footer
     names = [widget.accessibleName() for widget in footer.findChildren(QWidget) if not widget.isHidden()]
     return "\n".join(name for name in names if ": " in name)
 
 
 async def _save_with_focus(rig: WindowRig) -> QWidget:
     """Begin a new provider with the keyboard at Save, and return that button."""
-    dialog = rig.wiring.settings.dialog
+    dialog = rig.settings
     dialog.providers.add()
     save = find_button(dialog, "save_provider")
     dialog.activateWindow()
@@ -85,7 +85,7 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
     async with ChatServer(cooperative_model) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("providers")
-        page = rig.wiring.settings.dialog.providers
+        page = rig.settings.providers
         page.editor.models_requested.emit(_form(server, name=""))
         await until(lambda: "2 models found" in _checks(rig), "the list of models")
         checklist = page.editor.models.checklist
@@ -131,7 +131,7 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
 
         page.editor.use_requested.emit("my-box")
         await until(lambda: rig.conversation.model.label == "my-box/small", "in use")
-        rig.wiring.settings.dialog.close()
+        rig.window.leave_settings()
         await rig.run_turn("Hello")
         assert rig.events(AssistantSpoke)[0].model == "my-box/small"
         assert server.bodies[-1]["service_tier"] == "flex"
@@ -158,7 +158,7 @@ async def _check_a_removed_provider(rig: WindowRig) -> None:
     """It leaves no workspace without a model."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         await rig.open_folder("removed")
-        editor = rig.wiring.settings.dialog.providers.editor
+        editor = rig.settings.providers.editor
         editor.saved.emit(_form(server))
         await until(lambda: rig.wiring.services.settings.providers, "saved")
         editor.use_requested.emit("my-box")
@@ -175,7 +175,7 @@ async def _check_stopping_a_test(rig: WindowRig) -> None:
     """A test can be stopped and is over at once; that of an address that is edited leaves nothing."""
     async with ChatServer(lambda _: StreamedReply(Hang())) as server:
         await rig.wiring.settings.show("providers")
-        editor = rig.wiring.settings.dialog.providers.editor
+        editor = rig.settings.providers.editor
         editor.test_requested.emit(_form(server))
         await until(lambda: "Streaming: running" in _checks(rig), "waiting for the answer")
         press(editor.footer, "test_provider")
@@ -197,7 +197,7 @@ async def _check_what_is_reported(rig: WindowRig) -> None:
     async with ChatServer(replies_in_order(refusal)) as server:
         await rig.open_folder("project")
         await rig.wiring.settings.show("providers")
-        editor = rig.wiring.settings.dialog.providers.editor
+        editor = rig.settings.providers.editor
         await act(lambda: editor.test_requested.emit(_form(server)))
         await until(lambda: "API key: failed" in _checks(rig), "the refusal")
         assert "Stopped" not in _checks(rig), "nothing of the test before"
@@ -231,7 +231,7 @@ async def test_a_local_server_is_found_by_a_scan_and_added_with_one_click(
         rig.wiring.services.models.local_ports = (server.port, 1)
         await rig.open_folder("project")
         await rig.wiring.settings.show("providers")
-        page = rig.wiring.settings.dialog.providers
+        page = rig.settings.providers
         assert server.request_lines == [], "nothing is asked before somebody wants to know"
         press(page, "find_servers")
         await until(
@@ -262,7 +262,7 @@ async def test_policy_theme_text_size_and_enter_take_effect_and_persist(
         identity = await rig.open_folder("project")
         await _check_a_changed_policy(rig)
         await rig.wiring.settings.show("appearance")
-        page = rig.wiring.settings.dialog.appearance
+        page = rig.settings.appearance
         rig.window.commands.theme_dark.trigger()
         rig.window.commands.zoom_in.trigger()
         bigger = rig.context.appearance.text_px
@@ -286,11 +286,11 @@ async def test_policy_theme_text_size_and_enter_take_effect_and_persist(
 async def _check_a_changed_policy(rig: WindowRig) -> None:
     """It takes effect at once; numbers that contradict each other do not."""
     await rig.wiring.settings.show("policy")
-    page = rig.wiring.settings.dialog.policy
+    page = rig.settings.policy
     entry = page.control("protect_steps")
     assert isinstance(entry, QLineEdit)
-    rig.wiring.settings.dialog.activateWindow()
-    await until(rig.wiring.settings.dialog.isActiveWindow, "the dialog in front")
+    rig.settings.activateWindow()
+    await until(rig.settings.isActiveWindow, "the dialog in front")
     entry.setFocus()
     await until(entry.hasFocus, "the keyboard in the field")
     entry.selectAll()
@@ -307,13 +307,13 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     page.fields.changed.emit({"observe_at": 0.5})
     assert page.error_text("observe_at") == "“Observations from” can't be above “observe_place_at”."
     assert rig.workspace.policy.observe_at == 0.30
-    rig.wiring.settings.dialog.close()
+    rig.window.leave_settings()
 
 
 async def _check_a_saved_policy(rig: WindowRig) -> None:
     """It is there in the next run, and gives way to a profile."""
     assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (3, 0.5)
-    page = rig.wiring.settings.dialog.policy
+    page = rig.settings.policy
     rig.wiring.settings.policy.show()
     find_button(page, "profile:classic").click()
     find_button(page, "apply_to_workspace").click()

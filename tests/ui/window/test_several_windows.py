@@ -104,15 +104,11 @@ async def _check_deleting_a_session_that_another_window_shows(rig: WindowRig) ->
 
 
 async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
-    """A window whose workspace is removed in another one closes with it; settings open over who asks."""
+    """A window whose workspace is removed in another one closes with it, whatever it shows."""
     windows = rig.wiring.windows
     other = next(opened for opened in windows.open_windows if opened.window is not rig.window)
     assert isinstance(other, ControlledWindow)
     await other.controllers.settings.show("providers")
-    await rig.wiring.settings.show("about")
-    assert rig.app_window.settings_dialog is not None
-    assert other.settings_dialog is None
-    rig.wiring.settings.close()
     await rig.wiring.workspace_controller.close_workspace(rig.app_window.shown_session.workspace_id)
     assert not other.window.isVisible()
     assert windows.is_only_one(rig.window)
@@ -276,38 +272,54 @@ async def test_an_error_of_a_link_and_a_closed_window(qapp: QApplication, tmp_pa
         second.window.show_page("cache")
         second.window.sidebar.search.setText("words")
         targets.open_later("helix:nothing")
-        await until(second.window.banners.banner_ids, "the error in the window in front")
-        assert not rig.window.banners.banner_ids()
+        await until(second.window.notices.names, "the error in the window in front")
+        assert not rig.window.notices.names()
         await act(second.window.close)
         await until(lambda: not second.window.isVisible(), "the second window closed")
         moved = rig.app_window.shown_session.session_id
         await rig.run_turn("Say hello.")
         await act(lambda: rig.window.sidebar.session_list.window_requested.emit(moved))
         await until(lambda: second.shown_session.session_id == moved, "the session in the window")
-        assert not second.window.banners.banner_ids()
+        assert not second.window.notices.names()
         assert second.window.sidebar.search.text() == ""
         assert second.window.page() == "chat"
 
 
-async def test_settings_open_over_the_window_that_asks_unless_something_is_not_saved(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_each_window_has_settings_of_its_own(qapp: QApplication, tmp_path: Path) -> None:
+    """What one saves the other shows; what isn't saved stays, and is asked about where it is."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         second = await new_window(rig)
         await second.controllers.settings.show("instructions")
-        second.controllers.settings.dialog.instructions.workspace.text.setPlainText(
-            "Answer in short sentences."
-        )
+        theirs, mine = second.controllers.settings.view, rig.settings
+        theirs.instructions.workspace.text.setPlainText("Answer in short sentences.")
         assert second.unsaved_settings()
-        assert second.settings_dialog is not None
         rig.window.activateWindow()
         await until(rig.window.isActiveWindow, "the first window in front")
-        rig.window.remedy_requested.emit("enter_key")
-        await until(second.settings_dialog.isActiveWindow, "the open settings in front")
-        assert rig.app_window.settings_dialog is None
+        await rig.wiring.settings.show("instructions")
+        assert (rig.window.page(), second.window.page()) == ("settings", "settings")
         assert not rig.app_window.unsaved_settings()
+        mine.instructions.personal.text.setPlainText("Be brief.")
+        await act(mine.instructions.personal.save_button.click)
+        second.window.activateWindow()
+        await until(lambda: theirs.instructions.personal.text.toPlainText() == "Be brief.", "what was saved")
+        assert theirs.instructions.workspace.text.toPlainText() == "Answer in short sentences."
         await _check_they_are_asked_about_once(rig, second)
+
+
+async def test_a_change_in_one_window_is_seen_in_the_settings_of_another(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig, ChatServer(lambda _: text_reply("Hello.")) as server:
+        await rig.open_folder("project")
+        second = await new_window(rig)
+        await second.controllers.settings.show("providers")
+        theirs = second.controllers.settings.view.providers.list
+        rig.window.activateWindow()
+        await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
+        await rig.use_server(server)
+        await until(lambda: theirs.count() == 2, "the provider in the other window, which stays behind")
+        assert "box" in theirs.item(1).text()
 
 
 async def _check_they_are_asked_about_once(rig: WindowRig, second: ControlledWindow) -> None:
@@ -340,7 +352,7 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
         second = rig.wiring.windows.current
         await until(lambda: second.shown_session.session_id == original, "the original there")
         assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
-        await act(lambda: rig.window.banners.action_clicked.emit("editing", "cancel"))
+        await act(lambda: press(rig.window.notices, "editing:cancel"))
         await until(lambda: not row_of(rig.app_window, branch), "the branch out of the list")
         assert rig.app_window.shown_session.session_id not in {branch, original}
         assert second.shown_session.session_id == original
@@ -467,7 +479,7 @@ async def _check_an_unsaved_draft(
         full_disk.setattr(rig.workspace.store, "save_draft", refuse)
         await rig.wiring.workspace_controller.new_session()
         await until(lambda: "could not be saved" in rig.banner_text(), "the notice")
-    assert f"unsaved-draft-{session_id}" in second.window.banners.banner_ids()
+    assert f"unsaved-draft-{session_id}" in second.window.notices.names()
     await _show(second, session_id)
     composer = second.controllers.session_controller.composer.widget
     await until(lambda: composer.text() == "Written on a full disk", "the draft that was not saved")

@@ -44,6 +44,7 @@ async def test_a_side_question_stands_beside_the_turn(qapp: QApplication, tmp_pa
             await rig.use_server(server)
             rig.type_message("Go")
             await until(lambda: len(server.bodies) == 1, "the turn runs")
+            await until(lambda: any(row.waiting_since_ms for row in rig.rows(AssistantRow)), "silence")
             rig.type_message("/btw Which file was it?")
             await until(lambda: rig.conversation.side_questions.progress.answer, "words come")
             assert rig.composer.text() == ""

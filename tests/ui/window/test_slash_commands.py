@@ -109,7 +109,7 @@ async def _check_built_in_commands(rig: WindowRig, server: ChatServer) -> None:
     rig.type_message("/reviw src")
     await until(lambda: "Did you mean /review?" in rig.banner_text(), "the nearest name")
     assert rig.composer.text() == "/reviw src"
-    press(rig.window.banners, "send_as_message")
+    press(rig.window.notices, "send_as_message")
     await until(lambda: rig.events(UserSpoke), "the message")
     await until(lambda: "Did you mean" not in rig.banner_text(), "no banner")
     await rig.wait_for_turn_end()

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.conversation import TurnEnded
-from helix_desktop.domain.events.summary import NO_MODEL, SECTIONS, HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade, ObservationsMade
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
@@ -21,7 +22,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-SUMMARY = "\n".join(f"## {title}\n- Words about it. [e4]" for title in SECTIONS)
+SUMMARY = "\n".join(f"## {title}\n- Words about it. [e4]" for title in TITLES)
 ASKING = {
     "observe_at": 0.05, "observe_place_at": 0.9, "ask_above": 1_000, "handover_least_gain": 0.0,
     "handover_keep": 0.02,
@@ -38,7 +39,7 @@ def answers(request: dict[str, Any]) -> Reply:
 
 def click(rig: WindowRig, name: str) -> None:
     """Click a button of a banner by its name."""
-    button = rig.window.banners.findChild(QPushButton, name)
+    button = rig.window.notices.findChild(QPushButton, name)
     assert button is not None
     button.click()
 

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.ui.design.shell_data import Banner
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.top_bar import PAGES
 from tests.support.window.window_rig import open_window
@@ -39,7 +39,7 @@ class StrayWindows(QObject):
 
 
 async def test_only_windows_are_windows(qapp: QApplication, tmp_path: Path) -> None:
-    """From the start to all pages of a session, a banner and the settings."""
+    """From the start to all pages of a session, a notice and the settings."""
     stray = StrayWindows()
     qapp.installEventFilter(stray)
     try:
@@ -48,9 +48,9 @@ async def test_only_windows_are_windows(qapp: QApplication, tmp_path: Path) -> N
             await rig.run_turn("Hello")
             for page, _, _ in PAGES:
                 rig.window.show_page(page)
-            rig.window.banners.show_banner(Banner("words", "info", "Something happened"))
+            rig.window.notices.notify(Notice("words", "Something happened"))
             await rig.wiring.settings.show("policy")
-            rig.wiring.settings.dialog.close()
+            rig.window.leave_settings()
     finally:
         qapp.removeEventFilter(stray)
     assert not stray.names

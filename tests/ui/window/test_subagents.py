@@ -46,7 +46,7 @@ async def test_a_subagent_is_displayed_while_it_works_and_its_session_links_back
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Count them"], "its task")
         assert [row.text for row in rig.rows(AssistantRow)] == ["Fourteen it is."]
         await until(lambda: "Subagent session." in rig.banner_text(), "whose session it is")
-        press(rig.window.banners, "back")
+        press(rig.window.notices, "back")
         await until(lambda: rig.conversation is parent, "back in the session")
         await until(lambda: "Subagent session." not in rig.banner_text(), "no banner")
         await scope.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -138,9 +139,14 @@ async def _check_quick_switches(rig: WindowRig) -> None:
         await asyncio.gather(
             shell.open_workspace(session_id), shell.open_workspace(other), shell.open_workspace(session_id)
         )
+        await until(partial(_shows, rig, session_id, words), "the last one")
         assert rig.workspace.id == session_id == rig.wiring.active_workspace.id
-        assert [row.text for row in rig.rows(UserRow)] == [words]
         assert rig.window.sidebar.session_list.sessions()[0].title == words
+
+
+def _shows(rig: WindowRig, workspace_id: str, words: str) -> bool:
+    is_shown = rig.app_window.shown_session.workspace_id == workspace_id
+    return is_shown and [row.text for row in rig.rows(UserRow)] == [words]
 
 
 async def _check_a_draft_that_loads(rig: WindowRig) -> None:

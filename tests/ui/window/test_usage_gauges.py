@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, cycle
 from pathlib import Path
 from random import Random
@@ -16,11 +17,13 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.summaries.observation import OBSERVE, REFINE
 from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
-from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store import Commit, SessionSummary
+from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.kit.intents import Undo
+from helix_desktop.words.numbers import format_tokens
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,
@@ -299,3 +302,55 @@ async def test_what_all_messages_would_take_is_counted_as_the_total_is(
         share = round(100 * whole.used / whole.window)
         words = f"With every message whole, it would be ≈ {share} %."
         await until(lambda: words in rig.views.timeline.preview.accessibleName(), words)
+
+
+async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplication, tmp_path: Path) -> None:
+    """With the defaults, and a server that counts 1.3 times as Helix does: what the next request holds."""
+    panel = dict[int, str]()  # what it showed as the request arrived, by the newest rewrite before it
+    parts = count()
+
+    async def answer(request: dict[str, Any]) -> StreamedReply:
+        frame = rig.conversation.session.settings and rig.conversation.session.settings()[1]
+        assert frame is not None
+        tokens = await count_message_tokens(rig, request["messages"]) + frame.tools_tokens
+        usage, prompt = TokenCounts(round(1.3 * tokens), 5), request["messages"][-1]["content"]
+        if prompt.startswith(OPENING):
+            return StreamedReply(Text(SUMMARY), usage=usage)
+        if prompt.startswith((OBSERVE, REFINE)):
+            return StreamedReply(Text(OBSERVATIONS), usage=usage)
+        now = format_tokens(rig.conversation.window.measure()[1].used)
+        await until(lambda: rig.views.inspector.used.text.removeprefix("≈ ") == now, f"the panel at {now}")
+        panel.setdefault(max(rig.conversation.session.transcript.rewrites.by_seq, default=0), now)
+        number = next(parts)
+        if number % 7 == 6:
+            return StreamedReply(Text("That is read."), usage=usage)
+        part = number % len(FILES)
+        return StreamedReply(Call("read_file", f'{{"path": "part{part}.txt"}}', id=f"c{number}"), usage=usage)
+
+    async with ChatServer(answer) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server, window=20_000)
+        for _ in range(4):
+            await rig.run_turn("Read the next six parts, please.")
+        answers = [
+            entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, AssistantSpoke)
+        ]
+        by_seq = rig.conversation.session.transcript.rewrites.by_seq
+        lines = [row for row in rig.rows(DividerRow) if row.kind == "context"]
+        assert lines, "something was rewritten"
+        rig.window.show_page("timeline")
+        for row in lines:
+            end = next((seq for seq in answers if seq > row.key.seq), 1 << 62)
+            newest = max(seq for seq in by_seq if row.key.seq <= seq < end)
+            sizes, reason = row.text.removeprefix("Context: ").split(" · ")
+            assert reason in (
+                "older outputs cached", "older steps compacted", "85 % reached", "38 % reached",
+            )  # fmt: skip
+            before, after = sizes.split(" → ")
+            assert panel[newest] == after, "the panel"
+            group = [seq for seq in by_seq if row.key.seq <= seq <= newest]
+            await until(partial(rig.views.timeline.card_widget, newest), "its card")
+            cards = [card for seq in group if (card := rig.views.timeline.card_widget(seq)) is not None]
+            names = [card.accessibleName() for card in cards]
+            assert any(f"Context: {before} → " in name for name in names), names
+            assert any(f" → {after}" in name for name in names), names

@@ -83,11 +83,9 @@ async def test_what_the_user_types_while_it_runs_stays_and_the_request_is_paid_f
     assert not [event for event in rig.events(SessionRenamed) if event.by == "model"]
 
 
-@pytest.mark.parametrize("how", ["typed before", "off", "demo", "not trusted any more", "no budget"])
+@pytest.mark.parametrize("how", ["typed before", "off", "not trusted any more", "no budget"])
 async def test_there_is_no_request_where_none_is_due(how: str) -> None:
-    rig = await rig_with(
-        ModelInfo("demo", "demo", window=8_000, reserve=400, demo=True) if how == "demo" else None
-    )
+    rig = await rig_with()
     conversation = rig.conversation
     if how == "typed before":
         await conversation.rename("Mine")
@@ -159,3 +157,13 @@ async def test_versions_have_the_title_of_the_session() -> None:
 def test_an_answer_becomes_one_line_of_at_most_60_characters(answer: str, title: str) -> None:
     assert clean_title(answer) == title
     assert len(clean_title(answer)) <= 60
+
+
+@pytest.mark.parametrize("title", ["", "Get to know tidewatch"])
+async def test_the_demo_model_titles_only_what_its_script_does(title: str) -> None:
+    """Without one the first message stays the title, and nothing is recorded as spent."""
+    rig = await rig_with(ModelInfo("demo", "demo", window=8_000, reserve=400, demo=True))
+    rig.model.title_script = lambda _: [TextDelta(title), ModelResponse(title)]
+    await ended(rig, "Fix the ports.")
+    assert rig.conversation.session.transcript.title == (title or "Fix the ports.")
+    assert not rig.events(HandoverDiscarded)

@@ -7,6 +7,7 @@ import pytest
 
 from helix_desktop.cli.rewrite_lines import Rewrite, counted_rewrites, rewrite_line, rewrite_lines
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -18,7 +19,6 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
 )
 from helix_desktop.domain.events.summary import (
-    SECTIONS,
     Bullet,
     HandoverDiscarded,
     HandoverMade,
@@ -68,11 +68,11 @@ def lines(*events: Rewrite) -> list[str]:
 @pytest.mark.parametrize(
     ("trigger", "threshold", "text"),
     [
-        (HandoverTrigger.THRESHOLD, 0.6, "automatic at 60 %"),
-        (HandoverTrigger.THRESHOLD, 0.575, "automatic at 57.5 %"),
+        (HandoverTrigger.THRESHOLD, 0.6, "60 % reached"),
+        (HandoverTrigger.THRESHOLD, 0.575, "57.5 % reached"),
         (HandoverTrigger.THRESHOLD, 0.0, "automatic"),
-        (HandoverTrigger.MANUAL, 0.0, "manual"),
-        (HandoverTrigger.OVERFLOW, 0.0, "request was too large"),
+        (HandoverTrigger.MANUAL, 0.0, "you asked"),
+        (HandoverTrigger.OVERFLOW, 0.0, "context was full"),
     ],
 )
 def test_a_handover_names_its_trigger(trigger: HandoverTrigger, threshold: float, text: str) -> None:
@@ -85,7 +85,7 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
     """The two sections that say most, issues before the rest; an edited checkpoint says the user's words."""
     sections = tuple(
         Section(title, (Bullet(f"First of {title}", (1,)), Bullet(f"Second of {title}", (1,))))
-        for title in SECTIONS
+        for title in TITLES
         if title != "TODO Items"
     )
     handover = msgspec.structs.replace(_HANDOVER, sections=sections)
@@ -105,7 +105,7 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
         "    - Second of Completed Work",
     ]
     first, *below = rewrite_lines(log[:2])
-    assert first.startswith("e2  compacted (automatic at 60 %): ")
+    assert first.startswith("e2  compacted (60 % reached): ")
     assert below == gist
     first, *below = list(rewrite_lines(log[:3]))[7:]
     assert first == "e3  checkpoint: 8 messages, read 880 tokens, lab/m"
@@ -126,9 +126,9 @@ def test_reflections_and_observations_are_distinguished() -> None:
     cold = msgspec.structs.replace(averting, averted_handover_at=0.0)
     assert lines(observed, placement, refined, cold, averting) == [
         "observations written: 5 messages, 40 tokens, lab/m",
-        "compacted as observations e1 (context above 38 %): 260 tokens saved",
+        "compacted as observations e1 (38 % reached): 260 tokens saved",
         "observations merged: 5 messages, 20 tokens, lab/m",
-        "compacted as observations e3 (prompt cache had expired): 20 tokens saved",
+        "compacted as observations e3 (idle, or another model): 20 tokens saved",
         "compacted as observations e3 (back below 85 %): 20 tokens saved",
     ]
 
@@ -145,7 +145,7 @@ def test_sweeps_and_folds_are_described() -> None:
         Undone(2),
     ) == [
         "cached: content of 1 message, 70 tokens saved",
-        "cached (request was too large): content of 1 message, 70 tokens saved",
+        "cached (context was full): content of 1 message, 70 tokens saved",
         "compacted as a note: 4 steps, 900 tokens saved",
         "notes merged: 4 steps, 900 tokens saved",
         "compacted because the context was full: 4 steps, 900 tokens saved",

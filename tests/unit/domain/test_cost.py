@@ -139,17 +139,20 @@ def test_what_a_branch_did_not_pay_includes_its_parent_s_subagents() -> None:
 
 def test_tokens_are_told_by_what_they_were_spent_on() -> None:
     """They add up to the session's; what a model was asked in the background is named with its figure."""
+    output = ToolAnswered("c", "run_command", "", "", 5, 1, 1, asked="failures")
     events: tuple[Event, ...] = (
         UserSpoke("Go on.", 3),
         AssistantSpoke("ok", "vendor/m", 7, usage=Usage(500_000, 20)),
         FormChosen(3, "preview", "", 10, intake_tokens=4_400),
+        msgspec.structs.replace(output, form="preview", intake_tokens=900),
+        msgspec.structs.replace(output, form="compact", intake_tokens=80),
         HandoverFailed("No handover was made.", spent=8_500),
     )
     tokens = tokens_by_purpose(events)
-    assert tokens == {"answers": 500_020, "outputs": 4_400, "unused": 8_500}
+    assert tokens == {"answers": 500_020, "outputs": 4_480, "unused": 9_400}, "an extract in vain"
     assert sum(tokens.values()) == sum((spending_of(event) for event in events), Spending()).tokens
     assert purposes_text(tokens, 900) == (
-        "Spent on: answers 500k · canceled or not used 8.5k · forms of large outputs 4.4k · subagents 900."
+        "Spent on: answers 500k · canceled or not used 9.4k · forms of large outputs 4.5k · subagents 900."
     )
     assert purposes_text({"answers": 500}) == ""
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.anthropic import ThinkingScope, encode_request
 from helix_desktop.providers.json_wire import ToolCallIds
 from helix_desktop.providers.openai_chat import request_body as chat_body

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.errors import (
     AuthenticationFailed,
     ContextWindowExceeded,
@@ -20,7 +21,6 @@ from helix_desktop.domain.errors import (
     ModelRequestRejected,
     ModelUnreachable,
 )
-from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, HttpResponse
 from helix_desktop.providers.retry import TransientError

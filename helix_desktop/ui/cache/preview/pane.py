@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
+from helix_desktop.context.intake.descriptions import number_of_first_line
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -157,7 +158,8 @@ class EntryContent(ContentViewer):
         if state.previous is not None and self._previous != state.previous:
             self._previous, self._has_diff = state.previous, False
         self._row, self._facts = state.row, facts
-        self.show_data(state.data, name, state.error)
+        first = number_of_first_line(state.row.tool, state.data or b"")
+        self.show_data(state.data, name, state.error, first)
         self._update_views()
 
     def set_facts(self, facts: str) -> None:
@@ -463,7 +465,7 @@ class Preview(Themed, QWidget):
         self.export_button.setAccessibleName(tr("Save as…"))
         self.matches_button = PushButton("", "link", "corner-down-left", px=13, name="recall_matches")
         self.matches_button.hide()
-        self.copy_hash_button = IconButton("copy", tr("Copy digest (Ctrl+C)"), px=13, edge=22)
+        self.copy_hash_button = IconButton("copy", tr("Copy SHA-256 (Ctrl+C)"), px=13, edge=22)
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.recall_button.clicked.connect(self.recall)

@@ -27,7 +27,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line, paint_thumbnail
+from helix_desktop.ui.chat.items.painting import (
+    elided_path,
+    paint_box,
+    paint_icon,
+    paint_line,
+    paint_thumbnail,
+)
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
@@ -276,9 +282,11 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         if self._style.width(self.text_parts.name + suffix, font) <= room:
             return self.text_parts.name + suffix
         room = max(room / 3, room - self._style.width(suffix, font))
-        # A path tells at both ends what it is of, a pasted text at its beginning.
-        mode = Qt.TextElideMode.ElideRight if self.text_parts.has_text else Qt.TextElideMode.ElideMiddle
-        return self._style.metrics(font).elidedText(self.text_parts.name, mode, room) + suffix
+        if not self.text_parts.has_text:
+            return elided_path(self._style, self.text_parts.name, font, room) + suffix
+        # A pasted text, or a command, tells at its beginning what it is.
+        right = Qt.TextElideMode.ElideRight
+        return self._style.metrics(font).elidedText(self.text_parts.name, right, room) + suffix
 
     def _label_rect(self) -> QRectF:
         return QRectF(self._left, 0, self.width() - self._left - self._right, self.height())

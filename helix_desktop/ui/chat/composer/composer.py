@@ -192,9 +192,9 @@ class Composer(Themed, QWidget):
         self._note.setContentsMargins(4, 0, 4, 0)  # below the text, which has a margin of its own
         self._note.hide()
         self._is_warning = False
-        self._steer = QPushButton(tr("Steer", "verb: send into the running turn"), self.frame)
+        self._steer = QPushButton(tr("Send now", "button: send into the running turn"), self.frame)
         self._steer.setObjectName("steer")
-        self._steer.setToolTip(tr("Steer: send after the current step (Ctrl+Shift+Enter)"))
+        self._steer.setToolTip(tr("Send after the current step (Ctrl+Shift+Enter)"))
         self.gauge = ContextGauge(self.frame)
         self._stop = QPushButton(self.frame)
         self._stop.setObjectName("stop")

@@ -130,9 +130,7 @@ class QueueLine(QWidget):
         ):
             mark.setVisible(visible)
         self._steer.set_tip(
-            tr("Don't steer: send after this turn")
-            if message.steer
-            else tr("Steer: send after the current step")
+            tr("Send after this turn") if message.steer else tr("Send now: after the current step")
         )
         self._steer.set_icon("clock" if message.steer else "zap")
         self.up.setEnabled(not first)

@@ -115,6 +115,17 @@ def elided_line(style: ChatStyle, text: str, font: QFont, width: float, *, keeps
     return style.metrics(font).elidedText(ends, Qt.TextElideMode.ElideMiddle, width)
 
 
+def elided_path(style: ChatStyle, path: str, font: QFont, width: float) -> str:
+    """Return a path cut to a width in pixels: folders leave from the left, then the middle of its name."""
+    if style.width(path, font) <= width:
+        return path
+    folders = path.replace("\\", "/").split("/")
+    shorter = ("…/" + "/".join(folders[at:]) for at in range(1, len(folders)))
+    fits = next((text for text in shorter if style.width(text, font) <= width), "")
+    name = folders[-1] or path
+    return fits or style.metrics(font).elidedText(name, Qt.TextElideMode.ElideMiddle, width)
+
+
 def chip_width(style: ChatStyle, text: str, chip_style: ChipStyle) -> float:
     """Return how wide a chip is, pixels."""
     font = style.font(TINY, MEDIUM, mono=chip_style.mono)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QImage, QPainter
 
 from helix_desktop.ui.chat.actions import EditMessage, ToggleSection
@@ -17,6 +17,8 @@ from helix_desktop.ui.chat.items.painting import (
     HitArea,
     PaintState,
     chip_width,
+    elided_line,
+    elided_path,
     paint_box,
     paint_chip,
     paint_line,
@@ -55,8 +57,8 @@ class UserMessageItem(RowItem):
             self._notes.append(_NoteChip(row.context_note, "", "layers"))
             self.accessible_notes.append(row.context_note)
         if row.steered:
-            self._notes.append(_NoteChip(tr("Steered this turn"), "", "zap"))
-            self.accessible_notes.append(tr("Steered this turn"))
+            self._notes.append(_NoteChip(tr("Sent during the turn"), "", "zap"))
+            self.accessible_notes.append(tr("Sent during the turn"))
         self._actions = MessageActions(
             [EditMessage(row.key.seq), RewindTo(row.key.seq)] if row.is_editable else [],
             row.versions,
@@ -189,7 +191,7 @@ class UserMessageItem(RowItem):
 
 
 class _NoteChip(NamedTuple):
-    """A chip below the bubble: a name, which is cut in its middle where it is too long, and what follows."""
+    """A chip below the bubble: a name, which is cut where it is too long, and what follows."""
 
     name: str
     end: str
@@ -254,8 +256,9 @@ class _NoteChip(NamedTuple):
         if style.width(self.label, font) <= room:
             return self.label
         room = max(room / 3, room - style.width(self.end, font))
-        middle = Qt.TextElideMode.ElideMiddle
-        return style.metrics(font).elidedText(self.name, middle, room) + self.end
+        if self.icon in ("copy", "archive-restore"):  # a pasted text, or an output, tells it at its beginning
+            return elided_line(style, self.name, font, room) + self.end
+        return elided_path(style, self.name, font, room) + self.end
 
 
 def _attachment_chip(number: int, note: AttachmentNote) -> _NoteChip:

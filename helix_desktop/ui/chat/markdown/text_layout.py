@@ -59,9 +59,7 @@ def new_document(font: QFont, is_code: bool = False) -> QTextDocument:
     document.setDocumentMargin(0)
     document.setDefaultFont(font)
     option = QTextOption()
-    option.setWrapMode(
-        QTextOption.WrapMode.WrapAnywhere if is_code else QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
-    )
+    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     if is_code:
         option.setTextDirection(Qt.LayoutDirection.LeftToRight)
     document.setDefaultTextOption(option)

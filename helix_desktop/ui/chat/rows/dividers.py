@@ -18,8 +18,10 @@ from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
+    Redone,
     SweepMade,
     SweepReason,
+    Undone,
 )
 from helix_desktop.domain.events.session import (
     BudgetSet,
@@ -41,12 +43,13 @@ from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
-from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
+from helix_desktop.words.rewrite_reasons import divider_reason_text
 from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,
+    context_change_text,
     effort_text,
     files_changed_text,
     handover_text,
@@ -64,18 +67,30 @@ ContextRewrite: TypeAlias = SweepMade | FoldMade | ObservationsPlaced | Handover
 
 
 class _Group(msgspec.Struct, eq=False):
-    """The rewrites before one request, by their events; sizes in tokens as the model counts them."""
+    """The rewrites before one request, by their events; sizes in tokens as the model counts them.
+
+    `used` is the size of that request with them, which would have had `freed` more: what came since they
+    were made counts, as in every other display of the next request, until one is undone.
+    """
 
     seqs: list[int] = []
     text: str = ""  # in place of the sizes
+    reason: str = ""  # of a handover, else of the one that freed the most
     handover_seq: int = 0
     freed: int = 0
-    used: int = 0  # after the last of them
+    most_freed: int = 0  # by one of them
+    used: int = 0
+    is_final: bool = False
+
+    def add(self, freed: int, reason: str) -> None:
+        """Count a rewrite."""
+        if not self.reason or (freed > self.most_freed and not self.handover_seq):
+            self.reason, self.most_freed = reason, freed
+        self.freed += freed
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; `around` are the rewrites inside others, which can't be undone."""
-        before, after = format_tokens(self.used + self.freed), format_tokens(self.used)
-        text = self.text or tr("Context: {before} → {after}", before=before, after=after)
+        text = self.text or f"{context_change_text(self.used + self.freed, self.used)} · {self.reason}"
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
         active = tuple(seq for seq in self.seqs if transcript.can_undo(seq) and seq not in around)
         undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
@@ -106,9 +121,12 @@ class ContextLines:
             self._overhead = max(0, response.estimate - (self._messages(transcript) - answer))
         self._window, self._group = response.window or self._window, _Group()
 
-    def on_rewrite(self, seq: int, event: ContextRewrite, transcript: Transcript) -> DividerRow | None:
+    def on_rewrite(
+        self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
+    ) -> DividerRow | None:
         """Return the line of the group with this rewrite; None as long as it frees too little for one."""
-        group = self._group
+        group, seq = self._group, recorded.seq
+        reason = divider_reason_text(event, recorded.at - transcript.last_answer_at_ms)
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
         if not (is_attached and seq - 1 in group.seqs):  # it falls and returns with the one before it
             group.seqs.append(seq)
@@ -116,14 +134,28 @@ class ContextLines:
         match event:
             case HandoverMade(origin=origin):
                 self._learn_handover(seq, event, transcript)
-                group.used, group.freed = event.after, group.freed + event.before - event.after
-                group.handover_seq = group.handover_seq if event.revises else seq
+                group.add(event.before - event.after, reason)
+                group.handover_seq, group.reason = group.handover_seq if event.revises else seq, reason
                 group.text = handover_text(event, transcript) if origin else ""
             case SweepMade(reason=SweepReason.HANDOVER) if handover is not None:
                 self._learn_handover(seq - 1, handover, transcript)  # whose sizes count it
             case _:
-                group.used = self._used(transcript)
-                group.freed += self._used(transcript, event.saved) - group.used
+                group.add(self._used(transcript, event.saved) - self._used(transcript), reason)
+        group.used, group.is_final = self._used(transcript), False
+        return self._row(transcript)
+
+    def on_other_event(self, event: Event, transcript: Transcript) -> DividerRow | None:
+        """Return the newest line if the next request has another size now; from an undo on it stays."""
+        group = self._group
+        group.is_final = group.is_final or isinstance(event, Undone | Redone)
+        used = group.used if group.is_final or not group.seqs else self._used(transcript)
+        if used == group.used:
+            return None
+        group.used = used
+        return self._row(transcript)
+
+    def _row(self, transcript: Transcript) -> DividerRow | None:
+        group = self._group
         if not (group.handover_seq or group.freed >= MIN_FREED_SHARE * self._window):
             return None
         row = group.row(transcript, {})

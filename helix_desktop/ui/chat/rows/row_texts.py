@@ -25,7 +25,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, changed_since
 from helix_desktop.words.translation import Translator, translate
 
@@ -78,7 +78,9 @@ def excerpt_source(excerpt: Excerpt) -> str:
     name = " ".join(f"{display_name(excerpt.tool)} {excerpt.target}".split())
     if excerpt.image is not None or excerpt.lines == excerpt.total_lines:
         return name
-    first, last = format_integer(excerpt.start_line), format_integer(excerpt.end_line)
+    before = excerpt.lines_before
+    first = format_integer(max(excerpt.start_line + before, 1))
+    last = format_integer(excerpt.end_line + before)
     return tr("{output}, lines {first}–{last}", output=name, first=first, last=last)
 
 
@@ -175,7 +177,7 @@ def accessible_name(row: Row) -> str:
 def _user_name(row: UserRow) -> str:
     if row.is_side:
         return tr("You, side question")
-    return tr("You, steering") if row.steered else tr("You")
+    return tr("You, during the turn") if row.steered else tr("You")
 
 
 def _assistant_name(row: AssistantRow) -> str:
@@ -188,8 +190,12 @@ def _assistant_name(row: AssistantRow) -> str:
 
 
 def output_form_text(row: ToolRow) -> str:
-    """Return the form of an output that is shown in part, and that an extract was requested in vain."""
-    return tr("Preview, no extract") if row.has_no_extract else translate(FORM_TEXTS[row.form])
+    """Return the form of an output that is shown in part; of a missing extract also what was spent on it."""
+    if not row.has_no_extract:
+        return translate(FORM_TEXTS[row.form])
+    if not row.form_tokens:
+        return tr("Preview, no extract")
+    return tr("Preview, no extract · {tokens} tokens spent", tokens=format_tokens(row.form_tokens))
 
 
 def removed_state_text() -> str:

@@ -195,9 +195,10 @@ class ToolRow(msgspec.Struct, frozen=True):
     `answer_seq` is the event with the output (0: none), `tokens` are those of its output in a request, by
     Helix's count: the model's are shown (`ItemContext`).
     `offers_extract` says that no model chose its form, for want of time.
-    `is_choosing_form` says that its form is not chosen yet, `form_cost` its cost, `form_note` why it is not
-    what was requested; `arguments` are the digests of large arguments, `original` is read from the cache
-    on demand; `subagent_session` is the session of the subagent that does it, `subagent_status` its status.
+    `is_choosing_form` says that its form is not chosen yet, `form_cost` what models took for it (of that the
+    tokens: `form_tokens`), `form_note` why it is not what was requested; `arguments` are the digests of
+    large arguments, `original` is read from the cache on demand; `subagent_session` is the session of the
+    subagent that does it, `subagent_status` its status.
     `changed_since` is the event that changed the file which the output shows (0: none did).
     `running_output` is a running call's output so far; `todo` the list it wrote. `changes` says what it
     changed in files, whose lines are read on demand
@@ -225,6 +226,7 @@ class ToolRow(msgspec.Struct, frozen=True):
     instructions: str = ""
     chosen_by: FormChooser = "rule"
     form_cost: str = ""
+    form_tokens: int = 0
     form_note: str = ""
     is_choosing_form: bool = False
     offers_extract: bool = False

@@ -315,6 +315,7 @@ def _with_shown_form(row: ToolRow, output: ToolAnswered, transcript: Transcript)
         instructions=requested,
         chosen_by=chooser,
         form_cost=_form_cost_text(choice or output),
+        form_tokens=(choice or output).intake_tokens,
         form_note="" if choice else _form_note(output),
         offers_extract=form == "preview" and (chooser == "timeout" or bool(output.intake_slow_model)),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QPointF
+from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, Decide, RowAction
 from helix_desktop.ui.chat.row_key import RowKey
@@ -13,6 +14,8 @@ from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 
 SETTLE_S = 0.4
 """Seconds that a card has to stand still before it takes an answer."""
+REST_S = 2.0
+"""Seconds that it takes none from a pointer that still rests where it answered another card."""
 
 
 class ApprovalClickGuard(QObject):
@@ -24,6 +27,7 @@ class ApprovalClickGuard(QObject):
         self._shown_since: dict[RowKey, float] = {}
         self._places: dict[RowKey, tuple[int, ...]] = {}
         self._still_since: dict[RowKey, float] = {}  # of cards that have moved
+        self._answered: tuple[RowKey, QPointF] | None = None  # by a click, whose pointer rests
         model = self._model
         chat_viewport.layout_changed.connect(self._note_moves)
         model.rows_reset.connect(self._reset)
@@ -36,9 +40,30 @@ class ApprovalClickGuard(QObject):
         return settled or not isinstance(action, Decide | AllowAllOnce | AnswerQuestion)
 
     def accepts_click(self, key: RowKey, action: RowAction) -> bool:
-        """Return False for a click on a card that came, or moved under the pointer, a moment ago."""
-        settled = self._clock() - self._still_since.get(key, float("-inf")) >= SETTLE_S
-        return self.accepts(key, action) and (settled or not isinstance(action, Decide | AllowAllOnce))
+        """Return False for a click on a card that came, or moved under the pointer, a moment ago.
+
+        A second click meant for the card before is refused for longer, unless the pointer has moved.
+        """
+        if not isinstance(action, Decide | AllowAllOnce):
+            return self.accepts(key, action)
+        rests = self._answered is not None and self._answered[0] != key
+        still_since = self._still_since.get(key, float("-inf"))
+        if rests:
+            still_since = max(still_since, self._shown_since.get(key, float("-inf")))
+        settled = self._clock() - still_since >= (REST_S if rests else SETTLE_S)
+        return self.accepts(key, action) and settled
+
+    def note_click(self, key: RowKey, action: RowAction, at: QPointF) -> None:
+        """Note an answer by a click, at a point of the screen."""
+        if isinstance(action, Decide | AllowAllOnce):
+            self._answered = key, at
+
+    def note_move(self, at: QPointF) -> None:
+        """Note where the pointer is: elsewhere, it answers what it points at."""
+        if self._answered is not None:
+            far = (at - self._answered[1]).manhattanLength()
+            if far >= QGuiApplication.styleHints().startDragDistance():
+                self._answered = None
 
     def _note_moves(self) -> None:
         """Note the cards whose answers are new, lie elsewhere on the screen, or come out at an edge."""

@@ -90,6 +90,7 @@ class MouseHandler(QObject):
     def move(self, event: QMouseEvent) -> None:
         """Handle a move of the mouse, with or without a button."""
         self._position = event.position()
+        self._guard.note_move(event.globalPosition())
         if self._is_selecting:
             self._extend_selection()
         elif self._table_drag.is_active:
@@ -123,6 +124,7 @@ class MouseHandler(QObject):
             return
         area = located.item.hit_area_at(located.x, located.y)
         if area is not None and pressed == (located.item.row.key, area.name):
+            self._guard.note_click(located.item.row.key, area.action, event.globalPosition())
             self.clicked.emit(located.row_index, area)
         elif link and not self._selection and _link_at(located) == link:
             self.link_activated.emit(link)

@@ -42,10 +42,10 @@ QFrame[role="well"] { background: $raised; border: 1px solid $border; border-rad
 QFrame[role="line"] { background: $border; border: 0; max-height: 1px; min-height: 1px; }
 QFrame[role="segments"] { background: $rail; border: 0; border-radius: 9px; }
 QFrame[role="popup"] { background: $surface; border: 1px solid $border_strong; border-radius: 12px; }
-QFrame[role="banner"] { border: 1px solid $border; border-radius: 10px; background: $raised; }
-QFrame[role="banner"][level="error"] { background: $error_soft; border-color: $error_edge; }
-QFrame[role="banner"][level="warning"] { background: $warn_soft; border-color: $warn_edge; }
-QFrame[role="banner"][level="info"] { background: $accent_soft; border-color: $accent_edge; }
+QFrame[role="notice"] { border: 1px solid $border; border-radius: 10px; background: $raised; }
+QFrame[role="notice"][level="error"] { background: $error_soft; border-color: $error_edge; }
+QFrame[role="notice"][level="warning"] { background: $warn_soft; border-color: $warn_edge; }
+QFrame[role="notice"][level="info"] { background: $accent_soft; border-color: $accent_edge; }
 QSplitter::handle { background: transparent; }
 QScrollArea, QScrollArea > QWidget > QWidget#page { background: transparent; border: 0; }
 QStatusBar { background: $side; color: $muted; }

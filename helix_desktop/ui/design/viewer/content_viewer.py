@@ -154,15 +154,16 @@ class PagedText(Themed, QPlainTextEdit):
         if not cursor.hasSelection() or not self._rows or self._content.is_binary:
             return 0, 0
         document, base = self.document(), self._page_index * PAGE_LINES
-        last = document.findBlock(cursor.selectionEnd())
-        row = last.blockNumber()
+        end = document.findBlock(cursor.selectionEnd())
+        row = end.blockNumber()
         if (
-            last.position() == cursor.selectionEnd()
+            end.position() == cursor.selectionEnd()
             and row > document.findBlock(cursor.selectionStart()).blockNumber()
         ):
             row -= 1
         begin = document.findBlock(cursor.selectionStart()).blockNumber()
-        return self._content.line_at(base + begin), self._content.line_at(base + row)
+        last = self._content.line_at(base + row)
+        return (max(1, self._content.line_at(base + begin)), last) if last else (0, 0)
 
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens, at the text size in force, from now on."""
@@ -181,7 +182,7 @@ class PagedText(Themed, QPlainTextEdit):
 
     def gutter_width(self) -> int:
         """Return the width of the largest line number of the page, in pixels."""
-        digits = max(3, len(str(max((row.line_number for row in self._rows), default=0))))
+        digits = max(3, len(str(max((row.line_number or 0 for row in self._rows), default=0))))
         return (
             int(QFontMetricsF(ui_font(11, is_code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
         )
@@ -197,13 +198,12 @@ class PagedText(Themed, QPlainTextEdit):
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
         while block.isValid() and top <= dirty.bottom():
             height = self.blockBoundingRect(block).height()
-            number = (
-                self._rows[block.blockNumber()].line_number if block.blockNumber() < len(self._rows) else 0
-            )
+            at = block.blockNumber()
+            number = self._rows[at].line_number if at < len(self._rows) else None
             painter.drawText(
                 QRectF(0, top, gutter.width() - _GUTTER_PAD, line),
                 Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
-                str(number) if number else "↪",
+                "↪" if number is None else str(number or ""),
             )
             top += height
             block = block.next()
@@ -308,7 +308,7 @@ class ContentViewer(Card):
         self._data: bytes | None = None
         self._position = ""
         self._search_text = self._name = ""
-        self._as_hex = False
+        self._as_hex, self._first_number = False, 1
         self.text = PagedText()
         self.pages = QStackedWidget()
         self.pages.addWidget(self.text)
@@ -347,18 +347,21 @@ class ContentViewer(Card):
         super().resizeEvent(event)
         self._shorten_head()
 
-    def show_data(self, data: bytes | None, name: str = "", problem: str = "") -> None:
-        """Show bytes, or say why there are none; `name` is their file's, for the colors."""
+    def show_data(self, data: bytes | None, name: str = "", problem: str = "", first_number: int = 1) -> None:
+        """Show bytes, or say why there are none; `name` is their file's, for the colors.
+
+        `first_number` is that of the first line, 0 of a header.
+        """
         self._show_problem(problem, has_data=data is not None)
         if data is self._data and data is not None:
             return
-        self._data, self._name, self._as_hex = data, name, False
+        self._data, self._name, self._as_hex, self._first_number = data, name, False, first_number
         self._show_rows()
 
     def show_content(self, content: PagedContent, name: str = "") -> None:
         """Show bytes that are indexed already; `name` is their file's, for the colors."""
         self._show_problem("", has_data=True)
-        self._data, self._name, self._as_hex = content.data, name, False
+        self._data, self._name, self._as_hex, self._first_number = content.data, name, False, 1
         self.find_bar.clear_hits()
         self._show(content)
 
@@ -441,7 +444,7 @@ class ContentViewer(Card):
         data, as_hex = self._data or b"", self._as_hex
         self.find_bar.clear_hits()
         if self._start is None or len(data) <= _INLINE_INDEX_BYTES:
-            self._show(PagedContent(data, as_hex=as_hex))
+            self._show(PagedContent(data, as_hex=as_hex, first_number=self._first_number))
         else:
             self.text.show_content(PagedContent(b""), self._name)
             self._start(self._index(data, as_hex), "index preview")
@@ -458,7 +461,8 @@ class ContentViewer(Card):
                 button.hide()
 
     async def _index(self, data: bytes, as_hex: bool) -> None:
-        content = await asyncio.to_thread(PagedContent, data, as_hex=as_hex)
+        first = self._first_number
+        content = await asyncio.to_thread(PagedContent, data, as_hex=as_hex, first_number=first)
         if self._data is data and self._as_hex == as_hex:
             self._show(content)
 

@@ -20,9 +20,12 @@ _CONTROL_PICTURES = {code: 0x2400 + code for code in range(32) if code != ord("\
 
 
 class PageRow(msgspec.Struct, frozen=True):
-    """One row on screen: the number of its line (0 where it goes on from the row above) and its text."""
+    """One row on screen: the number of its line (None where it goes on from the row above) and its text.
 
-    line_number: int
+    A header above the numbered lines has the number 0.
+    """
+
+    line_number: int | None
     text: str
 
 
@@ -37,15 +40,15 @@ class Match(msgspec.Struct, frozen=True):
 class PagedContent:
     """Bytes with an index of their rows. Text where they are text, else hexadecimal."""
 
-    def __init__(self, data: bytes, *, as_hex: bool = False) -> None:
-        """`as_hex` makes hexadecimal of text, too."""
+    def __init__(self, data: bytes, *, as_hex: bool = False, first_number: int = 1) -> None:
+        """`as_hex` makes hexadecimal of text, too. `first_number`: of the first line, 0 of a header."""
         self.data = data
         self.is_text = not _is_binary(data)
         self.is_binary = as_hex or not self.is_text
         self._starts = array("Q")
         self._line_numbers = array("I")
         if not self.is_binary:
-            self._index()
+            self._index(first_number)
 
     @property
     def row_count(self) -> int:
@@ -74,10 +77,10 @@ class PagedContent:
         if self.is_binary:
             return PageRow(index + 1, _hex_row(self.data, index * HEX_WIDTH))
         goes_on = index > 0 and self._line_numbers[index] == self._line_numbers[index - 1]
-        return PageRow(0 if goes_on else self._line_numbers[index], self._text(index))
+        return PageRow(None if goes_on else self._line_numbers[index], self._text(index))
 
     def line_at(self, row: int) -> int:
-        """Return the number of the line that a row belongs to, counted from 1."""
+        """Return the number of the line that a row belongs to."""
         return row + 1 if self.is_binary else self._line_numbers[row]
 
     def byte_share(self, first_line: int, last_line: int) -> float:
@@ -130,8 +133,8 @@ class PagedContent:
             raw.removesuffix(b"\n").removesuffix(b"\r").decode(errors="replace").translate(_CONTROL_PICTURES)
         )
 
-    def _index(self) -> None:
-        begin, number, size = 0, 1, len(self.data)
+    def _index(self, number: int) -> None:
+        begin, size = 0, len(self.data)
         while begin < size:
             end = self.data.find(b"\n", begin) + 1 or size
             self._starts.append(begin)

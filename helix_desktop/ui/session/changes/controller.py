@@ -11,10 +11,8 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.file_history.changes import RevertPlan, RevertSelection
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.files import may_run
@@ -22,9 +20,9 @@ from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.shell_data import UNDONE_CHANGES, Banner, BannerAction
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import handles
+from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow, RevertOutcome
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -32,8 +30,6 @@ from helix_desktop.words.translation import Translator
 
 text = TextContext("Changes")
 tr = Translator("Changes")
-
-_AUTO_RUN = "auto_run"
 
 MakePlan = Callable[[WorkspaceChanges, str], Coroutine[Any, Any, RevertPlan]]
 
@@ -60,13 +56,8 @@ class ChangesController(QObject):
         context.views.changes.undone.restore_requested.connect(
             lambda change_id: self._window.perform(PutAutoRun((change_id,), restore=True))
         )
-        context.window.banners.action_clicked.connect(self._on_banner_action)
         context.window.intents.add(self)
-        session_controller.updated.connect(self._on_update)
-
-    def _on_update(self, update: Update) -> None:
-        if isinstance(update, EventRecorded) and isinstance(update.recorded.event, UserSpoke):
-            self._reverts.forget()
+        reverts.undo = lambda done: start(self._undo(done), "undo revert")
 
     @handles(PutAutoRun)
     async def put_auto_run(
@@ -85,7 +76,7 @@ class ChangesController(QObject):
                 await store.put(change_id, restore=restore)
         if change_ids:
             if not await store.unreported():
-                self._window.banners.remove(UNDONE_CHANGES, workspace.id)
+                self._window.notices.end(UNDONE_CHANGES, workspace.id)
             count = len(change_ids)
             what = (
                 tr.plural(count, "%n file restored.", "%n files restored.")
@@ -94,29 +85,20 @@ class ChangesController(QObject):
                     count, "%n file taken back. It is kept.", "%n files taken back. They are kept."
                 )
             )
-            undo = BannerAction(",".join(change_ids), tr("Undo"))
-            banner = Banner(
-                _AUTO_RUN,
-                "info",
+            take_back = PutAutoRun(change_ids, restore=False)
+            undo = Answer(tr("Undo"), lambda: self._window.perform(take_back), ",".join(change_ids))
+            notice = Notice(
+                "auto_run",
                 what,
-                actions=(undo,) if restore else (),
+                answers=(undo,) if restore else (),
                 workspace_id=workspace.id,
                 session_id=session_id,
                 is_brief=True,
             )
             await self._session_controller.changes.refresh()  # what is on screen when it is reported
-            self._window.banners.show_banner(banner)
+            self._window.notices.notify(notice)
         if paths:
             await self._revert(RevertSelection((capture_id,), paths))
-
-    def _on_banner_action(self, banner_id: str, action: str) -> None:
-        done = self._reverts.take_undo(banner_id, action)
-        if done is not None:
-            self._start(self._undo(done), "undo revert")
-        elif banner_id == UNDONE_CHANGES:
-            self._window.perform(PutAutoRun(tuple(action.split(",")), restore=True))
-        elif banner_id == _AUTO_RUN:
-            self._window.perform(PutAutoRun(tuple(action.split(",")), restore=False))
 
     def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
         workspace, conversation = self._session_controller.workspace, self._session_controller.conversation

@@ -6,14 +6,14 @@ A question before each would be answered unread, and a revert can be undone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.choices import RevertChoice
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileState, RevertPlan
 from helix_desktop.domain.file_history.diff import merge
@@ -23,14 +23,12 @@ from helix_desktop.ui.changes.reverts.plan_texts import done_text, files_changed
 from helix_desktop.ui.changes.reverts.plan_view import PlanView
 from helix_desktop.ui.changes.texts import revert_name
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
-
-_DONE, _UNDO = "files-reverted", "undo"
 
 ConfirmedPlan = tuple[RevertPlan, Mapping[str, RevertChoice]]
 """A plan, in which files may have been merged by hand, and what was chosen for each path."""
@@ -51,13 +49,8 @@ class RevertFlow:
     def __init__(self, context: ControllerContext) -> None:
         self._window, self._async_actions = context.window, context.async_actions
         self._done: dict[tuple[str, str], RevertOutcome] = {}
-
-    def take_undo(self, banner_id: str, action: str) -> RevertOutcome | None:
-        """Return the revert that a banner's button is to undo, once; None for any other button."""
-        if banner_id != _DONE or action != _UNDO:
-            return None
-        self._window.banners.remove(_DONE)
-        return self._done.pop(self._window.banners.context_ids, None)
+        self.undo: Callable[[RevertOutcome], object]
+        """What a notice's Undo does; set by the controller of changes."""
 
     async def carry_out(
         self, workspace: OpenWorkspace, session_id: str, plan: RevertPlan
@@ -85,11 +78,6 @@ class RevertFlow:
         capture = event.capture if isinstance(event, ChangesRecorded) else ""
         return RevertOutcome(plan, count, session_id, capture)
 
-    def forget(self) -> None:
-        """Say no more in the session on screen what was done; Changes lists it, and can undo it."""
-        self._window.banners.remove(_DONE)
-        self._done.pop(self._window.banners.context_ids, None)
-
     def report(
         self,
         workspace: OpenWorkspace,
@@ -98,17 +86,30 @@ class RevertFlow:
         undone: RevertPlan | None = None,
     ) -> None:
         """Say in a session what was done, or that a revert (by the plan `undone`) was, with the way back."""
-        self._done[workspace.id, session_id] = done
-        actions = (BannerAction(_UNDO, tr("Undo")),) if done.capture_id else ()
+        place = workspace.id, session_id
+        self._done[place] = done
+
+        def undo() -> None:
+            self._done.pop(place, None)
+            self.undo(done)
+
         what = done_text(done.plan, done.count, undone) if done.count else tr("Nothing to revert.")
         why = "" if done.count else tr("The files are already as they were before.")
         if done.capture_id:
             name = revert_name(done.plan.scope, is_redo=done.plan.is_redo)
             why = tr("Changes lists it as “{name}”, and can undo it later.", name=name)
-        banner = Banner(
-            _DONE, "info", what, why, actions=actions, workspace_id=workspace.id, session_id=session_id
+        self._window.notices.notify(
+            Notice(
+                "files-reverted",
+                what,
+                why,
+                answers=(Answer(tr("Undo"), undo, "undo", ends=True),) if done.capture_id else (),
+                is_brief=True,
+                workspace_id=workspace.id,
+                session_id=session_id,
+                ends_with=(UserSpoke,),  # Changes lists it, and can undo it
+            )
         )
-        self._window.banners.show_banner(replace(banner, is_brief=True))
 
     def report_again(self, workspace: OpenWorkspace, reported_in: str, session_id: str) -> None:
         """Say in another session what was done, unless it was undone: the one that said it goes."""

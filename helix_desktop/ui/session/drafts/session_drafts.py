@@ -12,12 +12,11 @@ from helix_desktop.domain.store import Draft
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.shell_data import FAILED_WRITE
+from helix_desktop.ui.kit.notices import FAILED_WRITE, NoticeArea
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
 from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
 from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
-from helix_desktop.ui.shell.banners import BannerArea
 
 
 class DraftSwitch(msgspec.Struct, frozen=True):
@@ -46,7 +45,7 @@ class SessionDrafts(QObject):
         widget: Composer,
         async_actions: AsyncActions,
         services: AppServices,
-        banners: BannerArea,
+        notices: NoticeArea,
         shared: SharedDrafts,
     ) -> None:
         super().__init__(widget)
@@ -58,8 +57,8 @@ class SessionDrafts(QObject):
         self._shared, self._locks = shared, shared.locks
         self.unsaved, self.outgoing = shared.unsaved, shared.outgoing
         shared.window_drafts.append(self)
-        self.unsaved.show_in(banners)
-        self._banners = banners
+        self.unsaved.show_in(notices)
+        self._notices = notices
         self._was_refused = False  # the draft on screen, when it was saved last
         self.attachments = DraftAttachments(widget, async_actions, services, shared, self._save_changed)
         widget.text_paused.connect(self.save_later)
@@ -139,7 +138,7 @@ class SessionDrafts(QObject):
             raise
         if self._was_refused:
             self._was_refused = False
-            self._banners.remove(FAILED_WRITE)
+            self._notices.end(FAILED_WRITE)
 
     async def put_away(
         self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool

@@ -1,19 +1,17 @@
-"""Drafts that could not be saved when the user left their session: they wait here, and a banner says so."""
+"""Drafts that could not be saved when the user left their session: they wait here, and a notice says so."""
 
 from __future__ import annotations
-
-import dataclasses
 
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.errors import HelixError, StoreError
+from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.ui.design.shell_data import Banner, error_banner
-from helix_desktop.ui.shell.banners import BannerArea
+from helix_desktop.ui.kit.notices import Notice, NoticeArea
 from helix_desktop.words.sessions import session_title
+from helix_desktop.words.translation import translate
 
 _text = TextContext("Session")
 
@@ -46,14 +44,14 @@ class UnsavedDrafts:
     """One for each session, until the session is on screen again, in whichever window."""
 
     def __init__(self) -> None:
-        self._areas: list[BannerArea] = []
+        self._areas: list[NoticeArea] = []
         self._by_session: dict[str, UnsavedDraft] = {}
 
-    def show_in(self, banners: BannerArea) -> None:
+    def show_in(self, notices: NoticeArea) -> None:
         """Say in another window, too, what could not be saved."""
-        self._areas.append(banners)
+        self._areas.append(notices)
         for draft in self.all():
-            banners.show_banner(_banner(draft))
+            notices.notify(_notice(draft))
 
     def all(self) -> list[UnsavedDraft]:
         """Return them, oldest first."""
@@ -66,13 +64,13 @@ class UnsavedDrafts:
     def add(self, draft: UnsavedDraft) -> None:
         """Keep a draft in place of its session's former one, and say so wherever the user is."""
         self._by_session[draft.session_id] = draft
-        for banners in self._areas:
-            banners.show_banner(_banner(draft))
+        for notices in self._areas:
+            notices.notify(_notice(draft))
 
     def hide(self, session_id: str) -> None:
-        """Take away the banner of a session that is in the trash; its draft waits for it to be restored."""
-        for banners in self._areas:
-            banners.remove(_banner_id(session_id))
+        """Take away the notice of a session that is in the trash; its draft waits for it to be restored."""
+        for notices in self._areas:
+            notices.end(_notice_name(session_id))
 
     def set_text(self, session_id: str, text: str) -> None:
         """Change the words of a session's draft."""
@@ -84,16 +82,15 @@ class UnsavedDrafts:
         return self._by_session.pop(session_id, None)
 
 
-def _banner(draft: UnsavedDraft) -> Banner:
-    banner = error_banner(
-        HelixError(
-            _text("What you wrote in “{session}” could not be saved.", session=draft.title),
-            join_sentences(draft.error.what, draft.error.why),
-            _text("Your words are kept until you quit. Go back to the session to save them."),
-        )
+def _notice(draft: UnsavedDraft) -> Notice:
+    return Notice(
+        _notice_name(draft.session_id),  # titles may be alike
+        translate(_text("What you wrote in “{session}” could not be saved.", session=draft.title)),
+        translate(join_sentences(draft.error.what, draft.error.why)),
+        translate(_text("Your words are kept until you quit. Go back to the session to save them.")),
+        level="error",
     )
-    return dataclasses.replace(banner, id=_banner_id(draft.session_id))  # titles may be alike
 
 
-def _banner_id(session_id: str) -> str:
+def _notice_name(session_id: str) -> str:
     return f"unsaved-draft-{session_id}"

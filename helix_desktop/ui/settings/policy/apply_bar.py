@@ -10,6 +10,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, line
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.settings.page_layout import page_column
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
@@ -59,7 +60,7 @@ class ApplyBar(QWidget):
             button.clicked.connect(signal)
         self._buttons = (self.use_workspace, self.discard, self.workspace, self.session)
         words = ResponsiveRow(self._text, self._buttons, 180)
-        self.setLayout(column(line(), column(words, margins=(28, 10, 28, 12)), gap=0))
+        self.setLayout(column(line(), page_column(column(words, margins=(28, 10, 28, 12))), gap=0))
 
     def show_use(self, use: PolicyUse) -> None:
         """Show another state; no other button gets the keyboard of one that can't be used any more.

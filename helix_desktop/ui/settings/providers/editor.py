@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QSizePolicy, QVBox
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
 from helix_desktop.config.secrets import KeySource
 from helix_desktop.config.settings import ModelEntry, Provider, is_provider_name
-from helix_desktop.domain.model_spec import DialectName, ResolvedModelSpec, SourcedSpec
+from helix_desktop.domain.dialects import DIALECTS
+from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -32,19 +33,13 @@ from helix_desktop.ui.settings.forms import (
     validate_provider,
     web_address,
 )
+from helix_desktop.ui.settings.page_layout import page_column
 from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
 from helix_desktop.ui.settings.providers.models import ProviderModels
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
-
-DIALECTS: tuple[tuple[DialectName, str], ...] = (
-    ("openai-chat", "OpenAI Chat Completions"),
-    ("openai-responses", "OpenAI Responses"),
-    ("anthropic", "Anthropic Messages"),
-)
-"""The API types, by their names."""
 
 EMPTY_FORM = ProviderForm("", "", "")
 """A provider of which nothing is filled in."""
@@ -252,8 +247,8 @@ class ProviderEditor(QWidget):
         self._connect_key()
         self._key_source: KeySource = "none"
         self._dialect = ComboBox()
-        for dialect, words in DIALECTS:
-            self._dialect.addItem(words, dialect)
+        for dialect, traits in DIALECTS.items():
+            self._dialect.addItem(traits.title, dialect)
         self._dialect.activated.connect(lambda _: self._on_server_edited())
         key_buttons = QWidget()
         key_buttons.setLayout(row(self._reveal_button, self._remove_key, gap=2))
@@ -294,7 +289,8 @@ class ProviderEditor(QWidget):
         self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
         self.footer.setObjectName("settings_footer")
         buttons = FlowBox([self._remove, self._discard, self._use, self._test, self._save], right_from=1)
-        self.footer.setLayout(column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0))
+        footer = column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0)
+        self.footer.setLayout(page_column(footer))
 
     def _connect_key(self) -> None:
         self._reveal_button.toggled.connect(self._show_key)

@@ -66,7 +66,7 @@ def usage_points(
     usage = _UsageReducer(policy, _windows_from(log, window_size), first_window, fixed_tokens)
     for recorded, after in zip(log, [*log[1:], None], strict=True):
         usage.apply(recorded, after)
-    return tuple(usage.points)
+    return usage.complete()
 
 
 def with_current_usage(
@@ -114,6 +114,9 @@ class _UsageReducer:
             tuple[int, int]
         ] = []  # since the last answer: seq, what it counted before
         self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
+        self._sizes: dict[int, tuple[int, int]] = {}  # of the next request, by rewrite, before and after it
+        self._freed: dict[int, int] = {}  # tokens, by the rewrites since the last answer
+        self._request = 0  # tokens that the next request would have
         self._model = ""  # PROVIDER/NAME of the one that answered or was chosen last
         self._report: ReportedUsage | None = None  # its newest
         self._window, self._at_ms = window_size, 0
@@ -142,6 +145,18 @@ class _UsageReducer:
                 self._rewrite(recorded, _KINDS[type(event)])
             case _:
                 self._skip(recorded)
+        if self._freed:
+            self._request = self._used_tokens
+
+    def complete(self) -> tuple[UsagePoint, ...]:
+        """Return all points, those of rewrites with what each made of the next request."""
+        self._end_group()
+        return tuple(
+            replace(point, before=size[0], after=size[1])
+            if point.kind != "turn" and (size := self._sizes.get(point.seq))
+            else point
+            for point in self.points
+        )
 
     def _skip(self, recorded: RecordedEvent) -> None:
         """Read an event that is no rewrite; what it takes out of the window, also reports, counts no more."""
@@ -156,6 +171,7 @@ class _UsageReducer:
         self._messages += self._transcript.window.entry_tokens(self._transcript.window.entries()[-1])
 
     def _on_response(self, recorded: RecordedEvent, event: AssistantSpoke) -> None:
+        self._end_group()
         if event.estimate:
             missed = [before for seq, before in self._before_rewrites if 0 < event.sent_after < seq]
             messages = missed[0] if missed else self._messages + self._quoted_tokens
@@ -187,12 +203,28 @@ class _UsageReducer:
         words = after - self._overhead - _window_tokens(both)
         self._quoted_before[recorded.seq] = max(0, words) - self._quoted_tokens
         self._recount(recorded.seq, "handover")
+        self._freed[recorded.seq] = event.before - event.after
 
     def _rewrite(self, recorded: RecordedEvent, kind: PointKind) -> None:
         self._add_growth_point(recorded.seq)
         self._transcript.apply(recorded)
         self._find_report(self._model)
         self._recount(recorded.seq, kind)
+        match recorded.event:
+            case Undone() | Redone():
+                self._end_group()
+            case SweepMade(reason=SweepReason.HANDOVER):
+                pass  # in the handover's figures
+            case (SweepMade() | FoldMade() | ObservationsPlaced() | Excluded()) as rewrite:
+                self._freed[recorded.seq] = self._projected(rewrite.saved) - self._used_tokens
+
+    def _end_group(self) -> None:
+        """Say of the rewrites before a request what each made of it, however much came in between."""
+        after = self._request
+        for seq, freed in reversed(self._freed.items()):
+            self._sizes[seq] = after + freed, after
+            after += freed
+        self._freed.clear()
 
     def _add_growth_point(self, seq: int) -> None:
         """Mark what stood there before a rewrite, if something came since the last point."""
@@ -219,7 +251,11 @@ class _UsageReducer:
 
     @property
     def _used_tokens(self) -> int:
-        counted = self._overhead + self._quoted_tokens + self._messages
+        return self._projected(0)
+
+    def _projected(self, more: int) -> int:
+        """Return the tokens of the window as the model counts them, with so many `more` by our count."""
+        counted = self._overhead + self._quoted_tokens + self._messages + more
         return projected_tokens(counted, self._report, self._ratio)
 
     def _add_point(self, seq: int, kind: PointKind = "turn", is_estimated: bool = True) -> None:

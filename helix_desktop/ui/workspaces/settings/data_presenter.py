@@ -6,16 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import msgspec
-from PySide6.QtCore import Qt
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import FileCoverageSettings
 from helix_desktop.domain.retention import RetentionRule
 from helix_desktop.services.diagnostics import folder_sizes
 from helix_desktop.services.file_history import file_coverage_settings
-from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.words.errors import error_text
 
 
@@ -30,9 +28,8 @@ class DataDialogs(msgspec.Struct, frozen=True):
 class DataPresenter:
     """Binds the page to the store of the workspace on screen."""
 
-    def __init__(self, dialog: SettingsDialog, context: ControllerContext, dialogs: DataDialogs) -> None:
-        self._page, self._services = dialog.data, context.services
-        self._dialog, self._window = dialog, context.window
+    def __init__(self, page: DataPage, context: ControllerContext, dialogs: DataDialogs) -> None:
+        self._page, self._services = page, context.services
         self._active_workspace = context.active_workspace
         start, commands = context.async_actions.start, context.window.commands
         self._page.rule_chosen.connect(
@@ -47,9 +44,8 @@ class DataPresenter:
             (self._page.redact_requested, dialogs.redact),
         ):
             signal.connect(
-                lambda open_dialog=open_dialog: start(self._leave_for(open_dialog), "leave the settings")
+                lambda open_dialog=open_dialog: start(self._show_after(open_dialog), "dialog of the data")
             )
-        self._page.backup_requested.connect(dialog.hide)  # never one dialog above another
         self._page.backup_requested.connect(commands.export.trigger)
 
     async def show(self) -> None:
@@ -69,19 +65,9 @@ class DataPresenter:
         sizes = await asyncio.to_thread(folder_sizes, folder)
         self._page.show_all_data(sum(part["bytes"] for part in sizes.values()))
 
-    async def _leave_for(self, open_dialog: Callable[[], Awaitable[None]]) -> None:
-        """Open a dialog in place of the settings, and return to the button that led there."""
-        button = self._dialog.focusWidget()
-        self._dialog.hide()  # never one dialog above another
-        try:
-            await open_dialog()
-        finally:
-            if self._window.isVisible():
-                self._dialog.show_page("data")
-                self._dialog.show()
-                is_by_keyboard = self._dialog.is_by_keyboard
-                reason = Qt.FocusReason.TabFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
-                refocus(button, reason)
+    async def _show_after(self, open_dialog: Callable[[], Awaitable[None]]) -> None:
+        """Open a dialog, and show what is left once it is closed."""
+        await open_dialog()
         await self.show()
 
     async def _save_coverage(self, settings: FileCoverageSettings) -> None:

@@ -12,7 +12,7 @@ from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.services.mcp_servers import test_limit_s
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.settings.mcp.page import McpPage
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.words.errors import error_text
@@ -26,8 +26,8 @@ _LOG_POLL_MS = 700  # how often an open log is looked at
 class McpPresenter:
     """Binds the page to the servers of the workspace on screen."""
 
-    def __init__(self, dialog: SettingsDialog, context: ControllerContext) -> None:
-        self._page, self._active_workspace = dialog.mcp, context.active_workspace
+    def __init__(self, page: McpPage, context: ControllerContext) -> None:
+        self._page, self._active_workspace = page, context.active_workspace
         self._servers, self._endpoints = context.services.mcp_servers, context.services.cache_endpoints
         self._registry = context.services.registry
         self._async_actions = AsyncActions(
@@ -35,11 +35,11 @@ class McpPresenter:
         )
         self._tests: dict[ServerEditor, asyncio.Task[None]] = {}  # the newest of each form
         self._undo_remove: Callable[[], Awaitable[None]] | None = None
-        self._refresh_timer = QTimer(dialog, singleShot=True, interval=_REFRESH_MS)
+        self._refresh_timer = QTimer(page, singleShot=True, interval=_REFRESH_MS)
         self._refresh_timer.timeout.connect(
             lambda: self._async_actions.start(self.show(), "show mcp servers")
         )
-        self._log_timer = QTimer(dialog, interval=_LOG_POLL_MS)
+        self._log_timer = QTimer(page, interval=_LOG_POLL_MS)
         self._log_timer.timeout.connect(self._poll_logs)
         self._log_timer.start()
         self._servers.listen(self._on_server_change)

@@ -13,7 +13,6 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
@@ -28,10 +27,9 @@ class MoveDataPresenter(QObject):
     confirmed = Signal(str, bool)
     """The new folder, and whether the old copy is to be removed at the end."""
 
-    def __init__(self, dialog: SettingsDialog, part: DataFolder, context: ControllerContext) -> None:
-        super().__init__(dialog)
-        self._dialog, self._part = dialog, part
-        self._window, self._services = context.window, context.services
+    def __init__(self, part: DataFolder, context: ControllerContext) -> None:
+        super().__init__(part)
+        self._part, self._window, self._services = part, context.window, context.services
         self._async_actions = AsyncActions(context.async_actions.scope, self._show_error)
         part.show_folder(self._services.data_folder)
         part.move_requested.connect(lambda: self._async_actions.start(self.prompt(), "move data"))
@@ -41,14 +39,14 @@ class MoveDataPresenter(QObject):
         self._part.show_status("")
         source = self._services.data_folder
         target = await dialogs.pick_folder(
-            self._dialog, tr("Move the data to an empty folder"), source.parent
+            self._window, tr("Move the data to an empty folder"), source.parent
         )
         if target is None:
             return
         move = await asyncio.to_thread(plan_move, source, target)
         await asyncio.to_thread(self._services.registry.check_is_outside, move.target)
         answer = await dialogs.ask(
-            self._dialog,
+            self._window,
             self._window.theme,
             tr("Move {size} to {folder}?", size=format_size(move.size), folder=str(move.target)),
             tr(

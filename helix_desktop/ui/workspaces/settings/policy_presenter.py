@@ -15,7 +15,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields,
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
-from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.forms import PolicyForm
@@ -28,8 +28,7 @@ from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.policy_file import PolicyFile
 
 tr = Translator("Settings: Policy")
-_BANNER, _OPEN, _REPLACE = "policy-file", "open", "replace"
-_PREVIEW_BANNER, _SHOW, _DISCARD = "policy-preview", "show", "discard"
+_FILE_ERROR, _PREVIEW = "policy-file", "policy-preview"
 _SETTLE_MS = 150  # an editor may write a file in several steps
 
 
@@ -42,7 +41,7 @@ class PolicyPresenter(QObject):
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         """Follow the files at once; the page comes with `attach`."""
         super().__init__(context.window)
-        self._banners, self._services = context.window.banners, context.services
+        self._notices, self._services = context.window.notices, context.services
         self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
         self._session_controller = session_controller
         self.replays = SessionReplays(PolicyReplayWorker)
@@ -60,10 +59,9 @@ class PolicyPresenter(QObject):
         self._watcher.directoryChanged.connect(lambda _: self._reload_timer.start())
         session_controller.session_changed.connect(self._watch)
         session_controller.session_changed.connect(self._follow_session)
-        self._banners.action_clicked.connect(self._on_action)
 
     def attach(self, page: PolicyPage) -> None:
-        """Bind the page, once the settings window is built."""
+        """Bind the page, once it is built."""
         self._page = page
         self._preview = PolicyPreview(page, self._async_actions, self.replays)
         page.slider.profile_selected.connect(self._select_profile)
@@ -99,7 +97,7 @@ class PolicyPresenter(QObject):
             self.show()
         workspace = self._active_workspace.opened
         if workspace is not None and self._policy(workspace) == self._in_use(workspace):
-            self._banners.remove(_PREVIEW_BANNER)  # this session has what another one had not
+            self._notices.end(_PREVIEW)  # this session has what another one had not
 
     def _in_use(self, workspace: OpenWorkspace) -> ContextPolicy:
         """Return the policy of the session on screen: its own, or its workspace's."""
@@ -142,7 +140,7 @@ class PolicyPresenter(QObject):
     def _on_visibility(self, is_visible: bool) -> None:
         self.preparation.set_page_visible(is_visible=is_visible)
         if is_visible:
-            self._banners.remove(_PREVIEW_BANNER)
+            self._notices.end(_PREVIEW)
             self.show()
         elif self._preview is not None:
             self._preview.leave()
@@ -152,13 +150,15 @@ class PolicyPresenter(QObject):
         workspace = self._active_workspace.opened
         if workspace is None or self._policy(workspace) == self._in_use(workspace):
             return
-        self._banners.show_banner(
-            Banner(
-                _PREVIEW_BANNER,
-                "info",
+        self._notices.notify(
+            Notice(
+                _PREVIEW,
                 tr("Policy not applied: {policy}.", policy=policy_name(self._policy(workspace))),
                 tr("The settings keep it as a preview."),
-                actions=(BannerAction(_SHOW, tr("Show")), BannerAction(_DISCARD, tr("Discard"))),
+                answers=(
+                    Answer(tr("Show"), self.page_requested.emit, "show", ends=True),
+                    Answer(tr("Discard"), lambda: self._replace(None), "discard", ends=True),
+                ),
                 workspace_id=workspace.id,
                 is_brief=True,
             )
@@ -299,29 +299,22 @@ class PolicyPresenter(QObject):
         if self._page is not None:
             self._page.show_file_error(translate(error.why) if error is not None else "")
         if error is None:
-            self._banners.remove(_BANNER)
-        elif _BANNER not in self._banners.banner_ids():
-            self._banners.show_banner(
-                Banner(
-                    _BANNER,
-                    "error",
+            self._notices.end(_FILE_ERROR)
+        elif _FILE_ERROR not in self._notices.names():
+            self._notices.notify(
+                Notice(
+                    _FILE_ERROR,
                     tr("The policy file has an error."),
                     translate(error.why),
                     tr("The previous policy stays in use until you fix it."),
-                    actions=(
-                        BannerAction(_OPEN, tr("Open file")),
-                        BannerAction(_REPLACE, tr("Replace file")),
+                    answers=(
+                        Answer(tr("Open file"), self._open_file, "open"),
+                        Answer(tr("Replace file"), self._replace_file, "replace"),
                     ),
+                    level="error",
                     workspace_id=self._active_workspace.id,
                 )
             )
-
-    def _on_action(self, banner_id: str, action: str) -> None:
-        if banner_id == _BANNER:
-            self._open_file() if action == _OPEN else self._replace_file()
-        elif banner_id == _PREVIEW_BANNER:
-            self._banners.remove(_PREVIEW_BANNER)
-            self.page_requested.emit() if action == _SHOW else self._replace(None)
 
     def _open_file(self) -> None:
         workspace = self._active_workspace.opened

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import msgspec
-from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtCore import QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -14,13 +14,12 @@ from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
-from helix_desktop.ui.kit.intents import ChooseModel, OpenSettings, handles
+from helix_desktop.ui.kit.intents import ChooseModel, Find, OpenSettings, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.effort import EffortController
-from helix_desktop.ui.session.missing_keys import MissingKeyBanner
-from helix_desktop.ui.session.model_change_banner import ModelChangeBanner
+from helix_desktop.ui.session.missing_keys import MissingKeys
+from helix_desktop.ui.session.model_change_notice import follow_model_change
 from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
     DEMO_LABEL,
@@ -29,19 +28,16 @@ from helix_desktop.ui.session.model_menu import (
     model_menu,
     workspace_roles_menu,
 )
+from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.roles_card import ROLES, Role
-from helix_desktop.ui.workspaces.mcp_banners import (
-    McpConsentBanner,
-    McpFailureBanner,
-    McpSecretBanner,
-    NewToolsBanner,
-)
+from helix_desktop.ui.settings.view import SettingsPage, SettingsView
+from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
 from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
 from helix_desktop.ui.workspaces.settings.keyboard_presenter import KeyboardPresenter
@@ -60,7 +56,7 @@ Fill = Callable[[], Awaitable[None] | None]
 
 
 class SettingsPresenter(QObject):
-    """Binds the settings window to app services and appearance; a page is filled when it is first shown."""
+    """Binds the settings to app services and appearance; a page is filled when it is first shown."""
 
     move_confirmed = Signal(str, bool)
     """The new folder for all data, and whether the old copy is to be removed at the end."""
@@ -78,18 +74,26 @@ class SettingsPresenter(QObject):
         self._window, self._services = context.window, context.services
         self._appearance, self._async_actions = appearance, context.async_actions
         self._data_dialogs = data_dialogs
-        self._dialog: SettingsDialog | None = None
+        self._view: SettingsView | None = None
         self._fillers: dict[str, Fill] = {}
         """What fills a page that is built."""
         self._providers_presenter: ProvidersPresenter | None = None
         self._filled: set[str] = set()
-        """The pages that were filled since the window was opened."""
+        """The pages that show what is stored now."""
+        self._workspace_id = ""  # that the pages were filled for
         self.policy = PolicyPresenter(context, session_controller)
         self._keyboard = KeyboardPresenter(context)
-        self._show_mcp_banners()
+        start = context.async_actions.start
+        McpNotices(
+            context,
+            session_controller,
+            lambda: self._open("mcp"),
+            lambda server: start(self._enter_secret(server), "enter a secret"),
+            lambda server: start(self._show_mcp_tools(server), "MCP server"),
+        )
         self._effort = EffortController(context, session_controller, lambda: self._open("providers"))
-        ModelChangeBanner(context, session_controller, self._offer_models, self._use_in_session)
-        MissingKeyBanner(context, session_controller, self._enter_key)
+        follow_model_change(context, session_controller, self._offer_models, self._use_in_session)
+        MissingKeys(context, session_controller, self._enter_key)
         window, async_actions = context.window, context.async_actions
         appearance.changed.connect(lambda _: async_actions.start(self._save_appearance(), "keep theme"))
         composer = session_controller.composer.widget
@@ -112,6 +116,10 @@ class SettingsPresenter(QObject):
                 self._providers.add_and_use(server, found_servers), "add a local server"
             )
         )
+        window.settings_left.connect(self.policy.remind_of_preview)
+        window.activated.connect(self._follow_other_window)
+        session_controller.session_changed.connect(self._follow_workspace)
+        context.services.settings_listeners.append(lambda *_: self._follow_other_window())
         window.remedy_requested.connect(self._handle_remedy)
         self.policy.page_requested.connect(lambda: self._open("policy"))
         self._offer_pages()
@@ -119,62 +127,39 @@ class SettingsPresenter(QObject):
     def _offer_pages(self) -> None:
         """Offer each page in the command palette."""
         actions = []
-        for page, title in SettingsDialog.page_titles().items():
+        for page, title in SettingsView.page_titles().items():
             action = QAction(title, self)
             action.setObjectName(f"settings:{page}")
             action.triggered.connect(lambda _=False, page=page: self._open(page))
             actions.append(action)
         self._window.help_windows.command_list.offer(tr("Settings"), actions)
 
-    def _show_mcp_banners(self) -> None:
-        context, session_controller = self._context, self._session_controller
-        start = self._async_actions.start
-        McpConsentBanner(context, session_controller, lambda: self._open("mcp"))
-        McpSecretBanner(
-            context, session_controller, lambda server: start(self._enter_secret(server), "enter a secret")
-        )
-        McpFailureBanner(
-            context, session_controller, lambda server: start(self._show_mcp_tools(server), "failed server")
-        )
-        NewToolsBanner(
-            context, session_controller, lambda server: start(self._show_mcp_tools(server), "new tools")
-        )
-
     @property
-    def dialog(self) -> SettingsDialog:
-        """Return the settings window, built when it is first needed: that takes longer than a frame."""
-        if self._dialog is None:
-            dialog = self._dialog = SettingsDialog(self._context.window)
-            dialog.page_built.connect(lambda page: self._fillers.update({page: self._bind(page)}))
-            dialog.page_selected.connect(
+    def view(self) -> SettingsView:
+        """Return the settings, built when they are first needed: that takes longer than a frame."""
+        if self._view is None:
+            view = self._view = SettingsView()
+            view.page_built.connect(lambda page: self._fillers.update({page: self._bind(page)}))
+            view.page_selected.connect(
                 lambda page: self._async_actions.start(self._fill(page), "settings page")
             )
-            dialog.finished.connect(lambda _: self.policy.remind_of_preview())
-            self._appearance.changed.connect(lambda theme: retint(dialog, theme))
-            retint(dialog, self._window.theme)
-        return self._dialog
+            view.names.back_requested.connect(self._window.leave_settings)
+            self._window.add_settings(view.names, view)
+            for part in (view.names, view):
+                retint(part, self._window.theme)
+        return self._view
 
     @property
     def _providers(self) -> ProvidersPresenter:
         """Return what serves the page of providers; also for those that are added elsewhere."""
-        page = self.dialog.providers
+        page = self.view.providers
         if self._providers_presenter is None:
             self._providers_presenter = ProvidersPresenter(page, self._context, self._session_controller)
         return self._providers_presenter
 
-    @property
-    def open_dialog(self) -> SettingsDialog | None:
-        """Return the settings window while it is open."""
-        return self._dialog if self._dialog is not None and self._dialog.isVisible() else None
-
-    def close(self) -> None:
-        """Close the settings window, if it was ever opened."""
-        if self._dialog is not None:
-            self._dialog.close()
-
     def unsaved_pages(self) -> list[str]:
         """Return the titles of the pages where something was typed and not saved."""
-        return self._dialog.unsaved_pages() if self._dialog is not None else []
+        return self._view.unsaved_pages() if self._view is not None else []
 
     def _apply_appearance(self) -> None:
         """Apply the settings: they may have been edited since the first frame's appearance was saved."""
@@ -194,20 +179,20 @@ class SettingsPresenter(QObject):
 
     def _bind(self, page: str) -> Fill:
         """Bind a page that was just built; return what fills it."""
-        context, session_controller, dialog = self._context, self._session_controller, self.dialog
+        context, session_controller, view = self._context, self._session_controller, self.view
         binders: dict[str, Callable[[], Fill]] = {
             "providers": lambda: self._providers.show,
-            "roles": lambda: RolesPresenter(dialog.roles, context, session_controller).show,
-            "appearance": lambda: self._bind_appearance(dialog.appearance),
-            "keyboard": lambda: self._bind_keyboard(dialog.keyboard),
-            "instructions": lambda: InstructionsPresenter(dialog.instructions, context).show,
-            "policy": lambda: self._bind_policy(dialog.policy),
+            "roles": lambda: RolesPresenter(view.roles, context, session_controller).show,
+            "appearance": lambda: self._bind_appearance(view.appearance),
+            "keyboard": lambda: self._bind_keyboard(view.keyboard),
+            "instructions": lambda: InstructionsPresenter(view.instructions, context).show,
+            "policy": lambda: self._bind_policy(view.policy),
             "permissions": lambda: (
-                PermissionsPresenter(dialog.permissions, context, session_controller, self._trust).show
+                PermissionsPresenter(view.permissions, context, session_controller, self._trust).show
             ),
-            "mcp": lambda: McpPresenter(dialog, context).show,
-            "data": lambda: self._bind_data(dialog),
-            "about": lambda: self._bind_about(dialog),
+            "mcp": lambda: McpPresenter(view.mcp, context).show,
+            "data": lambda: self._bind_data(view.data),
+            "about": lambda: self._bind_about(view.about),
         }
         return binders[page]()
 
@@ -219,22 +204,48 @@ class SettingsPresenter(QObject):
         self.policy.attach(page)
         return self.policy.show
 
-    def _bind_data(self, dialog: SettingsDialog) -> Fill:
-        self._bind_move(dialog, dialog.data.data_folder)
-        return DataPresenter(dialog, self._context, self._data_dialogs).show
+    def _bind_data(self, page: DataPage) -> Fill:
+        self._bind_move(page.data_folder)
+        return DataPresenter(page, self._context, self._data_dialogs).show
 
-    def _bind_move(self, dialog: SettingsDialog, part: DataFolder) -> None:
-        MoveDataPresenter(dialog, part, self._context).confirmed.connect(self.move_confirmed)
+    def _bind_move(self, part: DataFolder) -> None:
+        MoveDataPresenter(part, self._context).confirmed.connect(self.move_confirmed)
 
-    def _bind_about(self, dialog: SettingsDialog) -> Fill:
+    def _bind_about(self, page: AboutPage) -> Fill:
         context = self._context
-        self._bind_move(dialog, dialog.about.data_folder)
+        self._bind_move(page.data_folder)
         return AboutPresenter(
-            dialog.about, context.async_actions, context.services, lambda: context.window.theme
+            page, context.async_actions, context.services, lambda: context.window.theme
         ).show
 
+    @handles(Find)
+    def find(self, words: str) -> None:
+        """Go to the search of the settings, where they are on screen."""
+        if self._window.page() == "settings":
+            self.view.focus_filter()
+
+    def _follow_workspace(self) -> None:
+        """Fill the page on screen for the workspace that is on screen now."""
+        if self._context.active_workspace.id != self._workspace_id:
+            self.refresh()
+
+    def _follow_other_window(self) -> None:
+        """Show what was saved while the user is in another window; who saves something here shows it."""
+        if self._context.windows.current.window is not self._window:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Fill the page on screen again, and others when the user goes there: what is stored has changed.
+
+        What is typed and not saved stays.
+        """
+        self._filled.clear()
+        if self._view is not None and self._window.page() == "settings":
+            self._async_actions.start(self._fill(self._view.current_page()), "settings page")
+
     async def _fill(self, page: str) -> None:
-        """Fill a page, unless that was done since the window was opened."""
+        """Fill a page, unless it shows what is stored now."""
+        self._workspace_id = self._context.active_workspace.id
         if page not in self._filled:
             self._filled.add(page)
             filling = self._fillers[page]()
@@ -361,60 +372,51 @@ class SettingsPresenter(QObject):
 
     @handles(OpenSettings)
     def open_page(self, page: SettingsPage | Literal[""]) -> None:
-        """Show a page; no name: the page that was shown last."""
-        self._open(page or ("providers" if self._dialog is None else self._dialog.current_page()))
+        """Show a page; no name: the page that was shown last, or leave the settings."""
+        if not page and self._window.page() == "settings":
+            self._window.leave_settings()
+        else:
+            self._open(page or self.view.current_page())
 
     def _open(self, page: SettingsPage) -> None:
-        self._async_actions.start(self._show_page(page), "settings")
+        self._async_actions.start(self.show(page), "settings")
 
-    async def show(self, page: SettingsPage) -> bool:
-        """Open the window on one page, and fill that; the others are filled when the user goes there.
-
-        The settings over another app window close. If something in them isn't saved, they come to the front
-        instead, and the result is False.
-        """
-        other = self._context.windows.with_settings(self._window)
-        if other is not None and other.settings_dialog is not None:
-            if other.unsaved_settings():
-                bring_to_front(other.settings_dialog)
-                return False
-            other.settings_dialog.close()
-        dialog = self.dialog
-        self._filled.clear()
-        dialog.show_page(page)
-        if dialog.isHidden():
-            fit_screen(dialog)
-        dialog.show()
-        dialog.raise_()
+    async def show(self, page: SettingsPage) -> None:
+        """Show one page of the settings, and fill it; others are filled when the user goes there."""
+        view, window = self.view, self._window
+        is_entered = window.page() != "settings"
+        is_by_keyboard = window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+        if is_entered:
+            self._filled.clear()
+            window.show_settings()
+        view.show_page(page)
+        if is_entered and is_by_keyboard:
+            view.focus_name()
         await self._fill(page)
-        return True
-
-    async def _show_page(self, page: SettingsPage) -> None:
-        await self.show(page)
 
     async def _show_provider(self, name: str) -> None:
-        if await self.show("providers"):
-            self._providers.select(name)
+        await self.show("providers")
+        self._providers.select(name)
 
     async def _add_provider(self) -> None:
-        if await self.show("providers"):
-            self.dialog.providers.add()
+        await self.show("providers")
+        self.view.providers.add()
 
     async def _add_key(self, key: str) -> None:
-        if await self.show("providers"):
-            self._providers.add_key(key)
+        await self.show("providers")
+        self._providers.add_key(key)
 
     async def _enter_key(self, provider: str) -> None:
-        if await self.show("providers"):
-            self._providers.enter_key(provider)
+        await self.show("providers")
+        self._providers.enter_key(provider)
 
     async def _enter_secret(self, server: str) -> None:
-        if await self.show("mcp"):
-            self.dialog.mcp.enter_secret(server)
+        await self.show("mcp")
+        self.view.mcp.enter_secret(server)
 
     async def _show_mcp_tools(self, server: str) -> None:
-        if await self.show("mcp"):
-            self.dialog.mcp.open_tools(server)
+        await self.show("mcp")
+        self.view.mcp.open_tools(server)
 
     async def _save_enter_sends(self, enter_sends: bool) -> None:
         self._session_controller.composer.widget.enter_sends = enter_sends

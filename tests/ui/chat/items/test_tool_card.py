@@ -214,6 +214,7 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
         chosen_by="timeout",
         form_note="Not in time.",
         form_cost="24k tokens",
+        form_tokens=24_000,
     )
     view.chat_viewport.model.reset([row])
     tips = {laid_out_card(view).tip_at(x, y) for x in range(0, 700, 6) for y in range(10, 70, 10)}
@@ -221,7 +222,7 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
         "Preview instead of the requested extract. Not in time. Instructions: “failures”. Cost: 24k tokens."
         in tips
     )
-    assert "Preview, no extract" in accessible_name(row)
+    assert "Preview, no extract · 24k tokens spent" in accessible_name(row)
 
 
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:

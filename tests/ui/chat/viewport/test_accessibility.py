@@ -58,7 +58,7 @@ def test_attachments_are_read(view: ChatView) -> None:
     )
     assert _texts(view) == [
         "What is this?\nAttached: lamp.png · 120 tokens",
-        "Attached: chair.png\nSteered this turn",
+        "Attached: chair.png\nSent during the turn",
         "Review it\nFrom /review · .agents/commands/review.md",
     ]
 

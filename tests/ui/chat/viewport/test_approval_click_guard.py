@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
-from helix_desktop.ui.chat.viewport.approval_click_guard import SETTLE_S
+from helix_desktop.ui.chat.viewport.approval_click_guard import REST_S, SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView, NewRowsButton
 from tests.support.intents import take_intents
 from tests.support.manual_clock import ManualClock
@@ -103,3 +103,23 @@ def test_a_card_that_moves_under_the_pointer_ignores_clicks(view: ChatView, cloc
     clock.now += 2 * SETTLE_S
     _click(view, "q", "decide:once")
     assert decided == ["q"]
+
+
+def test_a_second_click_at_the_same_place_does_not_answer_the_next_card(
+    view: ChatView, clock: ManualClock
+) -> None:
+    """The next card's Allow lies where the first one's lay; once the pointer moved, or rested, it answers."""
+    decided: list[str] = []
+    take_intents(view, lambda action: decided.append(action.call_id))
+    for key in "pqr":
+        view.chat_viewport.model.reset([_question(key)])
+        clock.now += REST_S
+        place = _hot_point(view, key, "decide:once")
+        if key == "q":
+            clock.now += SETTLE_S - REST_S
+            _click(view, key, "decide:once")
+            assert decided == ["p"], "meant for the first one"
+            QTest.mouseMove(view.viewport(), place + QPoint(40, 0))
+            QTest.mouseMove(view.viewport(), place)
+        _click(view, key, "decide:once")
+    assert decided == ["p", "q", "r"]

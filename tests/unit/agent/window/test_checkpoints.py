@@ -11,7 +11,7 @@ from helix_desktop.agent.session import ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import CompactionRefused, ModelUnreachable
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     Bullet,
@@ -407,3 +407,30 @@ async def test_a_session_can_start_from_a_checkpoint() -> None:
     index = (await rig.store.get(handover.index)).decode()
     assert "Think. Never touch main." in index, "the way back to what it covers"
     assert (handover.checkpoint, handover.revises) == (0, 0)
+
+
+async def test_a_version_goes_on_with_the_checkpoint_of_what_it_shares() -> None:
+    """It begins before the checkpoint's event, but behind all that it covers: no model writes it again."""
+    gate = asyncio.Event()
+    rig = await rig_with(summary=lambda _: [gate, *text_reply(SUMMARY)])
+    await run_turns(rig, 3)
+    for text in ("And now?", "And then?"):
+        assert (await rig.conversation.run(text)).how == "done"
+    gate.set()
+    await rig.conversation.checkpoints.wait()
+    ((seq, prepared),) = checkpoints(rig).items()
+    session = rig.conversation.session
+    asked = [entry.seq for entry in session.log if isinstance(entry.event, UserSpoke)]
+    retried = asked[-1]
+    assert prepared.handover.upto < retried < seq
+    version = await rig.workspace.branches.open_for_retry(session.id, retried)
+    ((own_seq, shared),) = version.session.transcript.checkpoints.items()
+    assert retried < own_seq
+    assert (shared.handover.sections, shared.handover.upto) == (
+        prepared.handover.sections,
+        prepared.handover.upto,
+    )
+    assert not version.session.transcript.spending.tokens, "paid for in the parent"
+    earlier = await rig.workspace.branches.open_for_retry(session.id, asked[0])
+    assert not earlier.session.transcript.checkpoints, "it covers messages that this version doesn't have"
+    assert len(rig.model.summary_requests) == 1

@@ -45,7 +45,7 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     await conversation.send("Build the thing. Never touch main.")
     await rig.wait_until(lambda: model.summary_requests)
     before_record = model.summary_requests[0].messages[1].text.split("The messages to hand over:\n")[0]
-    assert "What came after, not to be noted:\nlater e3 user: Build the thing." in before_record
+    assert "What came after, and stays beside your text:\nlater e3 user: Build the thing." in before_record
     assert re.search(r"\nlater e\d+ assistant: .*\nlater e\d+ tool ", before_record)
     request_index = len(model.requests)
     await conversation.send("By the way, use tabs.")

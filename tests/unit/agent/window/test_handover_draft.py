@@ -11,12 +11,13 @@ from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.agent.window.compactor import HandoverDraft
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
 from helix_desktop.domain.events.session import ChangesRecorded
-from helix_desktop.domain.events.summary import NO_MODEL, SECTIONS, Bullet, HandoverFailed, HandoverMade
+from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
@@ -42,7 +43,7 @@ async def test_a_draft_records_nothing() -> None:
     assert draft.text == SUMMARY.replace("\n## ", "\n\n## ") + "\n"
     assert (draft.model, draft.fallback) == ("test/scripted", "")
     assert draft.after < draft.before * 0.9
-    assert [section.title for section in draft.sections] == [*SECTIONS]
+    assert [section.title for section in draft.sections] == [*TITLES]
     assert "the login" in rig.model.summary_requests[0].messages[1].text
     updates = rig.updates_of(CompactionProgress)
     assert SUMMARY in [update.text for update in updates]
@@ -148,13 +149,13 @@ async def test_the_user_s_own_text() -> None:
     ("text", "reason"),
     [
         ("", "Headings are missing: Project Background"),
-        (SUMMARY.replace("## TODO Items", "## Plans"), "Line 9: 'Plans' isn't one of the six headings."),
+        (SUMMARY.replace("## TODO Items", "## Plans"), "Line 9: 'Plans' isn't one of the headings."),
         (
             SUMMARY.replace("## TODO Items", "## Current Issues"),
             "the heading Current Issues appears twice.",
         ),
         ("Well.\n" + SUMMARY, "Line 1 is before the first heading."),
-        ("\n".join(f"## {title}\n- None" for title in SECTIONS), "It is empty."),
+        ("\n".join(f"## {title}\n- None" for title in TITLES), "It is empty."),
     ],
 )
 async def test_an_unparsable_text_is_refused(text: str, reason: str) -> None:

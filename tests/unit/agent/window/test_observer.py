@@ -91,7 +91,9 @@ async def test_the_request_has_the_observed_record() -> None:
     (request,) = rig.model.observation_requests
     text = request.messages[-1].text
     later, record = text.split("The messages to observe:\n")
-    assert later.startswith(f"{OBSERVE}\nWhat came after, not to be noted:\nlater e18 user: Think.")
+    assert later.startswith(
+        f"{OBSERVE}\nWhat came after, and stays beside your text:\nlater e18 user: Think."
+    )
     assert all(len(line) < 300 for line in later.splitlines())
     assert record.startswith("e3 user: Think.")
     assert record.count(" user: ") == 3

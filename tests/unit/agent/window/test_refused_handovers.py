@@ -6,11 +6,11 @@ import asyncio
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import HandoverTrigger, SummaryProblem
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
-    SECTIONS,
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
@@ -65,7 +65,7 @@ async def test_a_due_handover_goes_on_a_little_below_its_threshold() -> None:
 
 async def test_a_summary_that_says_too_little_is_a_failure_even_if_no_longer_needed() -> None:
     """Otherwise a model that cannot write one would be paid each time that one is due."""
-    rig, gate = await rig_with_due_handover("\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS))
+    rig, gate = await rig_with_due_handover("\n".join(f"## {title}\n- Done. [e3]" for title in TITLES))
     await cache_outputs(rig, rig.conversation.window.measure()[1].handover_threshold - 1)
     gate.set()
     await rig.wait_until_idle()
@@ -135,7 +135,7 @@ async def test_refusals_back_off_and_open_the_breaker() -> None:
 
 async def test_an_insufficient_summary_is_recorded_and_retried_later() -> None:
     """It is not placed; tries wait as after failures; the last before the breaker needs no model."""
-    short_summary = "\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS)
+    short_summary = "\n".join(f"## {title}\n- Done. [e3]" for title in TITLES)
     rig = AgentRig(
         ScriptedModel(thinking_script(12), summary_script=lambda _: text_reply(short_summary)), NO_SWEEP
     )

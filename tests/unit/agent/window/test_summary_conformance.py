@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.errors import ModelUnreachable
 from helix_desktop.domain.events.summary import (
-    SECTIONS,
     FactKind,
     HandoverMade,
     ObservationsMade,
@@ -118,7 +118,7 @@ def working(number: int) -> Script:
 
 def handover(*lines: str) -> str:
     """Return a handover that says the same in each section."""
-    return "\n".join(f"## {title}\n" + "\n".join(lines) for title in SECTIONS)
+    return "\n".join(f"## {title}\n" + "\n".join(lines) for title in TITLES)
 
 
 def user_entry(request: ModelRequest) -> str:

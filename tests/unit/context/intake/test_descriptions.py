@@ -432,3 +432,35 @@ def test_an_error_in_the_middle_of_thirty_megabytes_is_shown_within_seconds_of_w
     preview = preview_output(text, "a" * 64, 1_200, 0)
     assert "ERROR: the disk is gone" in preview
     assert time.process_time() - started_s < 8
+
+
+_TAP = "TAP version 13\n" + "".join(f"ok {n} - case {n}\n  duration_ms: 0.3\n" for n in range(1, 30))
+_SOURCE = "".join(f"def part_{name}():\n    return 1\n\n" for name in "abcdefgh")
+
+
+@pytest.mark.parametrize(
+    ("output", "about"),
+    [
+        (f"{_TAP}# tests 29\n# pass 28\n# fail 1\n# skipped 0\n", '"tests 29, pass 28, fail 1"'),
+        ("\u2139 tests 8\n\u2139 pass 8\n\u2139 fail 0\n", '"tests 8, pass 8, fail 0"'),
+        ("# tests 8\n# pass 8\n# fail 0\n", '"tests 8, pass 8, fail 0"'),
+        (f"{_SOURCE}# endif /* part.h */\n", "part_a, part_b, part_c, part_d, part_e, part_f, …"),
+        ("".join(f"src/a.ts({n},7): error TS2663: no such name\n" for n in range(1, 40)),
+         '39 problems: "src/a.ts(1,7): error TS2663: no such name"'),
+        ("".join(f"src/m{n % 4}.go:{n}: return nil\n" for n in range(40)),
+         "40 lines in 4 files: src/m0.go, src/m1.go"),
+        ("total 9\n" + "".join(f"-rw-r--r-- 1 me me 9 Jan 21 15:57 f{n}.go\n" for n in range(30)),
+         "30 files: f0.go, f1.go, f2.go, f3.go, f4.go, f5.go, f6.go, f7.go, f8.go, …"),
+        ("{\n" + "".join(f'  "key{n}": [1,\n2],\n' for n in range(12)) + "tail\n",
+         "JSON: key0, key1, key2, key3, key4, key5, …"),
+        ("diff --git a/src/a.py b/src/a.py\n" + "+x\n" * 30 + "(4/4) Stage this hunk [y,n,q]?\n",
+         "diff of 1 file: src/a.py"),
+        ("title:\tFix ids\n" + "a sentence of the description\n" * 30, '"title: Fix ids"'),
+        ("a first word\n" * 5 + "14 beta\n", '"14 beta"'),
+    ],
+)  # fmt: skip
+def test_a_long_output_without_a_result_is_described_by_what_it_is(output: str, about: str) -> None:
+    """Its last line says nothing of it: `endif`, `MIT`, a brace. A short one ends with its answer."""
+    header = "exit code 0 (sandboxed, no network):\n"
+    assert describe_output("run_command", header + output, 0) == f"exit 0, {about}"
+    assert describe_output("run_command", output) == about

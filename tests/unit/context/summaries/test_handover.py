@@ -20,9 +20,9 @@ from helix_desktop.context.summaries.handover import (
     render_handover,
     user_texts,
 )
-from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import HEAD, index_text
 from helix_desktop.context.summaries.observation import extract_observations
+from helix_desktop.context.summaries.sections import TITLES, extractive_handover
 from helix_desktop.context.summaries.summary_task import (
     OPENING,
     full_request,
@@ -36,7 +36,7 @@ from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger
-from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.todo import TODO
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, build_history, histories
 
@@ -51,7 +51,7 @@ TEXTS = (
 )
 SOURCES = st.lists(st.integers(1, 500), max_size=4, unique=True).map(tuple)
 BULLETS = st.lists(st.builds(Bullet, TEXTS, SOURCES), max_size=4).map(tuple)
-SIX = st.tuples(*[BULLETS] * 6).map(lambda six: tuple(map(Section, SECTIONS, six)))
+SIX = st.tuples(*[BULLETS] * 6).map(lambda six: tuple(map(Section, TITLES, six)))
 EVERYTHING = frozenset(range(1, 501))
 
 
@@ -95,19 +95,19 @@ def test_a_source_that_does_not_exist_is_dropped(
 def test_variants_of_headings_and_bullets_are_parsed(heading: str, bullet: str) -> None:
     """The usual variants of Markdown are understood."""
     text = "\n".join(
-        f"{heading.format(title.upper())}\n{bullet.format('A fact [e1; e2].')}" for title in SECTIONS
+        f"{heading.format(title.upper())}\n{bullet.format('A fact [e1; e2].')}" for title in TITLES
     )
     assert parse_handover(text, EVERYTHING) == tuple(
-        Section(section, (Bullet("A fact", (1, 2)),)) for section in SECTIONS
+        Section(section, (Bullet("A fact", (1, 2)),)) for section in TITLES
     )
 
 
 @pytest.mark.parametrize("none", ["- None", "- (none)", "- n/a", "- Nothing recorded.", ""])
 def test_an_empty_section_is_empty(none: str) -> None:
     """A bullet that there is nothing is not a fact."""
-    text = "\n".join(f"## {title}\n{none}" for title in SECTIONS[1:])
-    read = parse_handover(f"## {SECTIONS[0]}\n- A fact\n{text}", EVERYTHING)
-    assert read == (Section(SECTIONS[0], (Bullet("A fact"),)), *map(Section, SECTIONS[1:]))
+    text = "\n".join(f"## {title}\n{none}" for title in TITLES[1:])
+    read = parse_handover(f"## {TITLES[0]}\n- A fact\n{text}", EVERYTHING)
+    assert read == (Section(TITLES[0], (Bullet("A fact"),)), *map(Section, TITLES[1:]))
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_an_empty_section_is_empty(none: str) -> None:
     [
         "",
         "I cannot do that.",
-        "\n".join(f"## {title}\n- fact" for title in SECTIONS[:-1]),
-        "\n".join(f"## {title}\n- None" for title in SECTIONS),
+        "\n".join(f"## {title}\n- fact" for title in TITLES[:-1]),
+        "\n".join(f"## {title}\n- None" for title in TITLES),
         "## Project Background\n- fact [e" + "9" * 5_000 + "]",
     ],
 )
@@ -134,7 +134,7 @@ def test_any_answer_is_parsed_or_refused(text: str) -> None:
         read = parse_handover(text, EVERYTHING)
     except CompactionRefused:
         return
-    assert [section.title for section in read] == [*SECTIONS]
+    assert [section.title for section in read] == [*TITLES]
 
 
 def check_extracts_have_sources(simulator: SessionSimulator) -> None:
@@ -142,7 +142,7 @@ def check_extracts_have_sources(simulator: SessionSimulator) -> None:
     for seq, handover in simulator.transcript.rewrites.handovers.items():
         then = Transcript(simulator.log[: seq - 1])
         covered = {item.seq for item in covered_messages(then, handover.upto, handover.kept)}
-        assert [section.title for section in handover.sections] == [*SECTIONS]
+        assert [section.title for section in handover.sections] == [*TITLES]
         for section in handover.sections:
             assert len(section.bullets) <= 8
             for bullet in section.bullets:
@@ -488,7 +488,7 @@ def check_a_request_cut_down_fits(simulator: SessionSimulator, max_chars: int) -
 
 def check_parts_hold_every_message_once(simulator: SessionSimulator, max_chars: int) -> None:
     """In order, each part within its characters; or there are none, because no part could hold a message."""
-    previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in SECTIONS))
+    previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in TITLES))
     brief = handover_task(
         "Write.", transcript_lines(simulator.transcript.messages.items), previous, "the login"
     )
@@ -510,7 +510,7 @@ def test_requests_for_any_history(simulator: SessionSimulator, cut_chars: int, p
 
 def test_parts_are_merged_with_the_previous_handover() -> None:
     """The merge request has each part's text as data, and the handover to update."""
-    previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in SECTIONS))
+    previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in TITLES))
     brief = handover_task(
         "Write.", transcript_lines(build_history(6).transcript.messages.items), previous, "the login"
     )
@@ -541,7 +541,7 @@ def test_imitations_of_markers_are_defused(texts: list[str]) -> None:
 
 def test_a_summary_request_includes_focus_and_the_previous_handover() -> None:
     """Both come before the record."""
-    previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in SECTIONS))
+    previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in TITLES))
     text = request_text(build_history(6), previous, "the\nlogin")
     record = text.index("e2 user:")
     assert text.index("Pay special attention to: the login") < record

@@ -39,11 +39,12 @@ from helix_desktop.context.summaries.ledger_entries import (
     LedgerFile,
     PullRequest,
 )
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
-from helix_desktop.domain.events.summary import SECTIONS, Bullet, Section, SummaryCoverage
+from helix_desktop.domain.events.summary import Bullet, Section, SummaryCoverage
 from tests.support.histories import (
     DEFAULT_ACTIONS,
     DrawnRandom,
@@ -71,7 +72,7 @@ from tests.support.session_rewrites import exclude, write_checkpoint
     ],
 )
 def test_a_source_counts_wherever_more_was_typed(typed: str, bullet: Bullet) -> None:
-    sections = from_fields({SECTIONS[0]: typed}, frozenset(range(10)))
+    sections = from_fields({TITLES[0]: typed}, frozenset(range(10)))
     assert sections[0].bullets == (bullet,)
 
 
@@ -88,7 +89,7 @@ _BULLETS = st.builds(
     Bullet, st.lists(_WORDS, min_size=1, max_size=6).map(" ".join), st.just(()) | st.just((4,))
 )
 _HANDOVERS = st.lists(st.lists(_BULLETS, max_size=5), min_size=6, max_size=6).map(
-    lambda lists: [Section(title, tuple(bullets)) for title, bullets in zip(SECTIONS, lists, strict=True)]
+    lambda lists: [Section(title, tuple(bullets)) for title, bullets in zip(TITLES, lists, strict=True)]
 )
 
 
@@ -180,14 +181,14 @@ def test_another_request_that_begins_alike_is_no_changed_one() -> None:
     first, other = f"{begin}Support reentrant orderly consumption", f"{begin}Add a size to the statistics"
 
     def changes(before: Bullet, after: Bullet) -> dict[str, list[str]]:
-        title = SECTIONS[0]
+        title = TITLES[0]
         return _changes(compare_handovers([Section(title, (before,))], [Section(title, (after,))]))
 
-    assert changes(Bullet(first, (12,)), Bullet(other, (40,))) == {SECTIONS[0]: ["dropped", "added"]}
-    assert changes(Bullet(first, (12,)), Bullet(other, (12, 40))) == {SECTIONS[0]: ["changed"]}
-    assert changes(Bullet(first), Bullet(other, (40,))) == {SECTIONS[0]: ["changed"]}
+    assert changes(Bullet(first, (12,)), Bullet(other, (40,))) == {TITLES[0]: ["dropped", "added"]}
+    assert changes(Bullet(first, (12,)), Bullet(other, (12, 40))) == {TITLES[0]: ["changed"]}
+    assert changes(Bullet(first), Bullet(other, (40,))) == {TITLES[0]: ["changed"]}
     passed = [Bullet(f"The tests pass: {count} of 120.", (count,)) for count in (80, 120)]
-    assert changes(*passed) == {SECTIONS[0]: ["changed"]}
+    assert changes(*passed) == {TITLES[0]: ["changed"]}
 
 
 def test_a_sentence_whose_fact_is_listed_below_the_sections_is_not_dropped() -> None:
@@ -218,7 +219,7 @@ def test_written_again_as_the_log_grows_it_is_what_it_would_be_from_scratch(
         present = writer.write(simulator.transcript, *AS_SENT)
         assert present == preview_handover(simulator.transcript, *AS_SENT)
         assert simulator.log == log
-        assert [section.title for section in present.sections] == [*SECTIONS]
+        assert [section.title for section in present.sections] == [*TITLES]
         apply_action(simulator, action, rng)
     assert writer.write(simulator.transcript, *AS_SENT) == preview_handover(simulator.transcript, *AS_SENT)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.fold import note_lines
-from helix_desktop.context.summaries.handover_fallback import extractive_handover
+from helix_desktop.context.summaries.sections import extractive_handover
 from helix_desktop.context.summaries.summary_coverage import (
     CoveredFacts,
     also_named,
@@ -437,6 +437,25 @@ def test_a_conclusion_in_other_words_is_named_by_the_line_that_cites_it() -> Non
             kind for kind in check_summary_coverage(facts, f"- {line}", 2_000) if kind.kind == "conclusions"
         ]
         assert kind.named == named, line
+
+
+def test_a_conclusion_that_two_lines_say_is_not_repeated_for_a_third_that_denies_something() -> None:
+    """All three cite its message; what is not there has nothing to do with it."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.record(
+        AssistantSpoke("Tests: `npm test` (`node --test`) – 7 tests, 7 passed, 0 failed.", "m", 9)
+    )
+    cited = f"[e{simulator.transcript.last_seq}]"
+    facts = covered_facts(simulator.transcript.messages.items)
+
+    def listed(*lines: str) -> list[str]:
+        text = "\n".join(f"- {line} {cited}" for line in lines)
+        coverage = check_summary_coverage(facts, text, 2_000)
+        return [fact.text for kind in coverage if kind.kind == "conclusions" for fact in kind.missing]
+
+    plain, runner = "Pages are plain JavaScript, with no dependencies.", "`npm test` runs `node --test`."
+    assert not listed(plain, runner, "Project explained; at that time 7 tests, 7 passed, 0 failed.")
+    assert listed(plain, "The tests weren't run with `npm test` (`node --test`); none passed or failed.")
 
 
 def test_a_task_that_a_list_still_shows_is_named_by_a_line_that_cites_the_list() -> None:

@@ -91,6 +91,7 @@ def test_what_may_do_more_is_asked_about(command: str) -> None:
         "cd src && cat ../../x", "cat .env", "cat src/.env.local", "cat key.pem", "ls .ssh/id",
         "head -n 5 .npmrc",
         "git show HEAD:.env", "git show HEAD:../x", "git diff -- .env", "git log -L1,2:.env",
+        "git log -p -- .env", "git show HEAD~3 -- conf/.env", "git show HEAD~3:conf/.env",
         "git blame .env",
         "find . -newer /etc/passwd", "find .. -name x", "grep x .env", "grep --color x .env", "cat *",
         "cat ?", "rg x *.py",

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from helix_desktop.context.summaries.handover import parse_handover
-from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.context.window.window import TITLE_OPENING
 from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, RequestReader, reply_to
 from helix_desktop.providers.demo.script import (
@@ -40,6 +41,12 @@ def run_sample_tests(root: Path) -> str:
 def test_the_sample_has_its_bug_at_first() -> None:
     assert (DEMO_DIR / "tidewatch" / "README.md").is_file()
     assert len(TIDEWATCH.user_messages) == 9
+
+
+def test_the_session_of_the_script_has_its_title() -> None:
+    for message, title in ((TIDEWATCH.user_messages[0], TIDEWATCH.title), ("Something else", "")):
+        request = ModelRequest((Message("user", f"{TITLE_OPENING}\n<message 1>\n{message}\n</message 1>"),))
+        assert reply_to(request, [TIDEWATCH]).text == title
 
 
 async def test_the_script_finds_and_fixes_the_bug_with_old_outputs_as_markers(tmp_path: Path) -> None:
@@ -309,7 +316,7 @@ e2 user: a line of an output that looks like an entry"""
 def test_a_handover_has_six_sections_and_cites_its_sources() -> None:
     text = write_handover(RECORD)
     sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(3, 9)))}
-    assert tuple(sections) == SECTIONS
+    assert tuple(sections) == TITLES
     assert all(bullet.sources for bullets in sections.values() for bullet in bullets)
     assert "The README says: It does a thing with 3 parts. [e5]" in text
     assert "The cause is `a.py`, line 12: the limit is 0.35 m. [e6]" in text

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import parse_handover
+from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import (
     full_request,
     handover_task,
@@ -19,7 +20,7 @@ from helix_desktop.context.summaries.summary_task import (
     split_task,
     transcript_lines,
 )
-from helix_desktop.domain.events.summary import SECTIONS, Observation, ObservationsMade
+from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse
 from helix_desktop.providers.demo.model import DemoModel, write_summary
 from helix_desktop.providers.demo.summaries import write_handover, write_observations, write_reflection
@@ -113,7 +114,7 @@ def test_the_demo_s_output_can_be_parsed(simulator: SessionSimulator, max_chars:
     if divided := split_task(full_brief, max_chars):
         texts = [write_summary(full_request(part).messages[1].text) for part in divided]
         merged_handover = write_summary(full_request(merge_task(full_brief, texts)).messages[1].text)
-        assert [section.title for section in parse_handover(merged_handover, frozenset(seqs))] == [*SECTIONS]
+        assert [section.title for section in parse_handover(merged_handover, frozenset(seqs))] == [*TITLES]
 
 
 def test_a_handover_of_observations_keeps_their_facts() -> None:

@@ -8,7 +8,7 @@ from helix_desktop.domain import errors
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import SummaryProblem
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.design.shell_data import error_banner, error_level
+from helix_desktop.ui.kit.notices import error_level, error_notice
 
 ANSWERS = {
     "CompactionRefused",
@@ -66,8 +66,8 @@ def test_each_error_has_an_explicit_level() -> None:
 def test_the_banner_has_the_level() -> None:
     """Nothing to compact is an answer; a full disk is not."""
     nothing, little = (
-        error_banner(errors.CompactionRefused(verbatim(what)))
+        error_notice(errors.CompactionRefused(verbatim(what)), print)
         for what in ("Nothing to compact yet.", "Not enough to compact yet.")
     )
     assert (nothing.level, nothing.key) == ("info", little.key), "the newer answer replaces the older one"
-    assert error_banner(errors.StoreWriteFailed(verbatim("Couldn't save to disk."))).level == "error"
+    assert error_notice(errors.StoreWriteFailed(verbatim("Couldn't save to disk.")), print).level == "error"

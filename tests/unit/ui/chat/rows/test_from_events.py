@@ -251,7 +251,8 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     saved = sum(output.tokens - output.marker_tokens for output in outputs)
     simulator.record(SweepMade(tuple(output_seqs(simulator)[:4]), saved, SweepReason.MANUAL))
     swept = simulator.gauge().used
-    assert _context_lines(simulator) == [f"Context: {format_tokens(before)} → {format_tokens(swept)}"]
+    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · you asked"
+    assert _context_lines(simulator) == [words]
     simulator.send_message("Go on. " * 300)
     between = simulator.gauge().used - swept
     simulator.hand_over(1_000)
@@ -265,7 +266,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
         else recorded
         for recorded in simulator.log
     ]
-    words = f"Context: {format_tokens(before + between)} → {format_tokens(after)}"
+    words = f"Context: {format_tokens(before + between)} → {format_tokens(after)} · you asked"
     assert _context_lines(simulator) == [words]
     simulator.step("Next.", 0, usage_ratio=1.2)
     assert _context_lines(simulator) == [words], "of what was sent it stays as it is"
@@ -273,7 +274,8 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     message = simulator.transcript.messages.user_items[-1]
     freed = simulator.transcript.window.entry_tokens(message) - FRAMING_TOKENS
     simulator.record(Excluded((message.seq,), "", 0, "", freed))
-    words_of_now = f"Context: {format_tokens(before)} → {format_tokens(simulator.gauge().used)}"
+    now = format_tokens(simulator.gauge().used)
+    words_of_now = f"Context: {format_tokens(before)} → {now} · you left something out"
     assert _context_lines(simulator) == [words, words_of_now], "also behind a handover"
 
 
@@ -477,9 +479,8 @@ def check_a_fold_s_card_describes_the_fold(simulator: SessionSimulator) -> None:
     for card in build_cards(simulator.log, simulator.transcript):
         if isinstance(card, FoldCard):
             fact = folds[card.seq]
-            assert card.after == listed.get(card.seq, card.after), "the inspector's figure"
+            assert card.tokens == listed.get(card.seq, card.tokens), "the inspector's figure"
             assert (card.text, card.index, card.steps) == (fact.text, fact.index, fact.steps)
-            assert card.before - card.after == fact.saved
             assert (card.first_seq, card.last_seq) == (fact.after + 1, fact.upto)
 
 

@@ -1,4 +1,4 @@
-"""Every error whose remedy the app can perform has a button for it, in the chat and in a banner."""
+"""Every error whose remedy the app can perform has a button for it, in the chat and in a notice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import NoticeRow
-from helix_desktop.ui.design.shell_data import error_banner
+from helix_desktop.ui.kit.notices import error_notice
 from helix_desktop.words.action_labels import action_label, supported_remedies
 from tests.support.histories import SessionSimulator
 from tests.support.window.chat_geometry import action_names
@@ -57,7 +57,12 @@ def test_an_error_names_known_remedies(kind: type[HelixError]) -> None:
     ],
 )
 def test_the_buttons_of_an_error(error: HelixError, labels: list[str]) -> None:
-    assert [action.text for action in error_banner(error).actions] == labels
+    helped: list[str] = []
+    answers = error_notice(error, helped.append).answers
+    assert [answer.words for answer in answers] == labels
+    for answer in answers:
+        answer.action()
+    assert helped == list(error.remedies)
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Go.")
     simulator.record(TurnEnded("failed", error.what, remedies=(*error.remedies, "of a later version")))

@@ -20,9 +20,12 @@ from helix_desktop.domain.events.rewrite import Excluded, HandoverTrigger, Sweep
 from helix_desktop.domain.events.session import ModelChosen, OpeningGiven, StandingText, WindowLearned
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import Usage
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.timeline.card_data import card_groups
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.rewrites import context_change_text
 from tests.support.histories import SessionSimulator, histories
 from tests.support.rewrite_histories import histories_with_rewrites
 
@@ -44,6 +47,29 @@ def test_every_point_matches_the_gauge_at_that_time(
     shown_as_reported = {seq for seq, point in points.items() if not point.is_estimated}
     assert shown_as_reported == {seq for seq in answers & points.keys() if used[seq].is_reported}
     assert {point.window for point in points.values()} <= {simulator.frame.info.window}
+
+
+@given(histories_with_rewrites(), st.sampled_from((None, 0.8, 1.3)))
+def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
+    simulator: SessionSimulator, ratio: float | None
+) -> None:
+    """A line's first size stands on the card of its first rewrite, its last one on that of the last."""
+    log, _ = measured(simulator, ratio, rewrites_while_answering=False)
+    transcript, frame = Transcript(log), simulator.frame
+    points = usage_points(log, simulator.policy, frame.info.window, frame.fixed_tokens)
+    sizes = {point.seq: (point.before, point.after) for point in points if point.before}
+    answers = [recorded.seq for recorded in log if isinstance(recorded.event, AssistantSpoke)]
+    for row in rows_from_log(log)[1]:
+        if isinstance(row, DividerRow) and row.kind == "context" and row.text.startswith("Context"):
+            end = next((seq for seq in answers if seq > row.key.seq), transcript.last_seq + 1)
+            own = [size for seq, size in sorted(sizes.items()) if row.key.seq <= seq < end]
+            before, after = own[0][0], own[-1][1]
+            words = {
+                context_change_text(before + more, after + less)
+                for more in range(-3, 4)
+                for less in range(-2, 3)
+            }
+            assert row.text.rpartition(" · ")[0] in words, (row.text, own)
 
 
 def measured(

@@ -22,10 +22,10 @@ from helix_desktop.context.summaries.handover import (
     user_text_budget,
     whole_texts,
 )
-from helix_desktop.context.summaries.handover_fallback import extractive_handover, without_repeats
+from helix_desktop.context.summaries.sections import extractive_handover, without_repeats
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
-from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade
+from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, histories
 from tests.unit.context.summaries.test_artifact_ledger import answer
 
@@ -398,3 +398,44 @@ def test_what_the_user_or_a_model_wrote_stays(changed: dict[str, object]) -> Non
     """Their sentences say what the words mean."""
     handover = msgspec.structs.replace(handover_of(failed_session()), **changed)
     assert without_repeats(handover, [REQUEST]) == handover
+
+
+def _todo_after(model_says: str, cited: int, *, is_answered: bool, texts: tuple[str, ...]) -> list[str]:
+    """Return the open items of a handover without a model, below one that a model wrote after e1."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.record(UserSpoke("Rename the flag.", 5))
+    simulator.record(AssistantSpoke("Renamed.", "test", 5))
+    upto = simulator.transcript.last_seq
+    asked = []
+    for text in texts:
+        simulator.record(UserSpoke(text, 5))
+        asked.append(simulator.transcript.last_seq)
+        if is_answered:
+            simulator.record(AssistantSpoke(f"Done: {text}", "test", 5))
+    sources = (asked[cited],) if cited >= 0 else ()
+    todo = Section("TODO Items", (Bullet(model_says, sources),))
+    previous = HandoverMade(upto, 0, (todo,), "", "", 0, 0, 0, 0, 2, "vendor/m", HandoverTrigger.THRESHOLD)
+    sections = extractive_handover(simulator.transcript.messages.items, previous)
+    return [
+        bullet.text for section in sections if section.title == "TODO Items" for bullet in section.bullets
+    ]
+
+
+@pytest.mark.parametrize(
+    "label", ["Newest request: ", "The user's newest request: ", "Latest request (e90): "]
+)
+def test_the_newest_request_of_a_model_s_handover_does_not_outlive_its_answer(label: str) -> None:
+    """The handover as it would be now begins with a checkpoint, whose newest request was answered since."""
+    says = f"{label}quote the line that sorts the pages."
+    texts = ("Quote the line that sorts the pages.", "Which option runs one test?")
+    assert _todo_after(says, 0, is_answered=True, texts=texts) == []
+    assert _todo_after(says, -1, is_answered=True, texts=texts) == [], "without the entry it comes from"
+    open_items = _todo_after(says, 0, is_answered=False, texts=texts)
+    assert [item.partition(":")[0] for item in open_items] == [
+        "Earlier request, not answered yet",
+        "Last request, not answered yet",
+    ]
+    assert _todo_after(says, 0, is_answered=False, texts=texts[:1]) == [
+        "Last request, not answered yet: Quote the line that sorts the pages."
+    ], "said once while it is the newest"
+    assert _todo_after(says, -1, is_answered=False, texts=()) == [], "Renamed: the turn before was answered"

@@ -1,7 +1,8 @@
-"""A part of a file that was read comes back by the numbers that its lines have in the file."""
+"""Lines come back by the numbers that a file has, or that a command gave them, whatever is stored above."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.replay.token_counters import MessageTokenCounter
+from helix_desktop.ui.chat.rows.row_texts import excerpt_source
 from tests.support.cache_session import SessionRig
 from tests.support.tool_rig import MemoryCache, make_call, make_tools
 
@@ -111,3 +113,84 @@ async def test_a_preview_says_which_lines_of_the_file_are_left_out(tmp_path: Pat
     last_of_head = max(number for number in shown if number < 1_500)
     first_of_tail = min(number for number in shown if number > 1_500)
     assert f"not shown ({last_of_head + 1}-{first_of_tail - 1})" in text
+
+
+PRINTED = "seq 1 3000 | sed 's/^/row /'"
+
+
+async def run_printing(root: Path, command: str = PRINTED) -> ToolResult:
+    """Run a command that prints numbered rows."""
+    return await make_tools(root).run(make_call("run_command", command=command))
+
+
+async def test_lines_of_a_command_are_numbered_as_it_printed_them(tmp_path: Path) -> None:
+    printed, cache = await run_printing(tmp_path), MemoryCache()
+    digest = cache.put(printed.content, "run_command", PRINTED)
+    tools = make_tools(tmp_path, cache)
+
+    async def recalled(**arguments: object) -> str:
+        result = await tools.run(make_call("recall_cached_content", hash=digest, **arguments))
+        assert result.content == printed.content, "recalled byte for byte, with its header"
+        head, _, body = result.model_text.partition("\n")
+        return f"{head.rpartition(' · ')[2]}\n{body}"
+
+    lines = await recalled(start_line=17, end_line=18)
+    assert lines == "lines 17-18 of 3,000, page 1 of 1.\n17:row 17\n18:row 18\n"
+    assert "\n2000:row 2000\n2001-row 2001" in await recalled(pattern="row 2000$")
+    first = await recalled(max_tokens=200)
+    assert first.startswith("lines 1-")
+    assert "\nexit code 0 (not sandboxed):\n1:row 1\n2:row 2\n" in first
+    following = int(first.partition("next: start_line=")[2].partition(".")[0])
+    assert f"\n{following}:row {following}\n" in await recalled(start_line=following, max_tokens=200)
+    assert "\n0:exit code 0 (not sandboxed):\n1-row 1\n" in await recalled(pattern="exit code")
+    with pytest.raises(ToolError, match="has 3,000 lines"):
+        await recalled(start_line=3001)
+
+
+async def test_searches_and_excerpts_number_a_command_s_lines_alike(tmp_path: Path) -> None:
+    printed, cache, rig = await run_printing(tmp_path), MemoryCache(), await SessionRig.create()
+    digest = cache.put(printed.content, "run_command", PRINTED)
+    tools = make_tools(tmp_path, cache)
+    found = await tools.run(make_call("search_cached_content", query='"row 971"'))
+    assert "\n  971: row 971\n" in found.content.decode()
+    index = await rig.make_index(1, await rig.use_tool(PRINTED, printed.content, tool="run_command"))
+    assert "\n971:row 971\n972-" in await rig.recall(index, pattern="^row 971$")
+    shown = await tools.run(make_call("show_output", hash=digest, start_line=964, end_line=966))
+    assert shown.content == f"Shown to the user: run_command {PRINTED}, lines 964-966, 3 lines\n".encode()
+    assert shown.excerpt is not None
+    lines = printed.content.decode().splitlines()[shown.excerpt.start_line - 1 : shown.excerpt.end_line]
+    assert lines == ["row 964", "row 965", "row 966"]
+    assert excerpt_source(shown.excerpt).endswith(", lines 964–966")
+
+
+async def test_a_cut_header_does_not_shift_the_numbers_of_a_search(tmp_path: Path) -> None:
+    """What stands in lists has 60 characters of a header; the colon at its end is read from the content."""
+    command = f"sleep 300 & {PRINTED}"
+    printed, cache = await run_printing(tmp_path, command), MemoryCache()
+    assert b"; left in the background, and ended: " in printed.content.partition(b"\n")[0]
+    cache.put(printed.content, "run_command", command)
+    found = await make_tools(tmp_path, cache).run(make_call("search_cached_content", query='"row 971"'))
+    assert "\n  971: row 971\n" in found.content.decode()
+
+
+async def test_an_output_stored_before_headers_had_a_colon_keeps_its_numbers(tmp_path: Path) -> None:
+    """The previews and answers in its log name its lines by them."""
+    cache = MemoryCache()
+    digest = cache.put(b"exit code 0 (not sandboxed)\nrow 1\nrow 2\n", "run_command", PRINTED)
+    call = make_call("recall_cached_content", hash=digest, start_line=2, end_line=3)
+    answer = (await make_tools(tmp_path, cache).run(call)).model_text
+    assert answer.endswith("lines 2-3 of 3, page 1 of 1.\n2:row 1\n3:row 2\n")
+
+
+async def test_a_preview_names_the_lines_of_a_command_that_it_leaves_out(tmp_path: Path) -> None:
+    printed = await run_printing(tmp_path)
+    result = await Intake(MessageTokenCounter.bundled()).from_tool_result(
+        ToolCall("c", "run_command", "{}"), printed
+    )
+    policy = msgspec.structs.replace(PROFILES["balanced"], preview_tokens=300)
+    text = (await Intake(MessageTokenCounter.bundled()).as_preview(result, policy)).text
+    gap = re.search(r"\[… [\d,]+ lines not shown \((\d+)-(\d+)\) …\]", text)
+    assert gap is not None
+    before, _, after = text.partition(gap[0])
+    assert before.rstrip().endswith(f"row {int(gap[1]) - 1}")
+    assert after.lstrip().startswith(f"row {int(gap[2]) + 1}\n")

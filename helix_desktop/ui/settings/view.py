@@ -1,4 +1,4 @@
-"""The settings window: pages at the left, the chosen one at the right; it never blocks the main window."""
+"""The settings: the names of their pages at the place of the sidebar, the chosen page in the center."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from typing import Literal, TypeVar
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.design.layout.boxes import column
-from helix_desktop.ui.design.page_stack import PageStack, StackedPage
-from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.layout.stack import PageArea
+from helix_desktop.ui.design.page_stack import PageName, PageNames
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.data_page import DataPage
@@ -41,24 +46,45 @@ SettingsPage = Literal[
     "data",
     "about",
 ]
-_NAV: tuple[tuple[SettingsPage, str, str], ...] = (
-    ("providers", text("Providers"), "plug"),
-    ("roles", text("Model roles"), "cpu"),
-    ("appearance", text("General"), "settings"),
-    ("keyboard", text("Keyboard"), "keyboard"),
-    ("instructions", text("Instructions"), "book-open"),
-    ("policy", text("Context policy"), "layers"),
-    ("permissions", text("Permissions"), "shield-check"),
-    ("mcp", text("MCP servers"), "server"),
-    ("data", text("Data"), "hard-drive"),
-    ("about", text("About"), "info"),
-)
-_SIZE, _MIN_SIZE = (980, 760), (620, 440)
+_TITLES: dict[SettingsPage, str] = {
+    "providers": text("Providers"),
+    "roles": text("Model roles"),
+    "appearance": text("General"),
+    "keyboard": text("Keyboard"),
+    "instructions": text("Instructions"),
+    "policy": text("Context policy"),
+    "permissions": text("Permissions"),
+    "mcp": text("MCP servers"),
+    "data": text("Data"),
+    "about": text("About"),
+}
 
 P = TypeVar("P", bound=QWidget)
 
 
-class SettingsDialog(SizedDialog):
+class SettingsNames(QFrame):
+    """The names of the pages, below the way back; they stand where the sidebar is otherwise."""
+
+    back_requested = Signal()
+
+    def __init__(self) -> None:
+        """Mark the first page."""
+        super().__init__()
+        self.setObjectName("settings_nav")
+        self.list = PageNames([("", [PageName(key, translate(title)) for key, title in _TITLES.items()])], 0)
+        self.list.setAccessibleName(tr("Settings"))
+        back = IconButton("arrow-left", tr("Back (Esc)"), edge=28)
+        back.setObjectName("leave_settings")
+        back.clicked.connect(self.back_requested)
+        scroll = VerticalScrollArea(self.list)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for part in (scroll.viewport(), self.list):
+            part.setAutoFillBackground(False)  # the frame around them has a color of its own
+        head = row(back, label(tr("Settings"), "title"), None, margins=(3, 0, 0, 0), gap=5)
+        self.setLayout(column(head, scroll, margins=(8, 11, 8, 8), gap=10))
+
+
+class SettingsView(Themed, PageArea):
     """Ten pages, each built when it is first needed; what they ask for comes out as their own signals."""
 
     page_built = Signal(str)
@@ -66,12 +92,13 @@ class SettingsDialog(SizedDialog):
     page_selected = Signal(str)
     """The page that the user went to."""
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self) -> None:
         """Start on the providers."""
-        super().__init__(parent, _SIZE, _MIN_SIZE)
-        self.setWindowTitle(tr("Settings"))
-        self.setModal(False)
-        builders: dict[SettingsPage, Callable[[], QWidget]] = {
+        super().__init__()
+        self.names = SettingsNames()
+        self.names.list.selected.connect(self._select)
+        self._built: dict[SettingsPage, QWidget] = {}
+        self._builders: dict[SettingsPage, Callable[[], QWidget]] = {
             "providers": ProvidersPage,
             "roles": self._roles_page,
             "appearance": AppearancePage,
@@ -83,14 +110,6 @@ class SettingsDialog(SizedDialog):
             "data": DataPage,
             "about": AboutPage,
         }
-        self._pages = PageStack(
-            tr("Settings"),
-            [StackedPage(name, translate(title), icon, builders[name]) for name, title, icon in _NAV],
-            "settings_nav",
-        )
-        self._pages.page_built.connect(self.page_built)
-        self._pages.page_selected.connect(self.page_selected)
-        self.setLayout(column(self._pages))
 
     @property
     def providers(self) -> ProvidersPage:
@@ -145,14 +164,19 @@ class SettingsDialog(SizedDialog):
         return card
 
     def _page(self, name: SettingsPage, kind: type[P]) -> P:
-        page = self._pages.page(name)
+        if name not in self._built:
+            self._built[name] = built = self._builders[name]()
+            self.addWidget(built)
+            retint(built, self._theme)
+            self.page_built.emit(name)
+        page = self._built[name]
         assert isinstance(page, kind)
         return page
 
     @staticmethod
     def page_titles() -> dict[SettingsPage, str]:
         """Return the title of each page, in their order."""
-        return {name: translate(title) for name, title, _ in _NAV}
+        return {name: translate(title) for name, title in _TITLES.items()}
 
     @staticmethod
     def _roles_page() -> QWidget:
@@ -168,25 +192,41 @@ class SettingsDialog(SizedDialog):
 
     def show_page(self, page: SettingsPage) -> None:
         """Show one page; where the keyboard was on another page's name it moves along."""
-        self._pages.show_page(page)
+        focused, before = self.window().focusWidget(), self.currentWidget()
+        if focused is not None and before is not None and before.isAncestorOf(focused):
+            self.window().setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control of the page
+        self.setCurrentWidget(self._page(page, QWidget))
+        self.names.list.mark(page)
 
     def current_page(self) -> SettingsPage:
         """Return the page that is shown, or was last."""
-        current = self._pages.current_page()
-        return next(name for name, _, _ in _NAV if name == current)
+        return next(name for name in _TITLES if name == self.names.list.current)
+
+    def focus_name(self) -> None:
+        """Give the keyboard to the name of the page that is shown."""
+        self.names.list.current_button.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def focus_filter(self) -> None:
+        """Give the keyboard to the field that filters the page on screen, if it has one."""
+        page = self.currentWidget()
+        field = page.findChild(SearchField) if page is not None else None
+        if field is not None:
+            field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def unsaved_pages(self) -> list[str]:
         """Return the titles of the pages where something was typed and not saved."""
         return [
-            title
-            for title, page in self._pages.built_pages().items()
+            translate(_TITLES[name])
+            for name, page in self._built.items()
             if isinstance(page, ProvidersPage | InstructionsPage | McpPage) and page.has_unsaved_edits()
         ]
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Show who came with the keyboard where it is: on the page's name; others see no ring."""
+        """Build the page that comes on screen."""
+        self.show_page(self.current_page())
         super().showEvent(event)
-        if self.is_by_keyboard:
-            self._pages.focus_name()
-        else:
-            self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _select(self, key: str) -> None:
+        page = next(name for name in _TITLES if name == key)
+        self.show_page(page)
+        self.page_selected.emit(page)

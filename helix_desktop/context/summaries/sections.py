@@ -1,14 +1,15 @@
-"""A handover without a model: six sections taken from the ledger and the messages themselves.
+"""The sections of a handover: what each is, and what it holds where no model writes it.
 
-The last resort of the fallback chain, and the handover as it would be now. Every sentence is quoted or
-counted, and each bullet names its sources. What the agent concluded comes before what its calls did, which
-the ledger lists.
+A section is declared once, in SECTIONS: what a model is asked for, what editors show and in which order
+cards show it comes from there. Without a model (the last resort of the fallback chain, and the handover as
+it would be now) every sentence is quoted or counted, and each bullet names its sources. What the agent
+concluded comes before what its calls did, which the ledger lists.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -29,7 +30,7 @@ from helix_desktop.context.summaries.message_facts import (
     statements_in,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.summary import NO_MODEL, SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section
 from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 
@@ -124,20 +125,27 @@ _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progre
 _FRAGMENT = re.compile(r"\W*\d+\s*[.:)]\s|\W*(?:…|\.{3})")
 """How a point of a list begins whose question is not there, or a sentence whose beginning is not."""
 _ROUTINE = ("Changed ", "Ran `", "Done: ")  # the ledger and the todo list say it too
-_OPEN_TITLES = ("Current Issues", "TODO Items")
 _LIST_LABELS = tuple(f"{label}: " for label in _TODO_LABELS.values())
 _EARLIER = " (as of the last summary)"
+_NEWEST_REQUEST = re.compile(
+    r"(?:the )?(?:user['’]s )?(?:newest|latest|last|current) request(?: of the user)?(?: \([^)]*\))?:? *",
+    re.IGNORECASE,
+)
+"""How a model begins what it says of the request that was the newest when it wrote."""
+_EARLIER_REQUEST = "Earlier request, not answered yet: "
 _NO_REVERTS: Mapping[str, FileRevert] = MappingProxyType({})
 
 
 class HistoryExtract:
-    """What the six sections are taken from, added message by message."""
+    """What the sections are taken from without a model, added message by message."""
 
     def __init__(self) -> None:
         self.ledger = Ledger()
         self._first_request: tuple[int, str] | None = None
         self._last_request: tuple[int, str] | None = None
         self._is_answered = False
+        self._requests: set[int] = set()
+        self._answered_upto = 0  # the newest request that a conclusion followed
         self._open_points: list[Bullet] = []  # of the newest message that ended its turn
         self._details: list[Bullet] = []
         self._findings: list[Bullet] = []  # of the turn that runs: its conclusion will say what they come to
@@ -154,6 +162,7 @@ class HistoryExtract:
             case UserSpoke(text=text) if words := typed_text(text):
                 self._last_request, self._is_answered = (item.seq, words), False
                 self._first_request = self._first_request or self._last_request
+                self._requests.add(item.seq)
                 for preference in preferences_in(words):
                     self._add_preference(item.seq, preference, _SENTENCE_CAP)
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
@@ -169,6 +178,8 @@ class HistoryExtract:
                     self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
                 if not calls and text.strip():  # what follows without a request goes on with nothing
                     self._is_answered = not ends_with_announcement(text)
+                    if self._is_answered and self._last_request:
+                        self._answered_upto = self._last_request[0]
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
@@ -212,29 +223,11 @@ class HistoryExtract:
         self._preferences = _newest([*others, bullet])
 
     def sections(self, previous: HandoverMade | None) -> tuple[Section, ...]:
-        """Return the six sections, updating the previous handover's."""
+        """Return all sections, updating the previous handover's."""
         old: dict[str, Sequence[Bullet]] = (
             {section.title: section.bullets for section in previous.sections} if previous else {}
         )
-        has_request = any(bullet.text.startswith(OPENING) for bullet in old.get("Project Background", ()))
-        results = _newest([*_todo_bullets(self._todo, "done"), *self._results])
-        first, last = self._first_request, self._last_request
-        is_repeated = not has_request and first != last and first and last and first[1] == last[1]
-        request = _request(ANSWERED_REQUEST if self._is_answered else LAST_REQUEST, last)
-        new = {
-            "Project Background": [
-                *([] if has_request or is_repeated else _request(OPENING, first)),
-                *(request if self._is_answered and first != last else []),
-            ],
-            "Technical Details": _with_newer(self._details, self._findings[-_FINDINGS:]),
-            "Completed Work": _newest([*_completed(self.ledger), *results, *_commits(self.ledger)]),
-            "Current Issues": _newest([*_reverted(self.ledger), *_issues(self.ledger), *self._open_points]),
-            "TODO Items": [
-                *([] if self._is_answered else request),
-                *_todo_bullets(self._todo, "in_progress", "pending"),
-            ],
-            "User Preferences": self._preferences,
-        }
+        new = {kind.title: kind.extract(self, old.get(kind.title, ())) for kind in SECTIONS}
         over = {f"Changed {use.path}" for use in self.ledger.files.values() if use.is_reverted}
         old = {
             title: [
@@ -244,16 +237,50 @@ class HistoryExtract:
             ]
             for title, bullets in old.items()
         }
-        for title in _OPEN_TITLES:
+        for title in (kind.title for kind in SECTIONS if kind.is_replaced):
             old[title] = self._still_open(old.get(title, ()), previous.upto if previous else 0)
             old[title] = [bullet for bullet in old[title] if not _is_said_in(bullet, new[title])]
-        return tuple(Section(title, _join(old.get(title, ()), new[title])) for title in SECTIONS)
+        return tuple(Section(title, _join(old.get(title, ()), new[title])) for title in TITLES)
+
+    def background(self, old: Sequence[Bullet]) -> list[Bullet]:
+        """Return the session's first request, unless it is known, and the last one once it is answered."""
+        first, last = self._first_request, self._last_request
+        is_known = any(bullet.text.startswith(OPENING) for bullet in old)
+        is_repeated = not is_known and first != last and first and last and first[1] == last[1]
+        opening = [] if is_known or is_repeated else _request(OPENING, first)
+        return [*opening, *(self._request_on_record() if self._is_answered and first != last else [])]
+
+    def details(self, _: Sequence[Bullet]) -> list[Bullet]:
+        """Return causes and facts that the agent stated, the newest of the running turn among them."""
+        return _with_newer(self._details, self._findings[-_FINDINGS:])
+
+    def completed(self, _: Sequence[Bullet]) -> list[Bullet]:
+        """Return what was changed, run and committed, and the results that the agent stated."""
+        results = _newest([*_todo_bullets(self._todo, "done"), *self._results])
+        return _newest([*_completed(self.ledger), *results, *_commits(self.ledger)])
+
+    def issues(self, _: Sequence[Bullet]) -> list[Bullet]:
+        """Return what was reverted, what failed, and what the agent left open."""
+        return _newest([*_reverted(self.ledger), *_issues(self.ledger), *self._open_points])
+
+    def todo(self, _: Sequence[Bullet]) -> list[Bullet]:
+        """Return the request that is not answered yet, and what is left of the agent's list."""
+        request = [] if self._is_answered else self._request_on_record()
+        return [*request, *_todo_bullets(self._todo, "in_progress", "pending")]
+
+    def preferences(self, _: Sequence[Bullet]) -> list[Bullet]:
+        """Return what the user asked for always, and forbade."""
+        return self._preferences
+
+    def _request_on_record(self) -> list[Bullet]:
+        return _request(ANSWERED_REQUEST if self._is_answered else LAST_REQUEST, self._last_request)
 
     def _still_open(self, bullets: Iterable[Bullet], upto: int) -> list[Bullet]:
         """Return what a handover up to an event called open and nothing since settles, marked as of before.
 
         A newer message of the user settles questions, a newer todo list what the list had, another run of
-        a command its failure, and a statement or an item of the list what it says, too.
+        a command its failure, and a statement or an item of the list what it says, too. Of the request that
+        was the newest only one that got no answer before the next one is left.
         """
         is_asked_on = self._last_request is not None and self._last_request[0] > upto
         has_newer_list = self._todo[0] > upto
@@ -267,12 +294,116 @@ class HistoryExtract:
         commands = {f"`{_sentence(run.command)}` " for run in self.ledger.commands.values() if run.seq > upto}
         return [
             Bullet(bullet.text.removesuffix(_EARLIER) + _EARLIER, bullet.sources)
-            for bullet in bullets
+            for bullet in filter(None, (self._as_earlier_request(bullet, upto) for bullet in bullets))
             if not bullet.text.startswith((f"{LAST_REQUEST}: ", *commands))
             if not (is_asked_on and bullet.text.removesuffix(_EARLIER).endswith("?"))
             if not (has_newer_list and bullet.text.startswith(_LIST_LABELS))
             if not _is_said_in(bullet, later)
         ]
+
+    def _as_earlier_request(self, bullet: Bullet, upto: int) -> Bullet | None:
+        """Return what a handover up to an event said of the newest request, if that is still open.
+
+        None if it was answered since, and while it is the newest, which the new section says by itself.
+        """
+        label = _NEWEST_REQUEST.match(bullet.text)
+        if label is None or self._last_request is None:
+            return bullet
+        former = max((seq for seq in self._requests if seq <= upto), default=upto)
+        seq = max(self._requests.intersection(bullet.sources), default=former)
+        if seq <= self._answered_upto or seq >= self._last_request[0]:
+            return None
+        return Bullet(_EARLIER_REQUEST + bullet.text[label.end() :], bullet.sources)
+
+
+class SectionKind(msgspec.Struct, frozen=True):
+    """One section of every handover.
+
+    `scope` tells a model what belongs there, `rank` is its place on cards, where what is open comes first,
+    `priority` that of an observation made of one of its points (1 vital, 3 minor), `priority_of_calls` of
+    one that only calls say: the ledger lists it. `extract` returns its points without a model, given
+    those of the previous handover. `is_replaced`: its points are open ones, and those of the previous
+    handover that are settled by now go. `is_listed`: the ledger lists what calls did of it.
+    """
+
+    title: str
+    scope: str
+    rank: int
+    priority: int
+    priority_of_calls: int
+    extract: Callable[[HistoryExtract, Sequence[Bullet]], list[Bullet]]
+    is_replaced: bool = False
+    is_listed: bool = False
+
+
+BACKGROUND = SectionKind(
+    "Project Background",
+    "what the project is and what the user wants of it; technology, structure, where things are.",
+    rank=6,
+    priority=1,
+    priority_of_calls=1,
+    extract=HistoryExtract.background,
+)
+DETAILS = SectionKind(
+    "Technical Details",
+    "constraints found; decisions with their reasons, and the ways that were rejected and why; lessons "
+    "from what failed. Where the user changed their mind, what holds now and what it replaced stand in "
+    "one bullet.",
+    rank=4,
+    priority=2,
+    priority_of_calls=2,
+    extract=HistoryExtract.details,
+)
+COMPLETED = SectionKind(
+    "Completed Work",
+    "what was changed in which file, and what proved it.",
+    rank=3,
+    priority=2,
+    priority_of_calls=3,
+    extract=HistoryExtract.completed,
+    is_listed=True,
+)
+ISSUES = SectionKind(
+    "Current Issues",
+    "what fails or is open, with its error text; what blocks the work, and on whom it waits.",
+    rank=1,
+    priority=2,
+    priority_of_calls=2,
+    extract=HistoryExtract.issues,
+    is_replaced=True,
+    is_listed=True,
+)
+TODO_ITEMS = SectionKind(
+    "TODO Items",
+    "what is left, most urgent first.",
+    rank=2,
+    priority=1,
+    priority_of_calls=1,
+    extract=HistoryExtract.todo,
+    is_replaced=True,
+)
+PREFERENCES = SectionKind(
+    "User Preferences",
+    "what the user asked for always, what they forbade, style and way of working.",
+    rank=5,
+    priority=1,
+    priority_of_calls=1,
+    extract=HistoryExtract.preferences,
+)
+SECTIONS = (BACKGROUND, DETAILS, COMPLETED, ISSUES, TODO_ITEMS, PREFERENCES)
+"""The sections, in the order in which a model writes and reads them."""
+TITLES = tuple(kind.title for kind in SECTIONS)
+KINDS = {kind.title: kind for kind in SECTIONS}
+"""By title; a stored handover may have others."""
+_NUMBERS = {6: "six", 7: "seven", 8: "eight"}
+
+
+def name_sections(prompt: str) -> str:
+    """Return the prompt for handovers with the headings of the sections, and what belongs where."""
+    headings = "\n".join(f"## {title}" for title in TITLES)
+    scopes = "\n".join(f"- {kind.title}: {kind.scope}" for kind in SECTIONS)
+    filled = prompt.replace("{number}", _NUMBERS[len(SECTIONS)])
+    return filled.replace("{headings}", headings).replace("{scopes}", scopes)
 
 
 def extractive_handover(
@@ -280,7 +411,7 @@ def extractive_handover(
     previous: HandoverMade | None,
     reverts: Mapping[str, FileRevert] = _NO_REVERTS,
 ) -> tuple[Section, ...]:
-    """Return the six sections for these messages, updating the previous handover's.
+    """Return the sections for these messages, updating the previous handover's.
 
     `reverts` are the user's of what the agent changed in files, by path.
     """
@@ -403,7 +534,6 @@ _BULLET_WORD = re.compile(r"[\w./-]+")
 _REQUEST_LABELS = (OPENING, LAST_REQUEST, ANSWERED_REQUEST, "Last request covered here")
 """How a sentence begins that quotes a request; the last one in handovers of older versions."""
 _LABEL_WORDS = frozenset(["Changed", "Committed", "Opened", "Ran", "exit", "ended", "with", "failed"])
-_FROM_LEDGER = ("Completed Work", "Current Issues")
 
 
 def without_repeats(handover: HandoverMade, verbatim: Sequence[str]) -> HandoverMade:
@@ -423,6 +553,7 @@ def without_repeats(handover: HandoverMade, verbatim: Sequence[str]) -> Handover
 def _without_repeats(section: Section, texts: Sequence[str], lines: Sequence[str]) -> Section:
     bullets: list[Bullet] = []
     repeated: dict[str, list[int]] = {}
+    listed = {kind.title for kind in SECTIONS if kind.is_listed}
     for bullet in section.bullets:
         label = next((label for label in _REQUEST_LABELS if bullet.text.startswith(f"{label}: ")), "")
         words = _plain(bullet.text.removeprefix(f"{label}: ")).removesuffix("…").rstrip()
@@ -431,7 +562,7 @@ def _without_repeats(section: Section, texts: Sequence[str], lines: Sequence[str
                 bullets.append(Bullet(f"{label}: {_QUOTED.lower()}", bullet.sources))
             else:
                 repeated.setdefault(_QUOTED, []).extend(bullet.sources)
-        elif section.title in _FROM_LEDGER and _is_listed(bullet, lines):
+        elif section.title in listed and _is_listed(bullet, lines):
             repeated.setdefault(_LISTED, []).extend(bullet.sources)
         else:
             bullets.append(bullet)

@@ -1,0 +1,255 @@
+"""The settings are a page of the window: how they are left, what they lead to, what happens meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
+
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    Text,
+    Wait,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.buttons import find_button, press
+from tests.support.window.window_rig import WindowRig, act, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+_CONTROL, _NONE = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
+
+
+async def _open_by_key(rig: WindowRig) -> None:
+    focused = rig.window.focusWidget() or rig.window
+    await act(lambda: QTest.keyClick(focused, Qt.Key.Key_Comma, _CONTROL))
+    assert rig.window.page() == "settings"
+
+
+def _press_key(rig: WindowRig, key: Qt.Key, modifiers: Qt.KeyboardModifier = _NONE) -> None:
+    QTest.keyClick(rig.window.focusWidget() or rig.window, key, modifiers)
+
+
+async def test_the_settings_stand_in_place_of_the_session_until_they_are_left(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        window = rig.window
+        window.resize(1_440, 900)
+        workspace_id = await rig.open_folder("project")
+        window.show_page("timeline")
+        focused = window.focusWidget()
+        assert focused is not None
+        leave: dict[str, Callable[[], object]] = {
+            "Esc": lambda: _press_key(rig, Qt.Key.Key_Escape),
+            "the key that opened them": lambda: _press_key(rig, Qt.Key.Key_Comma, _CONTROL),
+            "the key that closes a page": lambda: _press_key(rig, Qt.Key.Key_W, _CONTROL),
+            "the button": lambda: press(rig.settings.names, "leave_settings"),
+            "the workspace": lambda: QTest.mouseClick(
+                window.rail.button(workspace_id), Qt.MouseButton.LeftButton
+            ),
+        }
+        for how, do in leave.items():
+            await _open_by_key(rig)
+            name = find_button(rig.settings.names, f"page:{rig.settings.current_page()}")
+            assert name.hasFocus(), "who came with the keyboard sees where it is"
+            hidden: tuple[QWidget, ...] = (window.sidebar, window.top_bar, window.inspector_pane)
+            assert not any(part.isVisible() for part in hidden)
+            assert rig.settings.isVisible()
+            await act(do)
+            assert window.page() == "timeline", how
+            assert all(part.isVisible() for part in hidden)
+            assert window.focusWidget() is focused, f"the keyboard after {how}"
+        await _open_by_key(rig)
+        _press_key(rig, Qt.Key.Key_2, _CONTROL)
+        assert window.page() == "cache", "a page of the session"
+        assert rig.views.cache.table.hasFocus()
+
+
+async def test_who_opens_the_settings_with_the_mouse_sees_no_ring_and_leaves_with_esc(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        rig.window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, False)
+        rig.composer.editor.setPlainText("Half a message")
+        rig.composer.editor.setFocus()
+        await act(rig.window.commands.settings.trigger)
+        assert not find_button(rig.settings.names, "page:providers").hasFocus()
+        _press_key(rig, Qt.Key.Key_Escape)
+        assert rig.window.page() == "chat"
+        assert rig.composer.editor.hasFocus()
+        assert rig.composer.text() == "Half a message"
+
+
+async def test_a_pane_that_the_user_closed_stays_closed_after_the_settings(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        commands = rig.window.commands
+        commands.toggle_sidebar.trigger()
+        assert not rig.window.sidebar.isVisible()
+        await rig.wiring.settings.show("data")
+        assert rig.settings.names.isVisible(), "the names of the pages need no sidebar"
+        assert not commands.toggle_sidebar.isEnabled()
+        rig.window.resize(560, 420)
+        await until(rig.settings.names.isVisible, "the names in the smallest window")
+        rig.window.leave_settings()
+        assert not rig.window.sidebar.isVisible()
+        assert commands.toggle_sidebar.isEnabled()
+
+
+async def test_settings_return_to_where_they_were(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await act(rig.window.commands.settings.trigger)
+        assert rig.settings.current_page() == "providers"
+        await _check_the_dialogs(rig)
+        rig.window.leave_settings()
+        await act(rig.window.commands.settings.trigger)
+        assert rig.settings.current_page() == "data", "the page that was last shown"
+        await act(rig.window.commands.about.trigger)
+        assert rig.settings.current_page() == "about", "a page by name, with the settings on screen"
+        rig.window.leave_settings()
+        await act(rig.window.commands.change_policy.trigger)
+        assert rig.settings.current_page() == "policy", "a page by name"
+
+
+async def _check_the_dialogs(rig: WindowRig) -> None:
+    """A dialog stands over the page that led to it, and gives the keyboard back."""
+    settings, cleanup, redaction = rig.settings, rig.wiring.cleanup, rig.wiring.redaction
+    press(settings.names, "page:data")
+    opened: dict[str, Callable[[], QDialog | None]] = {
+        "clean_up": lambda: cleanup.cleanup_dialog,
+        "trash": lambda: cleanup.trash_dialog,
+        "forget": lambda: redaction.presenter.dialog if redaction.presenter is not None else None,
+    }
+    for name, dialog_of in opened.items():
+        button = find_button(settings.data, name)
+        await until(button.isVisible, "the figures")
+        button.setFocus(Qt.FocusReason.TabFocusReason)
+        QTest.keyClick(button, Qt.Key.Key_Space)
+        await until(dialog_of, name)
+        await _close(dialog_of)
+        assert settings.isVisible(), "Esc closes the dialog, and leaves no settings"
+        assert settings.current_page() == "data"
+        assert rig.window.focusWidget() is button
+    press(settings.data, "clean_up")
+    await until(lambda: cleanup.cleanup_dialog, "the clean-up")
+    assert cleanup.cleanup_dialog is not None
+    press(cleanup.cleanup_dialog, "trash")
+    await until(lambda: cleanup.trash_dialog, "the trash in its place")
+    await _close(lambda: cleanup.trash_dialog)
+    assert settings.isVisible()
+
+
+async def _close(dialog_of: Callable[[], QDialog | None]) -> None:
+    dialog = dialog_of()
+    assert dialog is not None
+    await until(dialog.isVisible, "the dialog on screen")
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    await until(lambda: dialog_of() is None, "the dialog closed")
+
+
+async def test_what_is_not_saved_is_there_again_however_the_settings_were_left(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        session_id = rig.conversation.session.id
+        await rig.wiring.settings.show("policy")
+        await act(lambda: rig.settings.policy.slider.profile_selected.emit("lean"))
+        await rig.wiring.settings.show("providers")
+        rig.settings.providers.add()
+        for field in rig.settings.providers.editor.findChildren(QLineEdit, "base_url"):
+            field.setText("http://127.0.0.1:9/v1")
+        await rig.wiring.settings.show("instructions")
+        rig.settings.instructions.personal.text.setPlainText("Be brief.")
+        await act(lambda: rig.window.switcher.session_selected.emit(rig.workspace.id, session_id))
+        assert rig.window.page() == "chat", "a session was chosen"
+        assert "Policy not applied" in rig.banner_text()
+        assert rig.app_window.unsaved_settings() == ["Providers", "Instructions"]
+        await rig.wiring.settings.show("instructions")
+        assert rig.settings.instructions.personal.text.toPlainText() == "Be brief."
+        await rig.wiring.settings.show("policy")
+        assert rig.settings.policy.slider.track.value_text.startswith("Lean")
+        assert "Policy not applied" not in rig.banner_text()
+        rig.settings.policy.apply_bar.discarded.emit()
+
+
+async def test_a_turn_goes_on_and_its_approval_is_seen_in_the_settings(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go = asyncio.Event()
+    asking = replies_in_order(
+        StreamedReply(Text("One "), Wait(go), Call("run_command", '{"command": "sleep 0"}')),
+        text_reply("Ended."),
+    )
+    async with ChatServer(asking) as server, open_window(qapp, tmp_path) as rig:
+        await rig.begin("project", {}, server)
+        waiting = rig.window.waiting_sessions.button
+        rig.type_message("Run it.")
+        await until(lambda: rig.conversation.is_running, "the turn")
+        await rig.wiring.settings.show("data")
+        _press_key(rig, Qt.Key.Key_L, _CONTROL)
+        assert rig.window.page() == "chat", "the message field is in the session"
+        await rig.wiring.settings.show("data")
+        go.set()
+        await until(waiting.isVisible, "that the session waits, above the settings")
+        assert "waits for you" in rig.window.windowTitle()
+        _press_key(rig, Qt.Key.Key_Y, _CONTROL | Qt.KeyboardModifier.ShiftModifier)
+        await until(lambda: rig.window.page() == "chat", "the question, which the first use of the key shows")
+        assert rig.rows(ApprovalRow), "and does not answer"
+        assert not waiting.isVisible(), "its card says so"
+        await rig.wiring.settings.show("data")
+        await act(lambda: QTest.mouseClick(waiting, Qt.MouseButton.LeftButton))
+        assert rig.window.page() == "chat"
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+
+
+async def test_find_looks_in_the_page_that_has_a_filter_and_never_in_the_chat(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("about")
+        _press_key(rig, Qt.Key.Key_F, _CONTROL)
+        assert rig.window.page() == "settings"
+        assert not rig.chat.find_bar.isVisibleTo(rig.chat)
+        await rig.wiring.settings.show("keyboard")
+        _press_key(rig, Qt.Key.Key_F, _CONTROL)
+        assert rig.settings.keyboard.filter.hasFocus()
+        _press_key(rig, Qt.Key.Key_Escape)
+        assert rig.window.page() == "chat"
+
+
+async def test_a_restart_opens_the_session_and_not_the_settings(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        rig.window.show_page("cache")
+        await rig.wiring.settings.show("mcp")
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert rig.window.page() == "cache"
+        assert rig.window.sidebar.isVisible()
+
+
+async def test_the_settings_open_without_a_workspace(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        rig.wiring.workspace_controller.show_welcome()
+        await act(rig.window.commands.settings.trigger)
+        assert rig.settings.names.isVisible()
+        _press_key(rig, Qt.Key.Key_Escape)
+        assert rig.window.welcome.isVisible()
+        assert not rig.window.sidebar.isVisible()
