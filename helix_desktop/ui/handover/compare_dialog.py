@@ -34,6 +34,7 @@ from helix_desktop.ui.handover.compare_data import (
     handover_choices,
 )
 from helix_desktop.ui.handover.compared_view import ComparedView
+from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
@@ -50,7 +51,6 @@ class CompareDialog(Themed, SizedDialog):
     pair_requested = Signal(int, int)  # the handover before and the one after, as HandoverChoice names them
     put_back_requested = Signal(str, object)  # the title of a section, and a Bullet
     undo_requested = Signal()  # of what was put back last
-    source_clicked = Signal(int)
 
     def __init__(self, parent: QWidget) -> None:
         """Start without handovers."""
@@ -74,8 +74,12 @@ class CompareDialog(Themed, SizedDialog):
         self.undo_button.clicked.connect(self.undo_requested)
         self.close_button.clicked.connect(self.accept)
         self.compared.put_back_requested.connect(self.put_back_requested)
-        self.compared.source_clicked.connect(self.source_clicked)
         self.show_notice("")
+
+    def perform(self, intent: Intent) -> None:
+        """Close, as what a chip shows is behind it."""
+        self.accept()
+        perform(self.parentWidget(), intent)
 
     def show_choices(self, choices: Sequence[HandoverChoice], before: int, after: int) -> None:
         """Offer these handovers, with two of them chosen."""

@@ -31,6 +31,7 @@ from helix_desktop.ui.handover.compare_data import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, compact_purpose
 from helix_desktop.ui.kit.forms import FieldRow, align_labels
+from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.kit.notices import error_level
 from helix_desktop.ui.timeline.card_data import Phase
 from helix_desktop.ui.timeline.running_view import PhaseSteps
@@ -95,6 +96,9 @@ class DraftPage(QWidget):
         body = column(self._range_line, self._head, self._pages, sizes, _FactsArea(self._facts), gap=8)
         body.setStretch(2, 1)
         self.setLayout(body)
+
+    def perform(self, intent: Intent) -> None:
+        """Do nothing: what a chip shows would stand behind the draft."""
 
     @property
     def is_comparing(self) -> bool:

@@ -45,6 +45,7 @@ from helix_desktop.ui.handover.edit_data import (
     edited_fields,
     revision_check,
 )
+from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.handover_titles import handover_titles
@@ -156,7 +157,6 @@ class EditDialog(Themed, SizedDialog):
     compare_requested = Signal()
     save_requested = Signal()
     action_requested = Signal(object)  # the EditRefusal whose button was clicked
-    source_clicked = Signal(int)
 
     def __init__(self, parent: QWidget) -> None:
         """Start without a handover."""
@@ -330,7 +330,12 @@ class EditDialog(Themed, SizedDialog):
         self.save_button.clicked.connect(self.save_requested)
         self.action_button.clicked.connect(lambda: self.action_requested.emit(self._refusal))
         self.compared.put_back_requested.connect(self.put_back)
-        self.compared.source_clicked.connect(self.source_clicked)
+
+    def perform(self, intent: Intent) -> None:
+        """Close, as what a chip shows is behind it; unless the user wants to keep what was changed."""
+        if self.confirm_discard():
+            self.accept()
+            perform(self.parentWidget(), intent)
 
     def _toggle_comparison(self) -> None:
         if self.is_comparing:

@@ -43,6 +43,14 @@ from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.inspector.from_provider_cache import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.request_status import with_rewrite_status
+from helix_desktop.ui.kit.intents import (
+    RenameSession,
+    SetBudget,
+    Steer,
+    StopAndSend,
+    ToggleContextPanel,
+    handles,
+)
 from helix_desktop.ui.session.background_jobs import BackgroundJobs, BackgroundProgress
 from helix_desktop.ui.session.completion import ComposerCompletions
 from helix_desktop.ui.session.composer_controller import ComposerController
@@ -104,9 +112,8 @@ class BudgetController(QObject):
         self._window, self._async_actions = window, async_actions
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
-        window.cost_line.budget_requested.connect(self.edit_budget)
         window.cost_line.tell_purposes = self._purposes_text
-        window.commands.set_budget.triggered.connect(self.edit_budget)
+        window.intents.add(self)
 
     def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Show what a conversation of a workspace has spent by now."""
@@ -127,21 +134,21 @@ class BudgetController(QObject):
             sum(spending.tokens for spending in budget.other_versions()),
         )
 
-    def edit_budget(self) -> None:
-        """Let the user set the budget of the session on screen."""
-        if self._workspace is not None and self._conversation is not None:
-            self._async_actions.start(self._edit_budget(self._workspace, self._conversation), "set budget")
-
-    async def set_typed_budget(self, argument: str) -> None:
+    @handles(SetBudget)
+    async def set_budget(self, amount: str) -> None:
         """Set the budget to what was typed: tokens, an amount that begins with $, both, or no limit.
 
-        What is not named stays as it is, unless nothing but words for no limit is typed. Raises InvalidInput.
+        Nothing typed: let the user set it in a dialog. What is not named stays as it is, unless nothing but
+        words for no limit is typed. Raises InvalidInput.
         """
         workspace, conversation = self._workspace, self._conversation
         if workspace is None or conversation is None:
             return
+        if not amount:
+            await self._edit_budget(workspace, conversation)
+            return
         tokens, cost = conversation.budget.limit.tokens, conversation.budget.limit.cost
-        words = argument.lower().split()
+        words = amount.lower().split()
         if _NO_LIMIT.issuperset(words):
             tokens, cost, words = 0, 0.0, []
         try:
@@ -284,8 +291,7 @@ class SessionController(QObject):
         self.next_messages = NextMessagesController(views.chat.next_messages, self.composer, async_actions)
         self.past = PastController(context, self.chat, self.schedule_refresh)
         self.budget = BudgetController(window, async_actions)
-        self.composer.slash_commands.on_arguments("set_budget", self.budget.set_typed_budget)
-        self.composer.slash_commands.on_arguments("rename_session", self._rename)
+        window.intents.add(self)
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(lambda: async_actions.start(self.refresh(), "refresh"))
         self._rewrite_status = RewriteStatus()
@@ -298,14 +304,13 @@ class SessionController(QObject):
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
         commands, gauge = window.commands, views.chat.composer.gauge
-        gauge.clicked.connect(commands.toggle_inspector.trigger)
+        gauge.clicked.connect(lambda: window.perform(ToggleContextPanel()))
         gauge.addActions(
             (
                 *(commands.toggle_inspector, commands.hold_compaction, commands.compact_now),
                 *(commands.undo_compaction, commands.redo_compaction, commands.change_policy),
             )
         )
-        commands.steer.triggered.connect(views.chat.composer.steer)
         window.page_shown.connect(self._refresh_page)
         window.page_shown.connect(self.focus_page)
 
@@ -465,8 +470,20 @@ class SessionController(QObject):
             self._rewrite_status, self._status_for = status, made_for
         return self._rewrite_status
 
-    async def _rename(self, title: str) -> None:
-        if self.conversation is not None and self.workspace is not None:
+    @handles(Steer)
+    def steer(self) -> None:
+        """Send what is typed into the running turn."""
+        self.views.chat.composer.steer()
+
+    @handles(StopAndSend)
+    def stop_and_send(self) -> None:
+        """Stop the running command and send the first message that waits for it."""
+        self.next_messages.stop_and_send_first()
+
+    @handles(RenameSession)
+    async def rename(self, title: str) -> None:
+        """Give the session on screen the title that was typed."""
+        if title and self.conversation is not None and self.workspace is not None:
             await self.workspace.rename(self.conversation.session.id, title)
 
     def request_on_screen(self) -> tuple[Window, tuple[WindowItem, ...]] | None:

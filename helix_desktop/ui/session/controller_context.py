@@ -68,6 +68,7 @@ class ControllerContext:
         """`windows` are all windows of the app, this one among them."""
         self.window, self.views, self.windows = window, views, windows
         self.async_actions, self.services = async_actions, services
+        window.intents.async_actions = async_actions
         self.active_workspace = ActiveWorkspace(services)
         self.settings = AppSettings(window, services, async_actions)
         self.workspace_settings = WorkspaceSettings(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.kit.intents import AskSideQuestion, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
@@ -19,9 +20,12 @@ class SideQuestionController(QObject):
         super().__init__(context.window)
         self._window, self._async_actions = context.window, context.async_actions
         self._session_controller, self._chat = session_controller, context.views.chat
-        action = context.window.commands.side_question
-        action.triggered.connect(lambda: self._async_actions.start(self._ask(), "side question"))
-        session_controller.composer.slash_commands.on_arguments("side_question", self._ask_typed)
+        context.window.intents.add(self)
+
+    @handles(AskSideQuestion)
+    def ask(self, question: str) -> None:
+        """Ask what was typed, or let the user write it; the composer is free meanwhile."""
+        self._async_actions.start(self._answer(question) if question else self._ask(), "side question")
 
     async def _ask(self) -> None:
         question = await dialogs.get_text(
@@ -32,9 +36,6 @@ class SideQuestionController(QObject):
         )
         if question:
             await self._answer(question)
-
-    async def _ask_typed(self, question: str) -> None:
-        self._async_actions.start(self._answer(question), "side question")  # the composer is free meanwhile
 
     async def _answer(self, question: str) -> None:
         conversation = self._session_controller.conversation

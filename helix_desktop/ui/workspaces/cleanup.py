@@ -14,6 +14,7 @@ from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, exec_async
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import CleanUp, ShowTrash, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
@@ -43,9 +44,8 @@ class CleanupController(QObject):
         self.cleanup_dialog: CleanupDialog | None = None
         self._leads_to_trash = False  # when the dialog is closed
         self.trash_dialog: TrashDialog | None = None
-        commands, start = context.window.commands, context.async_actions.start
-        commands.clean_up.triggered.connect(lambda: start(self.clean_up(), "clean up"))
-        commands.trash.triggered.connect(lambda: start(self.show_trash(), "trash"))
+        start = context.async_actions.start
+        context.window.intents.add(self)
         self._cache.entry_actions.trash_requested.connect(
             lambda digests: start(self.move_to_trash(digests), "discard")
         )
@@ -53,6 +53,7 @@ class CleanupController(QObject):
         # It answers what was asked for in the cache, and says nothing of another page.
         context.window.page_shown.connect(lambda _: context.window.notices.end(_STAYS))
 
+    @handles(CleanUp)
     async def clean_up(self) -> None:
         """Show what could go, and move it to the trash when the user confirms."""
         workspace = self._active_workspace.require()
@@ -174,6 +175,7 @@ class CleanupController(QObject):
         if self.cleanup_dialog is not None:
             self.cleanup_dialog.reject()
 
+    @handles(ShowTrash)
     async def show_trash(self) -> None:
         """Show the trash until it is closed."""
         workspace = self._active_workspace.require()

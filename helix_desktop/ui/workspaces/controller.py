@@ -22,6 +22,7 @@ from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeArea
 from helix_desktop.ui.session.background_jobs import BackgroundProgress
 from helix_desktop.ui.session.controller import SessionController
@@ -140,12 +141,9 @@ class WorkspaceController(QObject):
 
     def _connect(self, context: ControllerContext) -> None:
         window, start, active = context.window, context.async_actions.start, context.active_workspace
-        actions = window.commands
-        actions.new_session.triggered.connect(lambda: start(self.new_session(), "new session"))
-        actions.open_folder.triggered.connect(lambda: start(self.pick_folder(), "open folder"))
+        window.intents.add(self)
         for selected in (window.rail.workspace_selected, window.switcher.workspace_selected):
             selected.connect(lambda identity: start(self.open_workspace(identity), "switch"))
-        window.switcher.add_requested.connect(actions.open_folder.trigger)
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
         window.missing_folder.read_only_requested.connect(
             lambda: start(self.open_workspace(active.id, read_only=True), "open read-only")
@@ -201,6 +199,7 @@ class WorkspaceController(QObject):
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
 
+    @handles(OpenFolder)
     async def pick_folder(self) -> None:
         """Let the user choose a folder, and open it."""
         path = await pick_folder(
@@ -232,7 +231,7 @@ class WorkspaceController(QObject):
         ):
             await self.new_session()
         elif self.session_controller.conversation is not None and self._window.page() != "settings":
-            self._window.commands.focus_composer.trigger()
+            self._window.perform(FocusComposer())
 
     async def open_workspace(
         self, workspace_id: str, read_only: bool = False, session_id: str | None = ""
@@ -325,7 +324,7 @@ class WorkspaceController(QObject):
         self._windows.workspace_opened.emit(workspace)
         self.workspace_opened.emit(workspace.id)
         await watch_store_health(workspace, self._window.notices)
-        put = self.session_controller.views.chat.view.action_triggered.emit
+        put = self._window.perform
         await report_undone_changes(workspace, self._window.notices, put)
         if workspace.id in self._windows.started_workspaces:
             return  # by another window
@@ -408,6 +407,7 @@ class WorkspaceController(QObject):
         if self._active_workspace.id == workspace_id:
             await self.new_session()
 
+    @handles(NewSession)
     async def new_session(self) -> None:
         """Begin a session in this workspace, which is opened first if it is not."""
         if not self._active_workspace.id:

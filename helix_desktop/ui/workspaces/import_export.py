@@ -14,6 +14,7 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
+from helix_desktop.ui.kit.intents import Export, ImportFile, handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -52,12 +53,11 @@ class ImportExportController(QObject):
         context.window.sidebar.session_list.export_requested.connect(
             lambda session_id: start(self._export_session(session_id), "export")
         )
-        commands = context.window.commands
         self._back_up, self._export_entries = back_up, export_entries
         self._entry_actions = context.views.cache.entry_actions
-        commands.export.triggered.connect(lambda: start(self._export_any(), "export"))
-        commands.import_file.triggered.connect(lambda: start(self._import_active(), "import"))
+        context.window.intents.add(self)
 
+    @handles(Export)
     async def _export_any(self) -> None:
         """Ask what to export of what is on screen, and do that. Raises HelixError."""
         workspace = self._active_workspace.opened
@@ -85,6 +85,7 @@ class ImportExportController(QObject):
             case "all":
                 await self._back_up()
 
+    @handles(ImportFile)
     async def _import_active(self) -> None:
         if self._active_workspace.opened is not None:
             await self.import_file(self._active_workspace.id)

@@ -114,7 +114,6 @@ class WindowControllers:
         window.jobs.ended.connect(self.notifications.on_job_ended)
         tray.clicked.connect(context.windows.open_in_current)
         context.windows.activated.connect(tray.clear_message)
-        tray.quit_requested.connect(window.quit_requested)
         self.quit_controller = QuitController(context, tray)
         WorkspaceListController(context, workspaces)
         SwitcherPresenter(context, workspaces, self.navigation)

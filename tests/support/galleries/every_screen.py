@@ -324,7 +324,7 @@ _PLAN = CleanupPlan(
 def dialog_screens() -> Iterator[Screen]:
     """Yield the dialogs, each in its stages."""
     window = _closable_window()
-    guide = GuideDialog(window, shortcuts(window.commands, window.key_bindings))
+    guide = GuideDialog(window, shortcuts(window.key_bindings))
     for topic in guide_pages():
         guide.show_topic(topic)
         yield Screen(f"guide {topic}", guide, ((860, 640), (1, 1)))

@@ -214,9 +214,7 @@ def make_settings(window: MainWindow) -> SettingsView:
 def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_dir: Path) -> None:
     """Save the settings' pages, the guide and both questions."""
     view = make_settings(window)
-    dialogs: dict[str, QWidget] = {
-        "guide": GuideDialog(window, shortcuts(window.commands, window.key_bindings))
-    }
+    dialogs: dict[str, QWidget] = {"guide": GuideDialog(window, shortcuts(window.key_bindings))}
     choices = (DialogChoice("cancel", "Cancel"), DialogChoice("remove", "Remove from list", "danger"))
     dialogs["ask"] = QuestionDialog(
         window,

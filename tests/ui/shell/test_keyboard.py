@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.motion import reduce_motion
-from helix_desktop.ui.design.page_shortcut import add_shortcut
 from helix_desktop.ui.design.shell_data import JobRow
+from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.shell.keyboard import focus_pane
 from helix_desktop.ui.shell.main_window import MainWindow

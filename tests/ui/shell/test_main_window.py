@@ -19,11 +19,13 @@ from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
-from helix_desktop.ui.shell.actions import make_actions
+from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme
+from helix_desktop.ui.shell.commands import RUNNING_AGENT, WindowCommands
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.shell.top_bar import DEMO_BADGE, TopBar
+from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -186,7 +188,7 @@ def test_the_page_names_stay_readable_with_any_title_and_status(
 ) -> None:
     host = QWidget()
     qtbot.addWidget(host)
-    bar = TopBar(make_actions(host))
+    bar = TopBar(WindowCommands(host))
     bar.setParent(host)
     fonts.load(resources_dir() / "fonts")
     bar.setFont(fonts.base())
@@ -250,15 +252,15 @@ def test_session_commands_need_a_session(window: MainWindow) -> None:
 
 def test_esc_twice_stops_and_once_does_not(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
-    stops: list[bool] = []
-    window.stop_requested.connect(lambda: stops.append(True))
+    window.commands.meet(RUNNING_AGENT, True)
     field = window.findChildren(QTextEdit)[0]
     field.setFocus()
 
-    QTest.keyClick(field, Qt.Key.Key_Escape)
-    assert stops == []
-    QTest.keyClick(field, Qt.Key.Key_Escape)
-    assert stops == [True]
+    with performed(window) as intents:
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+        assert intents == []
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+        assert intents == [StopAgent()]
 
 
 def test_the_edit_menu_acts_on_the_field_in_focus(qtbot: QtBot, window: MainWindow) -> None:
@@ -330,7 +332,7 @@ def test_the_demo_model_is_always_named(window: MainWindow) -> None:
 def test_a_narrow_bar_keeps_the_title_then_the_state_then_the_demo_model(qtbot: QtBot) -> None:
     host = QWidget()
     qtbot.addWidget(host)
-    bar = TopBar(make_actions(host))
+    bar = TopBar(WindowCommands(host))
     bar.setParent(host)
     bar.sidebar.hide()
     bar.show_session(replace(HEADER, title="A" * 90, demo=True, waiting=True))
@@ -427,7 +429,7 @@ def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow)
     window.bind_appearance(appearance)
     assert window.commands.theme_light.isChecked()
 
-    window.rail.theme_requested.emit()
+    window.perform(ToggleTheme())
     assert window.theme is DARK
     assert window.commands.theme_dark.isChecked()
     window.commands.zoom_in.trigger()

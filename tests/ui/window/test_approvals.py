@@ -184,7 +184,7 @@ async def _check_numbers(rig: WindowRig) -> None:
         rig.type_message("Once more")
         await until(lambda: len(rig.rows(ApprovalRow)) == 3, "three questions again")
         call_ids = rig.rows(ApprovalRow)[0].allowed_together
-        rig.chat.view.action_triggered.emit(AllowAllOnce(call_ids))
+        rig.perform(AllowAllOnce(call_ids))
         await rig.wait_for_turn_end()
         assert [row.state for row in rig.rows(ToolRow)][3:] == ["ok", "ok", "ok"]
         assert not saved_rules(rig)

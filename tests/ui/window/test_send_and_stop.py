@@ -23,12 +23,12 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.listeners import TypedListeners
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.chat.actions import RewindTo
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from helix_desktop.ui.kit.intents import RewindTo
 from helix_desktop.ui.kit.notices import AGENT_WORKING
 from helix_desktop.ui.shell.sidebar.session_rows import row_end
 from helix_desktop.words.numbers import format_tokens
@@ -115,7 +115,7 @@ async def _check_streamed_answers(rig: WindowRig) -> None:
             await _drawn(rig, f"Answer {n} begins")
             assert _last_words(rig).count("Answer") == 1
             if n == 0:
-                rig.chat.view.action_triggered.emit(RewindTo(0))
+                rig.perform(RewindTo(0))
                 await until(lambda: AGENT_WORKING in rig.window.notices.names(), "the reason")
             release.set()
         await rig.wait_for_turn_end()

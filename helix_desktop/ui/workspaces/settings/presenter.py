@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
@@ -13,6 +14,7 @@ from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import ChooseModel, Find, OpenSettings, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.effort import EffortController
@@ -100,8 +102,7 @@ class SettingsPresenter(QObject):
         context.settings.follow("text_size", appearance.set_text_px)
         appearance.changed.connect(lambda _: self._keep_appearance())  # it has keys and a button of its own
         composer.model_clicked.connect(self._choose_model)
-        window.commands.choose_model.triggered.connect(self._choose_model)
-        session_controller.composer.slash_commands.on_arguments("choose_model", self._use_typed_model)
+        window.intents.add(self)
         for requested in (window.welcome.provider_requested, context.views.chat.model_requested):
             requested.connect(lambda: async_actions.start(self._add_provider(), "add a provider"))
         window.welcome.key_entered.connect(
@@ -116,16 +117,12 @@ class SettingsPresenter(QObject):
                 self._providers.add_and_use(server, found_servers), "add a local server"
             )
         )
-        window.commands.settings.triggered.connect(self._open_or_leave)
-        window.commands.find.triggered.connect(self._find)
         window.settings_left.connect(self.policy.remind_of_preview)
         window.activated.connect(self._follow_other_window)
         session_controller.session_changed.connect(self._follow_workspace)
         context.services.settings_listeners.append(lambda *_: self._follow_other_window())
         window.remedy_requested.connect(self._handle_remedy)
-        window.commands.change_policy.triggered.connect(lambda: self._open("policy"))
         self.policy.page_requested.connect(lambda: self._open("policy"))
-        window.commands.about.triggered.connect(lambda: self._open("about"))
         self._offer_pages()
 
     def _offer_pages(self) -> None:
@@ -210,13 +207,9 @@ class SettingsPresenter(QObject):
             page, context.async_actions, context.services, lambda: context.window.theme
         ).show
 
-    def _open_or_leave(self) -> None:
-        if self._window.page() == "settings":
-            self._window.leave_settings()
-        else:
-            self._open(self.view.current_page())
-
-    def _find(self) -> None:
+    @handles(Find)
+    def find(self, words: str) -> None:
+        """Go to the search of the settings, where they are on screen."""
         if self._window.page() == "settings":
             self.view.focus_filter()
 
@@ -307,9 +300,16 @@ class SettingsPresenter(QObject):
         if conversation is self._session_controller.conversation:
             await self._session_controller.show_model()
 
-    async def _use_typed_model(self, argument: str) -> None:
-        """Let the model that is meant answer in the session on screen. Raises InvalidInput."""
-        await self._use_in_session(find_model(argument, (*model_labels(self._services.settings), DEMO_LABEL)))
+    @handles(ChooseModel)
+    async def choose_model(self, name: str) -> None:
+        """Let the model that is meant answer in the session on screen; nothing typed: offer the models.
+
+        Raises InvalidInput.
+        """
+        if not name:
+            self._choose_model()
+            return
+        await self._use_in_session(find_model(name, (*model_labels(self._services.settings), DEMO_LABEL)))
 
     def _handle_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""
@@ -330,6 +330,14 @@ class SettingsPresenter(QObject):
     def _session_provider(self) -> str:
         conversation = self._session_controller.conversation
         return conversation.model.label.partition("/")[0] if conversation is not None else ""
+
+    @handles(OpenSettings)
+    def open_page(self, page: SettingsPage | Literal[""]) -> None:
+        """Show a page; no name: the page that was shown last, or leave the settings."""
+        if not page and self._window.page() == "settings":
+            self._window.leave_settings()
+        else:
+            self._open(page or self.view.current_page())
 
     def _open(self, page: SettingsPage) -> None:
         self._async_actions.start(self.show(page), "settings")
