@@ -14,7 +14,7 @@ from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
-from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController
+from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController, NotifiedUpdate
 from tests.support.manual_clock import ManualClock
 from tests.support.model_servers.chat_server import (
     Call,
@@ -63,7 +63,9 @@ def listening(rig: WindowRig, watch: ManualClock | None = None) -> tuple[Notific
     messages = Messages(rig.window)
     notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or ManualClock())
     workspace = rig.workspace
-    workspace.on(Update, lambda session_id, update: notifying.on_update(workspace, session_id, update))
+    workspace.on(
+        NotifiedUpdate, lambda session_id, update: notifying.on_update(workspace, session_id, update)
+    )
     return notifying, messages
 
 
@@ -127,7 +129,9 @@ async def _check_errors_and_jobs(rig: WindowRig) -> None:
             rig.window, services, messages, watch, lambda: beeps.append(len(messages.messages))
         )
         workspace = rig.workspace
-        workspace.on(Update, lambda session_id, update: notifying.on_update(workspace, session_id, update))
+        workspace.on(
+            NotifiedUpdate, lambda session_id, update: notifying.on_update(workspace, session_id, update)
+        )
         other = await another_in_front(rig)
         await rig.conversation.run("Fail")
         assert [title for title, _ in messages.messages] == ["The agent stopped with an error · errors"]
