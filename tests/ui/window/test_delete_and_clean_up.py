@@ -366,7 +366,7 @@ async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Conte
     press(page, "clean_up")
     tidying = rig.wiring.cleanup
     await until(lambda: tidying.cleanup_dialog, "the dialog")
-    assert not settings.view.isVisible()
+    assert settings.view.isVisible(), "the page stays below it"
     assert tidying.cleanup_dialog is not None
     assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
     assert tidying.cleanup_dialog.automatic.isChecked()
