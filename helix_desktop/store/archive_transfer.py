@@ -53,11 +53,10 @@ from helix_desktop.store.archive_file import (
     write_failed,
 )
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import Tombstone, WriteBatch
+from helix_desktop.store.core.commit import RowView, Tombstone, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.access import StoreSnapshot
 from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.event_log import (
     log_parts,
     read_events,
@@ -82,7 +81,7 @@ class WorkspaceScope:
     `entries` and `size`, in bytes, are the planned totals of the contents; `sessions` begins with parents.
     """
 
-    def __init__(self, view: ReadView) -> None:
+    def __init__(self, view: RowView) -> None:
         self._view = view
         totals = read_totals(view)
         self.entries, self.size = totals.entries, totals.size

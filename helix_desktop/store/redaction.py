@@ -1,4 +1,4 @@
-"""Redaction in a workspace on disk: search, preview, removal, tombstones, files without the removed data.
+"""Redaction in a workspace: search, preview, removal, tombstones; on disk, files without the removed data.
 
 What was removed from the rows is removed from the files too: LevelDB keeps old versions of rows until it
 happens to compact them, and a manual compaction skips the deepest level. So every live row is copied into new
@@ -27,12 +27,12 @@ from helix_desktop.domain.store import CacheEntry, Content
 from helix_desktop.domain.text_variants import OutputCopies
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import PendingDeletion, Tombstone, WriteBatch
+from helix_desktop.store.core.commit import PendingDeletion, RowView, Tombstone, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files import Quarantine, StoreFiles, delete_database
 from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.store.leveldb.database import Database
 from helix_desktop.store.leveldb.event_log import add_reference, log_parts, read_branches, remove_reference
 from helix_desktop.store.leveldb.rows import ROWS, EntryRecord
 from helix_desktop.store.retention import remove_content
@@ -118,7 +118,7 @@ def _is_leveldb_file(path: Path) -> bool:
     return path.suffix in (".ldb", ".sst") or (path.suffix == ".log" and path.stem.isdigit())
 
 
-def _copy_rows(view: ReadView, target: Database) -> None:
+def _copy_rows(view: RowView, target: Database) -> None:
     batch, size = WriteBatch(target.get), 0
     for key, row in view.scan(keys.ALL_ROWS):
         if key[:1] == keys.CHUNKS[0] and not _has_content(view, key):
@@ -131,7 +131,7 @@ def _copy_rows(view: ReadView, target: Database) -> None:
     target.write(batch)
 
 
-def _has_content(view: ReadView, chunk_key: bytes) -> bool:
+def _has_content(view: RowView, chunk_key: bytes) -> bool:
     """Return True if there are rows of the content that a chunk belongs to."""
     name = chunk_key[1 : 1 + keys.DIGEST_BYTES]
     return any(view.get(kind + name) is not None for kind in (keys.CONTENTS[0], keys.RECORDS[0]))
@@ -215,7 +215,7 @@ async def find_secret(access: StoreAccess, redaction: Redaction, on_progress: On
     return result
 
 
-def _entries(view: ReadView, matches: SecretMatches) -> Iterator[CacheEntry]:
+def _entries(view: RowView, matches: SecretMatches) -> Iterator[CacheEntry]:
     for key, row in view.scan(keys.RECORDS):
         digest = keys.digest_in(key)
         try:
@@ -226,7 +226,7 @@ def _entries(view: ReadView, matches: SecretMatches) -> Iterator[CacheEntry]:
 
 
 def _search_contents(
-    view: ReadView,
+    view: RowView,
     contents: ContentStore,
     redaction: Redaction,
     entries: Sequence[CacheEntry],
@@ -257,7 +257,7 @@ def _has_secret_label(entry: CacheEntry, redaction: Redaction) -> bool:
 
 
 def _rewrite_indexes(
-    view: ReadView,
+    view: RowView,
     contents: ContentStore,
     redaction: Redaction,
     indexes: Sequence[CacheEntry],
@@ -286,7 +286,7 @@ def _rewrite_indexes(
     matches.labels = [digest for digest in matches.labels if digest not in matches.rewritten_indexes]
 
 
-def _find_removed(view: ReadView, redaction: Redaction) -> dict[str, dict[int, OutputCopies]]:
+def _find_removed(view: RowView, redaction: Redaction) -> dict[str, dict[int, OutputCopies]]:
     """Return the redacted outputs of each session, a branch's with those of its parent.
 
     Such a branch's log is read as a whole: it can have chosen another form of its parent's output.
@@ -304,7 +304,7 @@ def _find_removed(view: ReadView, redaction: Redaction) -> dict[str, dict[int, O
     return removed
 
 
-def _search_logs(view: ReadView, redaction: Redaction, matches: SecretMatches) -> None:
+def _search_logs(view: RowView, redaction: Redaction, matches: SecretMatches) -> None:
     for key, recorded in ROWS.event.scan(view, keys.EVENTS):
         session_id = keys.session_of_event(key)
         if redaction.redact_event(recorded, matches.removed.get(session_id, {})) is not recorded:
@@ -412,23 +412,67 @@ class Redactor:
 _MAX_ROUNDS = 3  # what is written while one search runs is found by the next
 
 
-class LevelDbRedaction:
-    """Remove what the user names from one workspace's LevelDB; lives as long as its store."""
+class RowRedaction:
+    """Remove what the user names from the rows of one workspace; lives as long as its store."""
 
-    def __init__(
-        self,
-        access: StoreAccess,
-        store_files: StoreFiles,
-        wait_for_index: Callable[[], Awaitable[object]],
-    ) -> None:
-        self._access, self._store_files, self._wait_for_index = access, store_files, wait_for_index
+    def __init__(self, access: StoreAccess) -> None:
+        self._access = access
 
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
         """Return where the request matches; change nothing. Raise InvalidInput."""
         redaction = Redaction(request, self._access.clock())
-        return await self._matches(await self._search(redaction, on_progress), redaction)
+        return await self._matches(await find_secret(self._access, redaction, on_progress), redaction)
+
+    async def redact(
+        self, request: RedactionRequest, on_progress: OnProgress = no_progress
+    ) -> RedactionMatches:
+        """Remove the matches in this store; return what was changed. Raise InvalidInput."""
+        at_ms = self._access.clock()
+        redaction = Redaction(request, at_ms)
+        found = await find_secret(self._access, redaction, on_progress)
+        await self._access.write(lambda batch: Redactor(batch, self._access, redaction, at_ms).stage(found))
+        return await self._matches(found, redaction)
+
+    async def redacted_at(self, digest: str) -> int:
+        """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
+        keys.digest_bytes(digest)
+        tombstone = await self._access.run_query(lambda view: ROWS.tombstone.get(view, digest))
+        return tombstone.at if tombstone is not None and not tombstone.lifted else 0
+
+    async def lift(self, digest: str) -> bool:
+        """Allow a redacted content to be stored again; return True if it was redacted."""
+        lifted: list[bool] = []
+
+        def stage(batch: WriteBatch) -> None:
+            tombstone = ROWS.tombstone.get(batch, digest)
+            lifted.append(tombstone is not None and not tombstone.lifted)
+            if tombstone is not None:
+                lifted_tombstone = msgspec.structs.replace(tombstone, lifted=True)
+                ROWS.tombstone.put(batch, lifted_tombstone, digest)
+
+        keys.digest_bytes(digest)
+        await self._access.write(stage)
+        return lifted[0]
+
+    async def _matches(self, search_result: SecretMatches, redaction: Redaction) -> RedactionMatches:
+        return search_result.to_matches()
+
+
+class LevelDbRedaction(RowRedaction):
+    """Remove what the user names from one workspace's LevelDB, and from its files."""
+
+    def __init__(
+        self,
+        access: StoreAccess,
+        database: Database,
+        store_files: StoreFiles,
+        wait_for_index: Callable[[], Awaitable[object]],
+    ) -> None:
+        super().__init__(access)
+        self._database, self._store_files = database, store_files
+        self._wait_for_index = wait_for_index
 
     async def redact(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
@@ -463,30 +507,6 @@ class LevelDbRedaction:
         assert first is not None  # there is a first round
         return first
 
-    async def redacted_at(self, digest: str) -> int:
-        """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
-        keys.digest_bytes(digest)
-        tombstone = await self._access.run_query(lambda view: ROWS.tombstone.get(view, digest))
-        return tombstone.at if tombstone is not None and not tombstone.lifted else 0
-
-    async def lift(self, digest: str) -> bool:
-        """Allow a redacted content to be stored again; return True if it was redacted."""
-        lifted: list[bool] = []
-
-        def stage(batch: WriteBatch) -> None:
-            tombstone = ROWS.tombstone.get(batch, digest)
-            lifted.append(tombstone is not None and not tombstone.lifted)
-            if tombstone is not None:
-                lifted_tombstone = msgspec.structs.replace(tombstone, lifted=True)
-                ROWS.tombstone.put(batch, lifted_tombstone, digest)
-
-        keys.digest_bytes(digest)
-        await self._access.write(stage)
-        return lifted[0]
-
-    async def _search(self, redaction: Redaction, on_progress: OnProgress) -> SecretMatches:
-        return await find_secret(self._access, redaction, on_progress)
-
     async def _matches(self, search_result: SecretMatches, redaction: Redaction) -> RedactionMatches:
         def find_files() -> tuple[list[str], list[str]]:
             removed = {entry.digest for entry in (*search_result.contents, *search_result.indexes)}
@@ -501,7 +521,7 @@ class LevelDbRedaction:
         self, redaction: Redaction, at_ms: int, on_progress: OnProgress, is_repeat: bool
     ) -> RedactionMatches:
         """Search, and change what was found; a repeated search that finds nothing changes nothing."""
-        search_result = await self._search(redaction, on_progress)
+        search_result = await find_secret(self._access, redaction, on_progress)
         matches = await self._matches(search_result, redaction)
 
         def stage(batch: WriteBatch) -> None:
@@ -517,7 +537,7 @@ class LevelDbRedaction:
         return matches
 
     def _rewrite_files(self, batch: WriteBatch) -> None:
-        rewrite_all_files(self._access.database, self._store_files)
+        rewrite_all_files(self._database, self._store_files)
         batch.delete(keys.PENDING_DELETION)
 
 

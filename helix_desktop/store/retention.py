@@ -33,11 +33,10 @@ from helix_desktop.domain.retention import (
 )
 from helix_desktop.domain.store import CacheEntry, SessionSummary
 from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import WriteBatch
+from helix_desktop.store.core.commit import RowDatabase, RowView, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
-from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.event_log import (
     is_referenced,
     read_draft_digests,
@@ -50,13 +49,13 @@ from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, may_be_index, ma
 _log = logging.getLogger(__name__)
 
 
-def read_plan(view: ReadView, contents: ContentStore, rule: RetentionRule, at_ms: int) -> CleanupPlan:
+def read_plan(view: RowView, contents: ContentStore, rule: RetentionRule, at_ms: int) -> CleanupPlan:
     """Return what a clean-up at `at_ms` would do. Raise RowDamaged."""
     return plan_cleanup(_entries(view), index_reader(view, contents), rule, at_ms)
 
 
 def read_collectable(
-    view: ReadView, contents: ContentStore, digests: Iterable[str], grace_ms: int, at_ms: int
+    view: RowView, contents: ContentStore, digests: Iterable[str], grace_ms: int, at_ms: int
 ) -> list[str]:
     """Return which of these contents may go to the trash: nothing that stays names them. Raise RowDamaged.
 
@@ -69,7 +68,7 @@ def read_collectable(
     return sorted(entry.digest for entry in plan.to_trash if entry.digest in selected)
 
 
-def read_purgeable(view: ReadView, contents: ContentStore, before_ms: int) -> list[str]:
+def read_purgeable(view: RowView, contents: ContentStore, before_ms: int) -> list[str]:
     """Return the contents that may be deleted permanently. Raise RowDamaged."""
     candidates = _entries(
         view,
@@ -80,7 +79,7 @@ def read_purgeable(view: ReadView, contents: ContentStore, before_ms: int) -> li
     return [entry.digest for entry in entries]
 
 
-def index_reader(view: ReadView, contents: ContentStore) -> Callable[[str], bytes | None]:
+def index_reader(view: RowView, contents: ContentStore) -> Callable[[str], bytes | None]:
     """Return a function that reads an index entry; None for a damaged one."""
 
     def read(digest: str) -> bytes | None:
@@ -93,19 +92,19 @@ def index_reader(view: ReadView, contents: ContentStore) -> Callable[[str], byte
     return read
 
 
-def read_trash(view: ReadView) -> list[CacheEntry]:
+def read_trash(view: RowView) -> list[CacheEntry]:
     """Return the contents in the trash, last trashed first. Raise RowDamaged."""
     trashed = _entries(view, lambda record: bool(record.trashed), lambda _, row: may_be_trashed(row))
     return sorted(trashed, key=lambda entry: (-entry.trashed, entry.digest))
 
 
-def newest_created(view: ReadView) -> int:
+def newest_created(view: RowView) -> int:
     """Return when the newest content was stored, in ms since 1970; 0 if there is none. Raise RowDamaged."""
     return next((keys.created_ms_in(key) for key, _ in view.scan(keys.TIME_INDEX)), 0)
 
 
 def _entries(
-    view: ReadView,
+    view: RowView,
     is_chosen: Callable[[EntryRecord], bool] = lambda record: True,
     may_be_chosen: Callable[[bytes, bytes], bool] = lambda key, row: True,
 ) -> Iterator[CacheEntry]:
@@ -128,7 +127,7 @@ def _entries(
 
 def stage_trash(
     batch: WriteBatch,
-    database: Database,
+    database: RowDatabase,
     digests: Iterable[str],
     grace_ms: int,
     at_ms: int,
@@ -161,7 +160,7 @@ def stage_restore(batch: WriteBatch, digests: Iterable[str], at_ms: int) -> Clea
 
 
 def stage_purge(
-    batch: WriteBatch, database: Database, digests: Sequence[str], before_ms: int
+    batch: WriteBatch, database: RowDatabase, digests: Sequence[str], before_ms: int
 ) -> CleanupResult:
     """Delete what was trashed before `before_ms` and is still in the trash; what a log names stays."""
     purged: list[str] = []
@@ -176,7 +175,7 @@ def stage_purge(
     return CleanupResult(tuple(purged), stored_size=freed_bytes)
 
 
-def remove_content(batch: WriteBatch, database: Database, digest: str, record: EntryRecord) -> None:
+def remove_content(batch: WriteBatch, database: RowDatabase, digest: str, record: EntryRecord) -> None:
     """Delete every row of a content except its references."""
     chunks: list[bytes] = []
     if record.size > MAX_SINGLE_ROW_BYTES:
@@ -202,14 +201,14 @@ def _readable_records(batch: WriteBatch, digests: Iterable[str]) -> Iterator[tup
             yield digest, record
 
 
-def _is_referenced(database: Database, digest: str) -> bool:
+def _is_referenced(database: RowDatabase, digest: str) -> bool:
     try:
         return database.read(lambda view: is_referenced(view, digest))
     except RowDamaged:
         return True  # fail closed: a content whose references are unreadable counts as referenced
 
 
-def read_trashed(view: ReadView) -> list[SessionSummary]:
+def read_trashed(view: RowView) -> list[SessionSummary]:
     """Return the sessions in the trash, last trashed first. Raise RowDamaged."""
     summaries = [summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)]
     return sorted(
@@ -218,7 +217,7 @@ def read_trashed(view: ReadView) -> list[SessionSummary]:
     )
 
 
-def stage_trashed(batch: WriteBatch, database: Database, session_id: str, trashed_ms: int) -> list[str]:
+def stage_trashed(batch: WriteBatch, database: RowDatabase, session_id: str, trashed_ms: int) -> list[str]:
     """Set since when (0: not) a session and its subagents' are in the trash; return the ids that changed.
 
     The subagents of a session that branches begin with stay where they are: branches may show them.
@@ -235,13 +234,13 @@ def stage_trashed(batch: WriteBatch, database: Database, session_id: str, trashe
     return changed
 
 
-def _subagents(batch: WriteBatch, database: Database, session_id: str) -> list[SessionSummary]:
+def _subagents(batch: WriteBatch, database: RowDatabase, session_id: str) -> list[SessionSummary]:
     stored = database.read(lambda view: list(ROWS.summary.scan(view, keys.SUMMARIES)))
     current = (ROWS.summary.get(batch, summary.id) for _, summary in stored if summary.parent == session_id)
     return [summary for summary in current if summary is not None]
 
 
-def stage_session_removal(batch: WriteBatch, database: Database, session_id: str, before_ms: int) -> bool:
+def stage_session_removal(batch: WriteBatch, database: RowDatabase, session_id: str, before_ms: int) -> bool:
     """Delete a session that was trashed before `before_ms`, at once; return False if it was restored."""
     summary = ROWS.summary.get(batch, session_id)
     if summary is None or summary.is_removed or batch.has_change(keys.last_event(session_id)):
@@ -252,7 +251,7 @@ def stage_session_removal(batch: WriteBatch, database: Database, session_id: str
     return True
 
 
-def _remove(batch: WriteBatch, database: Database, summary: SessionSummary) -> None:
+def _remove(batch: WriteBatch, database: RowDatabase, summary: SessionSummary) -> None:
     """Delete what no branch needs of a session, and what was left of its parent for its sake."""
     session_id, end = summary.id, shared_end(batch, database, summary.id)
     later_keys, subagents = database.read(lambda view: _rows_after(view, session_id, end))
@@ -280,7 +279,7 @@ def _remove(batch: WriteBatch, database: Database, summary: SessionSummary) -> N
             _remove(batch, database, subagent)
 
 
-def _remove_rest(batch: WriteBatch, database: Database, session_id: str) -> None:
+def _remove_rest(batch: WriteBatch, database: RowDatabase, session_id: str) -> None:
     point = ROWS.branch.get(batch, session_id)
     for key in (keys.summary(session_id), keys.last_event(session_id), keys.branch(session_id)):
         batch.delete(key)
@@ -289,7 +288,7 @@ def _remove_rest(batch: WriteBatch, database: Database, session_id: str) -> None
         _remove(batch, database, parent)
 
 
-def _rows_after(view: ReadView, session_id: str, end: int) -> tuple[list[bytes], set[str]]:
+def _rows_after(view: RowView, session_id: str, end: int) -> tuple[list[bytes], set[str]]:
     """Return the keys of what a session has behind event `end`, and the subagents that were started there."""
     events = keys.events_after(session_id, end)
     others = (
@@ -348,7 +347,9 @@ def stage_permanent_deletion(
     return PermanentDeletion(tuple(sorted(gone)), tuple(removed), freed, staying, with_branches)
 
 
-def _stage_sessions(batch: WriteBatch, database: Database, sessions: Sequence[str]) -> tuple[list[str], int]:
+def _stage_sessions(
+    batch: WriteBatch, database: RowDatabase, sessions: Sequence[str]
+) -> tuple[list[str], int]:
     """Delete sessions in the trash with their subagents there; return them, and how many have branches."""
     trashed = database.read(read_trashed)
     selected = set(sessions)
@@ -360,7 +361,7 @@ def _stage_sessions(batch: WriteBatch, database: Database, sessions: Sequence[st
     return removed, sum(bool(shared_end(batch, database, session_id)) for session_id in removed)
 
 
-def _referenced(database: Database, rows: Iterable[bytes]) -> dict[str, int]:
+def _referenced(database: RowDatabase, rows: Iterable[bytes]) -> dict[str, int]:
     """Return what the removed rows name, and when the last of these sessions went to the trash, in ms."""
     referenced: dict[str, int] = {}
     trashed: dict[str, int] = {}
@@ -371,7 +372,7 @@ def _referenced(database: Database, rows: Iterable[bytes]) -> dict[str, int]:
     return referenced
 
 
-def _trashed_ms(database: Database, session_id: str) -> int:
+def _trashed_ms(database: RowDatabase, session_id: str) -> int:
     """Return when a session went to the trash; of a subagent that a branch kept out of it, its session."""
     summary = ROWS.summary.get(database, session_id)
     if summary is not None and summary.parent and not summary.trashed:
@@ -379,7 +380,7 @@ def _trashed_ms(database: Database, session_id: str) -> int:
     return summary.trashed if summary is not None else 0
 
 
-def _names_in(database: Database, rows: Iterable[bytes]) -> Iterator[tuple[str, str]]:
+def _names_in(database: RowDatabase, rows: Iterable[bytes]) -> Iterator[tuple[str, str]]:
     """Yield the session and the digest of each content that the removed rows of logs and drafts name."""
     for key in rows:
         if _BACK_REFERENCES[0] <= key < _BACK_REFERENCES[1]:
@@ -392,7 +393,7 @@ def _names_in(database: Database, rows: Iterable[bytes]) -> Iterator[tuple[str, 
 
 
 def _split_candidates(
-    batch: WriteBatch, database: Database, referenced: dict[str, int], digests: Sequence[str]
+    batch: WriteBatch, database: RowDatabase, referenced: dict[str, int], digests: Sequence[str]
 ) -> tuple[list[CacheEntry], EntryTotals]:
     """Return which contents nothing needs once the batch is written, and the totals of the others."""
     in_drafts = _draft_digests(batch, database)
@@ -415,14 +416,14 @@ def _split_candidates(
     return free, staying
 
 
-def _is_named(batch: WriteBatch, database: Database, digest: str) -> bool:
+def _is_named(batch: WriteBatch, database: RowDatabase, digest: str) -> bool:
     """Return True if a log names a content after the batch, whatever its record says."""
     span = keys.references_of(digest)
     stored = database.read(lambda view: [key for key, _ in view.scan(span)])
     return any(batch.get(key) is not None for key in {*stored, *batch.changes(*span)})
 
 
-def _draft_digests(batch: WriteBatch, database: Database) -> frozenset[str]:
+def _draft_digests(batch: WriteBatch, database: RowDatabase) -> frozenset[str]:
     rows = database.read(lambda view: dict(view.scan(keys.DRAFTS))) | batch.changes(*keys.DRAFTS)
     digests: frozenset[str] = frozenset()
     for key, row in rows.items():
@@ -433,12 +434,12 @@ def _draft_digests(batch: WriteBatch, database: Database) -> frozenset[str]:
     return digests
 
 
-def _staying_indexes(batch: WriteBatch, database: Database, free: set[str]) -> list[str]:
+def _staying_indexes(batch: WriteBatch, database: RowDatabase, free: set[str]) -> list[str]:
     """Return the index entries beside `free`; without `free` none is looked for."""
     if not free:
         return []
 
-    def may_lead(view: ReadView) -> Iterable[tuple[bytes, bytes | None]]:
+    def may_lead(view: RowView) -> Iterable[tuple[bytes, bytes | None]]:
         return [(key, row) for key, row in view.scan(keys.RECORDS) if may_be_index(row)]
 
     rows = dict(database.read(may_lead)) | batch.changes(*keys.RECORDS)
@@ -456,8 +457,8 @@ def _staying_indexes(batch: WriteBatch, database: Database, free: set[str]) -> l
 CONTENTS_PER_BATCH = 200  # contents per batch
 
 
-class LevelDbRetention:
-    """References, pins, clean-up and trash of one workspace's LevelDB; lives as long as its store."""
+class RowRetention:
+    """References, pins, clean-up and trash of one workspace; lives as long as its store."""
 
     def __init__(self, access: StoreAccess) -> None:
         self._access = access

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, Protocol, TypeVar
 
 import msgspec
 
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import BranchPoint, Commit, Content
-from helix_desktop.store.core import keys, store_errors
+from helix_desktop.store.core import keys, row_codec, store_errors
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
+
+T = TypeVar("T")
 
 RowGetter = Callable[[bytes], bytes | None]
 """Read one row; None if there is none."""
@@ -29,24 +32,62 @@ class RowSource(Protocol):
         ...
 
 
-class RowSink(Protocol):
+class RowView(RowSource, Protocol):
+    """Reads of stored rows that no write changes meanwhile. Every method may raise RowDamaged."""
+
+    def get_verified(self, key: bytes) -> bytes | None:
+        """Return one row whose block's checksum was verified."""
+        ...
+
+    def scan(
+        self, span: keys.Span, reverse: bool = False, verify_checksums: bool = True
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows of a range of keys, in order or from its end."""
+        ...
+
+    def count(self, span: keys.Span) -> int:
+        """Return how many rows a range of keys has."""
+        ...
+
+
+class RowDatabase(RowSource, Protocol):
+    """The rows of one workspace, on disk or in memory."""
+
+    def read(self, query: Callable[[RowView], T], /) -> T:
+        """Return the result of `query`; the view is valid only within it."""
+        ...
+
+    def get_verified(self, key: bytes) -> bytes | None:
+        """Return one row, its block's checksum verified. Raise RowDamaged."""
+        ...
+
+
+class RowSink(ABC):
     """A target for rows to be written."""
 
+    @abstractmethod
     def put(self, key: bytes, row: bytes = b"") -> None:
         """Write a row."""
-        ...
 
+    @abstractmethod
     def delete(self, key: bytes) -> None:
         """Remove a row, if it is there."""
-        ...
+
+    def put_value(self, value: object, *row_keys: bytes) -> None:
+        """Write a value as the row of each key. Raise ValueError for text that is not Unicode."""
+        body = row_codec.encode_body(value)
+        for key in row_keys:
+            self.put(key, row_codec.with_checksum(key, body))
 
 
-class WriteBatch:
+class WriteBatch(RowSink):
     """Puts and deletes that become visible at once; reads through the batch already see them.
 
     `unreferenced_rows` (chunks) have no meaning until a row of the batch names them: they may be written
     before it, in parts.
     """
+
+    is_compressed: ClassVar[bool] = True  # the bytes of contents, where that makes them smaller
 
     def __init__(self, get_stored: RowGetter, parent: WriteBatch | None = None) -> None:
         """Layer a batch over the stored rows, or over a batch that is not yet written either."""
@@ -60,7 +101,7 @@ class WriteBatch:
 
     def nested(self) -> WriteBatch:
         """Return a batch layered over this one, to be discarded or absorbed."""
-        return WriteBatch(self._get_stored, self)
+        return type(self)(self._get_stored, self)
 
     def get(self, key: bytes) -> bytes | None:
         """Return the row as it will be once the batch is written."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import threading
 import zlib
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import zstandard
@@ -49,6 +49,17 @@ class RowType(Generic[T]):
             return self._json.decode(payload) if is_json else self._msgpack.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RowDamaged(f"the row's content is not understood ({error})") from error
+
+
+class ValueRow(bytes):
+    """A row of a store in memory: no bytes, but the value itself, which may hold text that is not Unicode."""
+
+    value: Any
+
+    def __new__(cls, value: object) -> ValueRow:
+        row = super().__new__(cls)
+        row.value = value
+        return row
 
 
 class _ThreadCompressors(threading.local):
@@ -110,6 +121,9 @@ def is_plain(row: bytes) -> bool:
 
 def decode(key: bytes, row: bytes, row_type: RowType[T]) -> T:
     """Return the value in the row of `key`. Raise RowDamaged."""
+    if isinstance(row, ValueRow):
+        value: T = row.value
+        return value
     end = len(row) - _CRC.size
     if end < _HEAD.size or row[end:] != _CRC.pack(zlib.crc32(row[:end], zlib.crc32(key))):
         raise RowDamaged("the row's checksum does not match")

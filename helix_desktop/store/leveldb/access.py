@@ -11,9 +11,8 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from helix_desktop.store.core import store_errors
-from helix_desktop.store.core.commit import WriteBatch
+from helix_desktop.store.core.commit import RowDatabase, RowView, WriteBatch
 from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.system.clock import ClockMs
 
 T = TypeVar("T")
@@ -22,7 +21,7 @@ T = TypeVar("T")
 class RunQuery(Protocol):
     """Run a query on the stored rows, on a reader's thread."""
 
-    def __call__(self, query: Callable[[ReadView], T], /) -> Awaitable[T]:
+    def __call__(self, query: Callable[[RowView], T], /) -> Awaitable[T]:
         """Return the result of `query`."""
         ...
 
@@ -40,7 +39,7 @@ class StoreAccess(msgspec.Struct, frozen=True):
 
     run_query: RunQuery
     write: WriteRows
-    database: Database
+    database: RowDatabase
     contents: ContentStore
     clock: ClockMs
 
@@ -52,7 +51,7 @@ StageRows = Callable[[WriteBatch, ContentStore], None]
 class StoreSnapshot(msgspec.Struct, frozen=True):
     """A snapshot and its readers; a task that works on it must end soon once `stop_event` is set."""
 
-    view: ReadView
+    view: RowView
     contents: ContentStore
     stop_event: threading.Event
 
@@ -61,7 +60,7 @@ class BulkAccess:
     """Access of exports and imports to one open store."""
 
     def __init__(
-        self, folder: Path, access: StoreAccess, run_query: Callable[[Callable[[ReadView], Any]], Any]
+        self, folder: Path, access: StoreAccess, run_query: Callable[[Callable[[RowView], Any]], Any]
     ) -> None:
         """`run_query` runs a reader on a snapshot, on the calling thread."""
         self.folder = folder
@@ -79,7 +78,7 @@ class BulkAccess:
         stop_event = threading.Event()
         self._running.add(stop_event)
 
-        def read(view: ReadView) -> T:
+        def read(view: RowView) -> T:
             return task(StoreSnapshot(view, self._access.contents, stop_event))
 
         try:

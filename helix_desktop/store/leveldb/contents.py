@@ -16,10 +16,9 @@ from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.store import Content
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, row_codec, store_errors
-from helix_desktop.store.core.commit import RowGetter, WriteBatch, check_digest
+from helix_desktop.store.core.commit import RowDatabase, RowGetter, RowView, WriteBatch, check_digest
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, ROW_VERSION, RowDamaged
 from helix_desktop.store.files import Quarantine
-from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, new_record
 
 text = TextContext("Store")
@@ -34,7 +33,7 @@ _COUNT = struct.Struct(">I")
 class ContentStore:
     """Stage contents for writing, and read them back verified."""
 
-    def __init__(self, database: Database, quarantine: Quarantine) -> None:
+    def __init__(self, database: RowDatabase, quarantine: Quarantine) -> None:
         self._database = database
         self.quarantine = quarantine
 
@@ -94,7 +93,7 @@ class ContentStore:
             batch.add_totals(1, record.size, record.stored_size)
         batch.on_durable(lambda: self.quarantine.mark_healed(digest))
 
-    def read(self, view: ReadView, digest: str) -> bytes:
+    def read(self, view: RowView, digest: str) -> bytes:
         """Return the bytes of a digest. Raise DigestUnknown, ContentDamaged; never return other bytes."""
         if not is_digest(digest):
             raise missing_error(view, digest)
@@ -121,7 +120,7 @@ class ContentStore:
         """Stage the bytes; return the stored size in bytes. Raise ValueError if their digest differs."""
         length, digest = len(content.data), content.digest
         check_digest(content, digest_of(content.data))
-        rows = [_encode_row(part, created_ms) for part in _split_parts(content.data)]
+        rows = [_encode_row(part, created_ms, batch.is_compressed) for part in _split_parts(content.data)]
         if length > MAX_SINGLE_ROW_BYTES:
             for number, row in enumerate(rows):
                 batch.put_unreferenced(keys.chunk(digest, number), row)
@@ -195,7 +194,7 @@ class ContentStore:
         count = self._database.read(lambda view: view.count(keys.references_of(digest)))
         return msgspec.structs.replace(record, references=count)
 
-    def _raw_rows(self, view: ReadView, digest: str) -> list[bytes]:
+    def _raw_rows(self, view: RowView, digest: str) -> list[bytes]:
         """Return what can still be read of a damaged content."""
         rows = []
         try:
@@ -207,7 +206,7 @@ class ContentStore:
         return rows
 
 
-def missing_error(view: ReadView, digest: str) -> DigestUnknown:
+def missing_error(view: RowView, digest: str) -> DigestUnknown:
     """Return why a content is missing: it was never stored, or was redacted. Raise RowDamaged."""
     tombstone = ROWS.tombstone.get(view, digest) if is_digest(digest) else None
     if tombstone is not None:
@@ -215,7 +214,7 @@ def missing_error(view: ReadView, digest: str) -> DigestUnknown:
     return store_errors.digest_unknown(digest, lambda prefix, limit: find_digests(view, prefix, limit))
 
 
-def find_digests(view: ReadView, prefix: str, limit: int) -> list[str]:
+def find_digests(view: RowView, prefix: str, limit: int) -> list[str]:
     """Return the digests that begin with `prefix`, sorted, at most `limit`. Raise ValueError, RowDamaged."""
     digests: list[str] = []
     for key, _ in view.scan(keys.records_of(prefix)):
@@ -234,8 +233,8 @@ def _split_parts(data: bytes) -> Iterator[bytes]:
         yield data[offset : offset + CHUNK_BYTES]
 
 
-def _encode_row(part: bytes, created_ms: int) -> bytes:
-    packed = row_codec.compress(part)
+def _encode_row(part: bytes, created_ms: int, is_compressed: bool) -> bytes:
+    packed = row_codec.compress(part) if is_compressed else None
     method, payload = (_PLAIN, part) if packed is None else (_ZSTD, packed)
     return _HEAD.pack(ROW_VERSION, method, len(part), created_ms) + payload
 
@@ -269,7 +268,7 @@ def row_created_ms(row: bytes) -> int:
     return _decode_head(row)[2]
 
 
-def rebuild_head(view: ReadView, digest: str) -> tuple[bytes, int] | None:
+def rebuild_head(view: RowView, digest: str) -> tuple[bytes, int] | None:
     """Rebuild a large content's lost head from its chunks; return it and its size in bytes, or None."""
     parts, created = [], 0
     try:

@@ -18,10 +18,17 @@ from helix_desktop.domain.store import (
     without_partial_answer,
 )
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import RowSource, WriteBatch, check_branch, check_sequence, check_stored
+from helix_desktop.store.core.commit import (
+    RowDatabase,
+    RowSource,
+    RowView,
+    WriteBatch,
+    check_branch,
+    check_sequence,
+    check_stored,
+)
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, delete_reference, handover_mark, put_reference
 
 _log = logging.getLogger(__name__)
@@ -56,13 +63,13 @@ def holder_of(source: RowSource, session_id: str, seq: int) -> str:
     return next((part.session_id for part in parts if part.after < seq <= part.upto), session_id)
 
 
-def read_branches(view: ReadView) -> dict[str, BranchPoint]:
+def read_branches(view: RowView) -> dict[str, BranchPoint]:
     """Return every branch with its point. Raise RowDamaged."""
     rows = ROWS.branch.scan(view, keys.BRANCHES)
     return {keys.session_of(key, keys.BRANCHES): point for key, point in rows}
 
 
-def shared_end(batch: WriteBatch, database: Database, session_id: str) -> int:
+def shared_end(batch: WriteBatch, database: RowDatabase, session_id: str) -> int:
     """Return the last event of a session that branches begin with, as a batch will leave them; 0: none.
 
     Raise RowDamaged.
@@ -77,7 +84,7 @@ def shared_end(batch: WriteBatch, database: Database, session_id: str) -> int:
     return max((point.seq for point in points.values() if point.parent == session_id), default=0)
 
 
-def read_events(view: ReadView, session_id: str) -> list[RecordedEvent]:
+def read_events(view: RowView, session_id: str) -> list[RecordedEvent]:
     """Return a session's full log, with its parent's part. Raise RowDamaged, also if rows are missing."""
     *shared, own = log_parts(view, session_id)
     spans = [keys.events_between(part.session_id, part.after, part.upto) for part in shared]
@@ -90,7 +97,7 @@ def read_events(view: ReadView, session_id: str) -> list[RecordedEvent]:
     return events
 
 
-def read_handovers(view: ReadView, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
+def read_handovers(view: RowView, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
     """Return every handover, and checkpoint if asked, with its session, or a branch of one that is hidden.
 
     A damaged one is left out: it must not hide the others.
@@ -113,7 +120,7 @@ def read_handovers(view: ReadView, with_checkpoints: bool = False) -> list[tuple
     return handovers
 
 
-def read_references(view: ReadView, digest: str) -> list[ContentReference]:
+def read_references(view: RowView, digest: str) -> list[ContentReference]:
     """Return the events that name a content, by session and seq. Raise RowDamaged; ValueError."""
     references = [
         ContentReference(keys.session_in(key), keys.seq_in(key))
@@ -122,19 +129,19 @@ def read_references(view: ReadView, digest: str) -> list[ContentReference]:
     return sorted(references, key=lambda reference: (reference.session, reference.seq))
 
 
-def read_session_digests(view: ReadView, session_id: str) -> list[str]:
+def read_session_digests(view: RowView, session_id: str) -> list[str]:
     """Return the contents a session names, each once, in order of the first event. Raise RowDamaged."""
     parts = log_parts(view, session_id)
     spans = (keys.back_references_between(part.session_id, part.after, part.upto) for part in parts)
     return list(dict.fromkeys(keys.digest_in(key) for span in spans for key, _ in view.scan(span)))
 
 
-def is_referenced(view: ReadView, digest: str) -> bool:
+def is_referenced(view: RowView, digest: str) -> bool:
     """Return True if any log names a content, whatever its record says. Raise RowDamaged."""
     return next(iter(view.scan(keys.references_of(digest))), None) is not None
 
 
-def read_draft_digests(view: ReadView) -> frozenset[str]:
+def read_draft_digests(view: RowView) -> frozenset[str]:
     """Return the contents that drafts name; a damaged draft names none."""
     digests: frozenset[str] = frozenset()
     for key, row in view.scan(keys.DRAFTS):

@@ -27,10 +27,17 @@ from helix_desktop.domain.store import (
 )
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, row_codec
-from helix_desktop.store.core.commit import PendingDeletion, RowSink, RowSource, Tombstone, WriteBatch
+from helix_desktop.store.core.commit import (
+    PendingDeletion,
+    RowSink,
+    RowSource,
+    RowView,
+    Tombstone,
+    WriteBatch,
+)
 from helix_desktop.store.core.row_codec import RowDamaged, RowType, is_plain
 from helix_desktop.store.files import CleanState, StoreFormat
-from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.store.leveldb.database import Database
 
 _log = logging.getLogger(__name__)
 
@@ -125,14 +132,13 @@ class RowKind(Generic[P, T]):
         row = source.get(key)
         return None if row is None else self.decode(key, row)
 
-    def scan(self, view: ReadView, span: keys.Span) -> Iterator[tuple[bytes, T]]:
+    def scan(self, view: RowView, span: keys.Span) -> Iterator[tuple[bytes, T]]:
         """Yield the keys and values of a range of rows, in order."""
         return ((key, self.decode(key, row)) for key, row in view.scan(span))
 
     def put(self, sink: RowSink, value: T, *args: P.args, **kwargs: P.kwargs) -> None:
         """Write a row. Raise ValueError for text that is not Unicode."""
-        key = self.key(*args, **kwargs)
-        sink.put(key, row_codec.encode(key, value))
+        sink.put_value(value, self.key(*args, **kwargs))
 
     def decode(self, key: bytes, row: bytes) -> T:
         """Return the value in the row of `key`."""
@@ -143,9 +149,7 @@ class _RecordKind(RowKind[[str], EntryRecord]):
     """Records of contents; each is stored by digest, and a second time in the index by time."""
 
     def put(self, sink: RowSink, value: EntryRecord, digest: str) -> None:
-        body = row_codec.encode_body(value)
-        for key in (keys.record(digest), keys.time_index(value.created, digest)):
-            sink.put(key, row_codec.with_checksum(key, body))
+        sink.put_value(value, keys.record(digest), keys.time_index(value.created, digest))
 
     def change(self, batch: WriteBatch, digest: str, change: Callable[[EntryRecord], EntryRecord]) -> None:
         """Rewrite a record, if there is one. A damaged one stays: it can be rebuilt from other rows."""
@@ -164,9 +168,9 @@ class _DraftKind(RowKind[[str], Draft]):
     def put(self, sink: RowSink, value: Draft, session_id: str) -> None:
         key = keys.draft(session_id)
         if value.attachments or value.partial_answer is not None or value.partial_outputs:
-            sink.put(key, row_codec.encode(key, value))
+            sink.put_value(value, key)
         elif value.text:
-            sink.put(key, row_codec.encode(key, value.text))
+            sink.put_value(value.text, key)
         else:
             sink.delete(key)
 
@@ -338,7 +342,7 @@ def read_clean_state(database: Database) -> CleanState:
 def read_last_seqs(database: Database) -> dict[str, int]:
     """Return the seq of each session's last event. Raise RowDamaged."""
 
-    def query(view: ReadView) -> dict[str, int]:
+    def query(view: RowView) -> dict[str, int]:
         # The value first: its checksum covers the key, which may no longer be text.
         last_seqs = ROWS.last_seq.scan(view, keys.LAST_EVENTS)
         return {keys.session_of(key, keys.LAST_EVENTS): seq for key, seq in last_seqs}

@@ -38,7 +38,7 @@ from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.opening import LevelDbHealth
 from helix_desktop.store.redaction import LevelDbRedaction
-from helix_desktop.store.retention import LevelDbRetention
+from helix_desktop.store.retention import RowRetention
 from helix_desktop.system.files import read_regular, replace_file
 
 PROTOCOL_VERSION = 1
@@ -306,17 +306,17 @@ EXPORT = RpcMethod("export_store", export_store, progress_param="on_progress")
 EXPORT_SESSION = RpcMethod("export_session", export_session, progress_param="on_progress")
 IMPORT = RpcMethod("import_store", import_store, local_params=("is_writable",), progress_param="on_progress")
 
-REFERENCES = RpcMethod("keep.references", LevelDbRetention.references, _RETENTION)
-SESSION_DIGESTS = RpcMethod("keep.named", LevelDbRetention.session_digests, _RETENTION)
-PIN = RpcMethod("keep.pin", LevelDbRetention.pin, _RETENTION)
-PLAN = RpcMethod("keep.plan", LevelDbRetention.plan, _RETENTION)
-COLLECT = RpcMethod("keep.collect", LevelDbRetention.collect, _RETENTION)
-TRASH = RpcMethod("keep.trash", LevelDbRetention.trash, _RETENTION)
-RESTORE = RpcMethod("keep.restore", LevelDbRetention.restore, _RETENTION)
-TRASH_SESSION = RpcMethod("keep.trash_session", LevelDbRetention.trash_session, _RETENTION)
-RESTORE_SESSION = RpcMethod("keep.restore_session", LevelDbRetention.restore_session, _RETENTION)
-EMPTY_TRASH = RpcMethod("keep.empty_trash", LevelDbRetention.empty_trash, _RETENTION)
-DELETE_PERMANENTLY = RpcMethod("keep.delete_permanently", LevelDbRetention.delete_permanently, _RETENTION)
+REFERENCES = RpcMethod("keep.references", RowRetention.references, _RETENTION)
+SESSION_DIGESTS = RpcMethod("keep.named", RowRetention.session_digests, _RETENTION)
+PIN = RpcMethod("keep.pin", RowRetention.pin, _RETENTION)
+PLAN = RpcMethod("keep.plan", RowRetention.plan, _RETENTION)
+COLLECT = RpcMethod("keep.collect", RowRetention.collect, _RETENTION)
+TRASH = RpcMethod("keep.trash", RowRetention.trash, _RETENTION)
+RESTORE = RpcMethod("keep.restore", RowRetention.restore, _RETENTION)
+TRASH_SESSION = RpcMethod("keep.trash_session", RowRetention.trash_session, _RETENTION)
+RESTORE_SESSION = RpcMethod("keep.restore_session", RowRetention.restore_session, _RETENTION)
+EMPTY_TRASH = RpcMethod("keep.empty_trash", RowRetention.empty_trash, _RETENTION)
+DELETE_PERMANENTLY = RpcMethod("keep.delete_permanently", RowRetention.delete_permanently, _RETENTION)
 
 PREVIEW = RpcMethod("forgetting.preview", LevelDbRedaction.preview, _REDACTION, progress_param="on_progress")
 REDACT = RpcMethod("forgetting.carry_out", LevelDbRedaction.redact, _REDACTION, progress_param="on_progress")

@@ -11,14 +11,14 @@ from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.store_reports import IntegrityReport, LostContent
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
+from helix_desktop.store.core.commit import RowView
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.event_log import holder_of
 from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, handover_mark, read_sequence, read_totals
 
 
-def check_row(view: ReadView, key: bytes, row: bytes) -> None:
+def check_row(view: RowView, key: bytes, row: bytes) -> None:
     """Check a row, but not the bytes of a content. Raise RowDamaged if it or its counterpart is wrong."""
     check = _CHECKS.get(key[:1])
     if check is None:
@@ -29,7 +29,7 @@ def check_row(view: ReadView, key: bytes, row: bytes) -> None:
         raise RowDamaged("its key is damaged") from error
 
 
-def _check_event(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_event(view: RowView, key: bytes, row: bytes) -> None:
     recorded = ROWS.event.decode(key, row)
     session_id, seq = keys.session_and_seq(key)
     if recorded.seq != seq:
@@ -51,7 +51,7 @@ def _check_event(view: ReadView, key: bytes, row: bytes) -> None:
         _require_row(view, keys.back_reference(session_id, seq, digest), f"the reference to {digest}")
 
 
-def _check_handover(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_handover(view: RowView, key: bytes, row: bytes) -> None:
     session_id, seq = keys.session_and_seq(key)
     recorded = ROWS.event.get(view, session_id, seq)
     if recorded is None:
@@ -60,12 +60,12 @@ def _check_handover(view: ReadView, key: bytes, row: bytes) -> None:
         raise RowDamaged("its event isn't a handover")
 
 
-def _check_checkpoint(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_checkpoint(view: RowView, key: bytes, row: bytes) -> None:
     """Check the key alone: a release that does not know checkpoints leaves the mark where the event went."""
     keys.session_and_seq(key)
 
 
-def _check_record(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_record(view: RowView, key: bytes, row: bytes) -> None:
     record, digest = ROWS.record.decode(key, row), keys.digest_in(key)
     index_key = keys.time_index(record.created, digest)
     listed = view.get(index_key)
@@ -78,7 +78,7 @@ def _check_record(view: ReadView, key: bytes, row: bytes) -> None:
         raise RowDamaged(f"it counts {record.references} references, but there are {actual}")
 
 
-def _check_time_index(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_time_index(view: RowView, key: bytes, row: bytes) -> None:
     ROWS.record.decode(key, row)
     digest = keys.digest_in(key)
     record = ROWS.record.get(view, digest)
@@ -86,21 +86,21 @@ def _check_time_index(view: ReadView, key: bytes, row: bytes) -> None:
         raise RowDamaged("it lists a record that isn't there")
 
 
-def _check_content(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_content(view: RowView, key: bytes, row: bytes) -> None:
     _require_row(view, keys.record(keys.digest_in(key)), "its record")
 
 
-def _check_reference(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_reference(view: RowView, key: bytes, row: bytes) -> None:
     session_id, seq = keys.session_and_seq(key)
     _require_row(view, keys.event(session_id, seq), "the event that names it")
 
 
-def _check_back_reference(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_back_reference(view: RowView, key: bytes, row: bytes) -> None:
     session_id, seq = keys.session_and_seq(key[: -keys.DIGEST_BYTES])
     _require_row(view, keys.reference(keys.digest_in(key), session_id, seq), "its counterpart")
 
 
-def _check_counter(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_counter(view: RowView, key: bytes, row: bytes) -> None:
     first = keys.LAST_EVENTS[0]
     if key.startswith(first):
         last, session_id = ROWS.last_seq.decode(key, row), key[len(first) :].decode()
@@ -111,11 +111,11 @@ def _check_counter(view: ReadView, key: bytes, row: bytes) -> None:
         ROWS.sequence.decode(key, row)
 
 
-def _check_tombstone(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_tombstone(view: RowView, key: bytes, row: bytes) -> None:
     ROWS.tombstone.decode(key, row)
 
 
-def _check_branch(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_branch(view: RowView, key: bytes, row: bytes) -> None:
     point = ROWS.branch.decode(key, row)
     last = ROWS.last_seq.get(view, keys.session_of(key, keys.BRANCHES)) or 0
     if not 1 <= point.seq <= last:
@@ -123,26 +123,26 @@ def _check_branch(view: ReadView, key: bytes, row: bytes) -> None:
     _require_row(view, keys.event(point.parent, point.seq), f"event {point.seq} of its parent")
 
 
-def _check_summary(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_summary(view: RowView, key: bytes, row: bytes) -> None:
     ROWS.summary.decode(key, row)
 
 
-def _check_draft(view: ReadView, key: bytes, row: bytes) -> None:
+def _check_draft(view: RowView, key: bytes, row: bytes) -> None:
     ROWS.draft.decode(key, row)
 
 
-def _require_event(view: ReadView, session_id: str, seq: int, what: str) -> None:
+def _require_event(view: RowView, session_id: str, seq: int, what: str) -> None:
     """Raise RowDamaged unless an event of a log is there, of a branch perhaps in its parent's rows."""
     if view.get(keys.event(session_id, seq)) is None:
         _require_row(view, keys.event(holder_of(view, session_id, seq), seq), what)
 
 
-def _require_row(view: ReadView, key: bytes, what: str) -> None:
+def _require_row(view: RowView, key: bytes, what: str) -> None:
     if view.get(key) is None:
         raise RowDamaged(f"{what} is missing")
 
 
-_CHECKS: Mapping[bytes, Callable[[ReadView, bytes, bytes], None]] = {
+_CHECKS: Mapping[bytes, Callable[[RowView, bytes, bytes], None]] = {
     b"!": _check_counter,
     b"R": _check_back_reference,
     b"b": _check_content,
@@ -188,14 +188,14 @@ class IntegrityChecker:
         )
         return IntegrityReport(self._rows, self._verified, tuple(self._damaged), tuple(problems))
 
-    def count_entries(self, view: ReadView) -> int:
+    def count_entries(self, view: RowView) -> int:
         """Return the number of contents that the counters state."""
         try:
             return read_totals(view).entries
         except RowDamaged:
             return 0
 
-    def check_next_slice(self, view: ReadView) -> bool:
+    def check_next_slice(self, view: RowView) -> bool:
         """Check the next slice; return True if there is more."""
         if not self._next_key:
             self._start_sequence = self._read_sequence(view)
@@ -209,7 +209,7 @@ class IntegrityChecker:
             self._next_key = bytes([self._next_key[0] + 1]) if self._next_key else b"\1"
             return True
 
-    def _check_slice(self, view: ReadView, verify_checksums: bool) -> bool:
+    def _check_slice(self, view: RowView, verify_checksums: bool) -> bool:
         self._bytes_left = _SLICE_BYTES
         for number, (key, row) in enumerate(
             view.scan((self._next_key, keys.ALL_ROWS[1]), verify_checksums=verify_checksums)
@@ -231,7 +231,7 @@ class IntegrityChecker:
         self._compare_totals(view)
         return False
 
-    def _verify(self, view: ReadView, digest: str) -> None:
+    def _verify(self, view: RowView, digest: str) -> None:
         """Compare a content with its digest; a damaged one is quarantined, once."""
         try:
             record = ROWS.record.get(view, digest)
@@ -252,7 +252,7 @@ class IntegrityChecker:
             *(value + change for value, change in zip(counted, delta, strict=True))
         )
 
-    def _compare_totals(self, view: ReadView) -> None:
+    def _compare_totals(self, view: RowView) -> None:
         """Compare the totals with what was counted, if nothing was written meanwhile."""
         if self._read_sequence(view) != self._start_sequence or self._problems:
             return
@@ -290,7 +290,7 @@ class IntegrityChecker:
                 )
             )
 
-    def _read_sequence(self, view: ReadView) -> int:
+    def _read_sequence(self, view: RowView) -> int:
         try:
             return read_sequence(view)
         except RowDamaged:

@@ -33,7 +33,7 @@ from helix_desktop.domain.store import BranchPoint, SessionSummary, StoreTotals,
 from helix_desktop.domain.store_reports import LostContent, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import WriteBatch
+from helix_desktop.store.core.commit import RowSink, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files import CleanState, Quarantine, StoreFormat
 from helix_desktop.store.leveldb.contents import ContentStore, holds_content, rebuild_head, row_created_ms
@@ -56,7 +56,7 @@ from helix_desktop.system.files import read_regular
 _MAX_ROWS = 5000  # rows per synced write
 
 
-class BulkWriter:
+class BulkWriter(RowSink):
     """Collect rows and write them when they are many, and at `flush`."""
 
     def __init__(self, database: Database) -> None:

@@ -19,7 +19,7 @@ from helix_desktop.domain.file_history.changes import Capture
 from helix_desktop.domain.retention import DAY_MS, RetentionRule
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
-from helix_desktop.store.retention import LevelDbRetention
+from helix_desktop.store.retention import RowRetention
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.redaction.dialog import confirmation_word
@@ -43,7 +43,7 @@ SECRET = "sk-live-Zq83hd02jfQ"
 
 def advance_clock(retention: StoreRetention, by_ms: int) -> None:
     """Let a clean-up of the durable store see a later time."""
-    assert isinstance(retention, LevelDbRetention)
+    assert isinstance(retention, RowRetention)
     access = retention._access
     retention._access = replace(access, clock=lambda: access.clock() + by_ms)
 

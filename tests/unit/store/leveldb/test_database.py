@@ -13,10 +13,11 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import CacheEntry, Commit, Content, EntryFilter, EntrySort
-from helix_desktop.store import leveldb_store, retention
+from helix_desktop.store import retention, row_store
+from helix_desktop.store.core.commit import RowView
 from helix_desktop.store.core.keys import Span
 from helix_desktop.store.core.store_search import build_query
-from helix_desktop.store.leveldb.database import ReadView, ReadWriteLock
+from helix_desktop.store.leveldb.database import ReadWriteLock
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE
 
@@ -24,7 +25,7 @@ from tests.support.store.builders import START_MS, WORKSPACE
 class CountedView:
     """A view that counts how many ranges are read."""
 
-    def __init__(self, view: ReadView) -> None:
+    def __init__(self, view: RowView) -> None:
         self._view, self.scans = view, 0
 
     def scan(self, span: Span, backwards: bool = False) -> Iterator[tuple[bytes, bytes]]:
@@ -44,19 +45,19 @@ async def test_a_list_by_size_reads_every_record_once(
 
     It is sorted in runs, because sorting a million at once held up the window for seconds.
     """
-    monkeypatch.setattr(leveldb_store, "_RUN_ENTRIES", 10)
+    monkeypatch.setattr(row_store, "_RUN_ENTRIES", 10)
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
     datas = [(b"%02d" % n).ljust(2 + n % 7) for n in range(97)]  # of seven sizes
     contents = [Content(digest_of(data), data, "t", "f", "", 1) for data in datas]
     await store.commit(Commit("s", contents=contents))
     by_size = build_query("", 10, EntrySort("size", is_descending), EntryFilter())
 
-    def listed(view: ReadView) -> tuple[int, bytes, list[str]]:
+    def listed(view: RowView) -> tuple[int, bytes, list[str]]:
         counted: Any = CountedView(view)
-        digests = leveldb_store.read_digests(counted, by_size)
+        digests = row_store.read_digests(counted, by_size)
         scans, paged, query = counted.scans, list[str](), by_size
         while True:
-            page = leveldb_store.read_page(view, query)
+            page = row_store.read_page(view, query)
             paged += [entry.digest for entry in page.entries]
             if not page.cursor:
                 return scans, digests, paged
@@ -81,7 +82,7 @@ def test_the_garbage_collector_has_nothing_to_look_at_in_a_sorted_list() -> None
     was_enabled = gc.isenabled()
     gc.disable()
     gc.collect()
-    leveldb_store._sorted_digests(entries(), EntrySort("size"))
+    row_store._sorted_digests(entries(), EntrySort("size"))
     if was_enabled:
         gc.enable()
     assert counts[0] < 300
@@ -92,7 +93,7 @@ async def test_moving_one_to_the_trash_looks_into_no_logs_for_the_others(tmp_pat
     contents = [Content(digest_of(data := b"%d" % n), data, "t", "f", "", 1) for n in range(50)]
     await store.commit(Commit("s", contents=contents))
 
-    def choose(view: ReadView) -> tuple[int, list[str]]:
+    def choose(view: RowView) -> tuple[int, list[str]]:
         counted: Any = CountedView(view)
         chosen = retention.read_collectable(
             counted, store_contents, [contents[7].digest, digest_of(b"never stored")], 0, START_MS
@@ -112,7 +113,7 @@ async def test_what_is_not_in_the_trash_is_not_looked_for_in_logs(tmp_path: Path
     await store.commit(Commit("s", contents=contents))
     await store.retention.collect([contents[7].digest], grace_ms=0)
 
-    def scans_of_both(view: ReadView) -> tuple[int, list[str], list[str]]:
+    def scans_of_both(view: RowView) -> tuple[int, list[str], list[str]]:
         counted: Any = CountedView(view)
         trashed = [entry.digest for entry in retention.read_trash(counted)]
         purgeable = retention.read_purgeable(counted, store_contents, START_MS + 1)
