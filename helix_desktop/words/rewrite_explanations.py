@@ -75,7 +75,7 @@ def explain_observations() -> str:
 
 def explain_merged_observations() -> str:
     """Say what became of observations that took too much of the context."""
-    return tr("Observations merged into fewer. Outdated facts are dropped.")
+    return tr("Facts merged into fewer. Outdated ones are dropped.")
 
 
 def explain_checkpoint() -> str:

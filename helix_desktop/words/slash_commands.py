@@ -45,7 +45,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("mode", "next_mode", text("Change how freely the agent acts"), "[ask|plan|auto]"),
     SlashCommand("model", "choose_model", text("Choose the model for this session"), "[NAME]"),
     SlashCommand("new", "new_session", text("Start a new session"), also=("clear",)),
-    SlashCommand("observe", "observe_now", text("Update observations now")),
+    SlashCommand("observe", "observe_now", text("Write down facts about older messages now")),
     SlashCommand("pin", "pin_session", text("Pin this session to the top of the list, or unpin it")),
     SlashCommand("quit", "quit", text("Close Helix Desktop"), also=("exit",)),
     SlashCommand("redo", "redo_compaction", text("Redo the last context change that was undone")),

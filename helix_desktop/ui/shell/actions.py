@@ -83,7 +83,7 @@ SPECS: dict[str, ActionSpec] = {
     "deny_call": ActionSpec(text("Deny call"), ("Ctrl+Shift+N",)),
     "side_question": ActionSpec(text("Ask a side question…"), ("Ctrl+Shift+A",)),
     "compact_now": ActionSpec(text("Compact conversation…"), ("Ctrl+Shift+K",)),
-    "observe_now": ActionSpec(text("Update observations now")),
+    "observe_now": ActionSpec(text("Write down facts about older messages")),
     "undo_compaction": ActionSpec(text("Undo last context change"), ("Ctrl+Alt+Z",)),
     "redo_compaction": ActionSpec(text("Redo last context change"), ("Ctrl+Alt+Shift+Z",)),
     "hold_compaction": ActionSpec(text("Pause compaction"), checkable=True),

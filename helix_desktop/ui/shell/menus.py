@@ -64,11 +64,11 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
         (
             tr("&Session"),
             (
-                (a.stop, a.steer, a.stop_and_send, a.side_question),
+                (a.stop, a.steer, a.side_question),
                 (a.allow_call, a.deny_call),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
                 (a.choose_model, a.choose_effort, a.set_budget, a.change_policy),
-                (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction, a.hold_compaction),
+                (a.compact_now, a.undo_compaction, a.redo_compaction, a.hold_compaction),
                 (a.branch_session, a.rewind),
                 (a.rename_session, a.pin_session, a.archive_session),
             ),
@@ -92,7 +92,7 @@ def mode_menu(parent: QWidget, actions: WindowActions) -> QMenu:
     """Return the menu behind the mode in the composer."""
     menu = _MenuWithReasons(parent)
     a = actions
-    _fill_menu(menu, ((a.mode_ask, a.mode_plan, a.mode_auto), (a.next_mode,)))
+    _fill_menu(menu, ((a.mode_ask, a.mode_plan, a.mode_auto),))
     return menu
 
 

@@ -139,9 +139,9 @@ def _compact(policy: ContextPolicy) -> PolicyGroup:
                minimum=0.30, maximum=0.95),
         _field(policy, "handover_cooldown_s", tr("At most every"), "s",
                tr("Doubles after each failure, up to four times as long.")),
-        _field(policy, "checkpoint_tokens", tr("Checkpoint every"), tr("tokens"),
-               tr("A model updates the handover ahead of time; requests stay as they are. Each checkpoint "
-                  "reads about 5,000 tokens. 0 turns them off.")),
+        _field(policy, "checkpoint_tokens", tr("Prepare a handover every"), tr("tokens"),
+               tr("A model writes the handover ahead of time; requests stay as they are. Each reads about "
+                  "5,000 tokens. 0 turns this off.")),
         _share(policy, "observe_at", tr("Observations from"),
                tr("Share of the context window from which a model writes dated facts about older turns. They "
                   "replace the turns when that pays off. 0 turns this off."), maximum=0.9),
