@@ -24,7 +24,6 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_verb, recall_target
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, changed_since
 from helix_desktop.words.translation import Translator, translate
@@ -53,7 +52,7 @@ def context_note(state: MessageState) -> str:
     """Return how a message left the context; empty while its words are sent, cached arguments or not."""
     if state in ("in_window", "pinned", "cached"):
         return ""
-    return dotted((translate(STATE_WORDS[state].label), translate(STATE_WORDS[state].form)))
+    return translate(STATE_WORDS[state].label)
 
 
 def badge_text(badge: Badge) -> str:
