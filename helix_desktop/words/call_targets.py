@@ -16,8 +16,9 @@ text = TextContext("Words")
 CallTense: TypeAlias = Literal["to_do", "running", "done"]
 
 _WORKSPACE_FOLDER = "."
-_COMPACTED = re.compile(r"(?P<index>index)(?=, |$)|(?:[0-9a-f]{8,} )?e\d+(?:-e?\d+)?(?=, |$)")
+_COMPACTED = re.compile(r"(?:(?P<index>index)|(?:[0-9a-f]{8,} )?e\d+(?:-e?\d+)?)(?=, | · |$)")
 """What a recall of compacted messages has as its target: all of them, or some by their events."""
+_EVENTS = re.compile(r"\sin\se\d+(?:,\se\d+)*(?:\sand\s\d+\smore)?$")
 
 
 class _Verb(NamedTuple):
@@ -67,7 +68,7 @@ def recall_target(tool: str, target: str) -> str:
     if found is None:
         return target
     words = tr("what was compacted") if found["index"] else tr("earlier messages")
-    return words + target[found.end() :]
+    return words + _EVENTS.sub("", target[found.end() :])
 
 
 def target_title(target: str) -> str:

@@ -492,7 +492,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         await rig.begin("project", FILES, server, **BY_HAND)
         rig.window.commands.observe_now.trigger()
         await until(
-            lambda: "Observations of all older messages are written already" in rig.banner_text(),
+            lambda: "Facts about all older messages are written already" in rig.banner_text(),
             "the reason",
         )
         for text in ("Read everything", "And now?", "And again?"):

@@ -45,6 +45,8 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
     [
         ("index", "what was compacted"),
         ("index, 'tide'", "what was compacted, 'tide'"),
+        ("index, 'tide' · 3 lines in e23, e31 and 4 more", "what was compacted, 'tide' · 3 lines"),
+        ("index · table of 71", "what was compacted · table of 71"),
         ("e12", "earlier messages"),
         ("e12-e31, 'tide'", "earlier messages, 'tide'"),
         ("0a9443523603 e4-e9", "earlier messages"),
