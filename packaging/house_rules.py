@@ -51,6 +51,13 @@ _OWN_LOOPS = {
     "helix_desktop/ui/design/drops.py",
 }
 
+_OWN_THREADS = {".Thread", ".run_in_executor", "QThread", "QRunnable", "ThreadPoolExecutor"}
+_PAINTERS = {
+    # Called while Qt paints, also where no asyncio loop runs; leaving the app waits for none of them.
+    "helix_desktop/ui/design/highlight.py",
+    "helix_desktop/ui/chat/markdown/formula_images.py",
+}
+
 _EXCEPTION = re.compile(r"#\s*(?:ruff:\s*|flake8:\s*)?noqa|#\s*type:\s*ignore|#\s*mypy:")
 _REASON = re.compile(r"# (?:noqa: [A-Z]+\d+(?:, [A-Z]+\d+)*|type: ignore\[[\w, -]+\])(?: -|  #) \w.{7,}")
 
@@ -98,6 +105,8 @@ def syntax_problems(file: SourceFile) -> list[Problem]:
     ]
     if file.name.startswith(PRODUCT) and file.name not in _OWN_LOOPS:
         problems += _calls(file, _NESTED_LOOPS, "a nested event loop hangs every task, and re-enters slots")
+    if file.name.startswith("helix_desktop/ui/") and file.name not in _PAINTERS:
+        problems += _calls(file, _OWN_THREADS, "the window leaves its thread by asyncio.to_thread alone")
     if file.name.startswith(PURE):
         problems += _calls(file, _CLOCK_AND_FILES, "the pure core reads no clock and no file")
     if file.name.startswith(OF_THE_INTERFACE) and file.name not in _CHIPS_OF_DATA:

@@ -12,11 +12,9 @@ from helix_desktop.agent.models import ModelRoles, ModelWrapper, RunSettingsSour
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import (
     ErrorRaised,
-    EventRecorded,
     Session,
     SpendDecided,
     SpendRequestsChanged,
-    Update,
 )
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.transcript import Transcript
@@ -276,7 +274,8 @@ class SpendApprovals:
         self._subjects: dict[BackgroundWork, tuple[Hashable, int]] = {}
         self._over_budget: dict[BackgroundWork, tuple[Hashable, tuple[Budget, ...]]] = {}
         self._reported_limits: tuple[Budget, ...] | None = None  # for which it was said
-        runtime.session.listen(self._on_update)
+        runtime.session.on(HandoverMade, lambda _: self.withdraw("handover"))
+        runtime.session.on(HandoverMade | ObservationsMade, lambda _: self.withdraw("observations"))
 
     @property
     def requests(self) -> tuple[SpendRequest, ...]:
@@ -385,13 +384,3 @@ class SpendApprovals:
 
     def _publish(self) -> None:
         self._runtime.session.publish(SpendRequestsChanged(self.requests))
-
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=recorded) if isinstance(recorded.event, HandoverMade):
-                self.withdraw("handover")
-                self.withdraw("observations")
-            case EventRecorded(recorded=recorded) if isinstance(recorded.event, ObservationsMade):
-                self.withdraw("observations")
-            case _:
-                pass

@@ -19,7 +19,6 @@ from helix_desktop.agent.session import (
     ResponseReset,
     Session,
     SpendRequestsChanged,
-    Update,
 )
 from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
 from helix_desktop.agent.session_services import SessionServices
@@ -111,7 +110,7 @@ class Conversation:
         self._turn_start: TurnStart | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
         self._count_lock = asyncio.Lock()
-        self.session.listen(self._on_update)
+        self.session.on(ApprovalRequested | QuestionAsked | SpendRequestsChanged, self._unarchive)
 
     @property
     def is_running(self) -> bool:
@@ -442,16 +441,12 @@ class Conversation:
 
         await self.session.record_decided(changes)
 
-    def _on_update(self, update: Update) -> None:
+    def _unarchive(self, update: ApprovalRequested | QuestionAsked | SpendRequestsChanged) -> None:
         """Take a session that waits for the user out of the archive, where nobody would see it."""
-        match update:
-            case ApprovalRequested() | QuestionAsked() | SpendRequestsChanged(requests=(_, *_)) if (
-                self.session.transcript.place.archived
-            ):
-                unarchived = self._record_place(lambda place: ListPlace(place.pinned))
-                self._runtime.scope.start(unarchived, f"unarchive {self.session.id}")
-            case _:
-                pass
+        waits = not isinstance(update, SpendRequestsChanged) or update.requests
+        if waits and self.session.transcript.place.archived:
+            unarchived = self._record_place(lambda place: ListPlace(place.pinned))
+            self._runtime.scope.start(unarchived, f"unarchive {self.session.id}")
 
     async def close(self) -> None:
         """Stop everything that runs and wait; an interrupted turn can be continued at the next start."""

@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
+from types import UnionType
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -18,7 +20,7 @@ from helix_desktop.agent.conversation import Conversation, create_conversation
 from helix_desktop.agent.models import ConfiguredModels, ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Model, Store
 from helix_desktop.agent.run_settings import SessionModels
-from helix_desktop.agent.session import EventRecorded, ExternalChange, RequestChanged, Session, Update
+from helix_desktop.agent.session import EventRecorded, ExternalChange, RequestChanged, Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
@@ -40,13 +42,14 @@ from helix_desktop.domain.events.session import (
     SessionStarted,
 )
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.listeners import Listeners, OnProgress, no_progress
+from helix_desktop.domain.listeners import OnProgress, TypedListeners, no_progress, types_of
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS, CleanupResult, RetentionRule
 from helix_desktop.domain.store import Commit, ListPlace, SessionSummary, SessionVersions
 from helix_desktop.system.task_scope import TaskScope
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class WorkspaceFallbacks:
@@ -237,7 +240,8 @@ class OpenWorkspace:
         self._versions = SessionVersions(())
         # Of versions that are not open, with their subagents.
         self._version_spending: dict[str, Spending] = {}
-        self._listeners: Listeners[[str, Update], None] = Listeners()
+        self._listeners = TypedListeners()
+        self._forwarded: list[type] = []  # the types that somebody wants of every session
 
     def clock(self) -> int:
         """Return the time in milliseconds since 1970."""
@@ -359,7 +363,7 @@ class OpenWorkspace:
         if session_id in self._open:  # opened by another task meanwhile
             return self._open[session_id]
         self._open[session_id] = conversation
-        conversation.session.listen(lambda update: self._on_update(conversation.session, update))
+        self._follow(conversation.session)
         own_summary = _find_summary(listed, session_id)
         if own_summary is not None and not own_summary.interrupted:
             conversation.session.seen_interruption = transcript.interrupted_seq
@@ -456,17 +460,27 @@ class OpenWorkspace:
         """Return the budget of a subagent's parent session; None while that is not open."""
         return self._open[parent].budget if parent in self._open else None
 
-    def _on_update(self, session: Session, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=AssistantSpoke(model=model))) if (
-                model in session.ratios
-            ):
-                self.models.ratios[model] = session.ratios[model]
+    def _follow(self, session: Session) -> None:
+        session.on(EventRecorded, lambda _: self._count_spending(session))
+        session.on(AssistantSpoke, lambda spoke: self._take_ratio(session, spoke))
+        for kind in self._forwarded:
+            self._forward(session, kind)
+
+    def _forward(self, session: Session, kind: type) -> None:
+        def forward(update: object) -> None:
+            if session.id in self._open:  # else it is a subagent, whose parent reports
+                self._listeners.notify(update, about=(session.id,))
+
+        session.on(kind, forward)
+
+    def _count_spending(self, session: Session) -> None:
         parent_budget = self._parent_budget(session.transcript.parent)
         if parent_budget is not None:
             parent_budget.subagent_spending[session.id] = session.transcript.spending
-        if session.id in self._open:  # else it is a subagent, whose parent reports
-            self._listeners.notify(session.id, update)
+
+    def _take_ratio(self, session: Session, spoke: AssistantSpoke) -> None:
+        if spoke.model in session.ratios:
+            self.models.ratios[spoke.model] = session.ratios[spoke.model]
 
     async def _create_subagent(
         self,
@@ -489,7 +503,7 @@ class OpenWorkspace:
             role if model is None else None,
         )
         session = Session(session_id, self.store, services.clock, scope, [], Transcript(), settings)
-        session.listen(lambda update: self._on_update(session, update))
+        self._follow(session)
         conversation = self._subagents[session_id] = create_conversation(
             session,
             scope,
@@ -547,12 +561,19 @@ class OpenWorkspace:
             self._open.pop(session_id, None)
             self.models.close(session_id)
 
-    def listen(self, listener: Callable[[str, Update], None]) -> Callable[[], None]:
-        """Subscribe to the updates of every open session; for subagents, their parents' reports.
+    def on(self, kind: type[T] | UnionType, handler: Callable[[str, T], object]) -> Callable[[], None]:
+        """Call `handler` with the updates and events of a type, or of a union, of every open session.
 
-        Call the returned function to unsubscribe.
+        It gets the session's id, too; of subagents it gets their parents' reports. Call the result to
+        unsubscribe.
         """
-        return self._listeners.listen(listener)
+        sessions = {**self._open, **self._subagents}
+        for each in types_of(kind):
+            if each not in self._forwarded:
+                self._forwarded.append(each)
+                for conversation in sessions.values():
+                    self._forward(conversation.session, each)
+        return self._listeners.on(kind, handler)
 
     def find_open(self, session_id: str) -> Conversation | None:
         """Return the conversation of an open session or a running subagent; None if it is neither."""
@@ -572,7 +593,7 @@ class OpenWorkspace:
     def publish_external_change(self, session_id: str) -> None:
         """Notify listeners that another process stored something in a session (empty: in any)."""
         self._changed_elsewhere.add(session_id)
-        self._listeners.notify(session_id, ExternalChange())
+        self._listeners.notify(ExternalChange(), about=(session_id,))
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:

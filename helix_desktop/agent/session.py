@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Literal
+from types import UnionType
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -26,7 +27,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.listeners import Listeners
+from helix_desktop.domain.listeners import TypedListeners
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import ASK_USER, UNANSWERED, Question
 from helix_desktop.domain.store import Commit, Content, PartialOutput, SessionSummary, is_no_use
@@ -263,7 +264,7 @@ Update = (
     | RequestChanged
     | ExternalChange
 )
-Listener = Callable[[Update], None]
+T = TypeVar("T")
 
 
 INTERRUPTED = (
@@ -320,7 +321,7 @@ class Session:
         self._lock = asyncio.Lock()
         self._loaded_seq = transcript.last_seq
         self._pending: set[asyncio.Task[list[RecordedEvent] | HelixError]] = set()
-        self._listeners: Listeners[[Update], None] = Listeners()
+        self._listeners = TypedListeners()
 
     @property
     def failed_end(self) -> TurnEnded | None:
@@ -588,13 +589,19 @@ class Session:
         """Record the end of the turn, once. Return True if a turn was open."""
         return bool(await self.record_decided(lambda: [ended] if self.transcript.turn_open else []))
 
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Subscribe to every update. Call the returned function to unsubscribe."""
-        return self._listeners.listen(listener)
+    def on(self, kind: type[T] | UnionType, handler: Callable[[T], object]) -> Callable[[], None]:
+        """Call `handler` with each update, or each recorded event, of a type or of one of a union.
+
+        Call the returned function to unsubscribe.
+        """
+        return self._listeners.on(kind, handler)
 
     def publish(self, update: Update) -> None:
-        """Send an update to all listeners."""
-        self._listeners.notify(update)
+        """Send an update to who wants it; of a recorded event also to who wants that event."""
+        if isinstance(update, EventRecorded):
+            self._listeners.notify(update, update.recorded.event)
+        else:
+            self._listeners.notify(update)
 
 
 def did_not_run(model_text: str) -> bool:

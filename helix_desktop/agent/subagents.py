@@ -21,7 +21,6 @@ from helix_desktop.agent.session import (
     SubagentProgress,
     SummaryAwaited,
     TurnChanged,
-    Update,
 )
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
@@ -90,6 +89,17 @@ class SubagentConversation(Protocol):
         ...
 
 
+_Reported = (
+    ApprovalRequested
+    | QuestionAsked
+    | EventRecorded
+    | CallStarted
+    | ErrorRaised
+    | SummaryAwaited
+    | TurnChanged
+)
+
+
 class SubagentMonitor:
     """The observer of one subagent that reports its progress to the parent session.
 
@@ -104,9 +114,9 @@ class SubagentMonitor:
         self.error: ErrorRaised | None = None
         self.last_progress: SubagentProgress | None = None
         self._tool, self._started_at_ms, self._is_full = "", 0, False
-        self._unsubscribe = subagent.session.listen(self._on_update)
+        self._unsubscribe = subagent.session.on(_Reported, self._on_update)
 
-    def _on_update(self, update: Update) -> None:
+    def _on_update(self, update: _Reported) -> None:
         match update:
             case ApprovalRequested(ask=ask):
                 self.report("waiting")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from helix_desktop.agent.models import CallBill, complete
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.trust import IsTrusted
 from helix_desktop.agent.window.summarizer import UnusedSummaries
@@ -18,7 +17,7 @@ from helix_desktop.context.window.window import TITLE_OPENING
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
-from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import SessionRenamed
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.text_format import plain_line
@@ -44,12 +43,11 @@ class SessionTitles:
     ) -> None:
         self._runtime, self._is_trusted, self._is_enabled = runtime, is_trusted, is_enabled
         self._unused = UnusedSummaries(runtime)
-        runtime.session.listen(self._on_update)
+        runtime.session.on(TurnEnded, self._on_turn_ended)
 
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how="done"))) if self._is_due():
-                self._runtime.scope.start(self._run(), f"title {self._runtime.session.id}")
+    def _on_turn_ended(self, ended: TurnEnded) -> None:
+        if ended.how == "done" and self._is_due():
+            self._runtime.scope.start(self._run(), f"title {self._runtime.session.id}")
 
     def _is_due(self) -> bool:
         transcript = self._runtime.transcript

@@ -14,6 +14,7 @@ from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model
+from helix_desktop.agent.session import Update
 from helix_desktop.app.exit_codes import FAILED, INCOMPLETE
 from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_work
 from helix_desktop.cli.sessions import find_session
@@ -81,7 +82,7 @@ def run_turn(args: argparse.Namespace) -> int:
 
         # On an error as on Ctrl+C: the turn is recorded as stopped.
         printer = TurnPrinter(args.json, transcript_of, on_output_error=stop)
-        workspace.listen(printer.on_update)
+        workspace.on(Update, printer.on_update)
         try:
             conversation = await _open_session(workspace, args)
             require_model(conversation)

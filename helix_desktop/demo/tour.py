@@ -32,6 +32,7 @@ from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
+from helix_desktop.ui.kit.intents import Redo, Undo
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from helix_desktop.words.numbers import format_size
@@ -429,12 +430,12 @@ class DemoTour:
 
     async def _undo_and_redo_one(self, conversation: Conversation, name: RewriteKind, seq: int) -> None:
         before = conversation.window.measure()[0]
-        self._controllers.rewrites.undo(seq)
+        self._window_context.window.perform(Undo((seq,)))
         undone = await self._changed(conversation, before)
         if name == "handover":
             await show_timeline(self._window_context.window, self._controllers)
             await self._screenshots.capture("timeline-undone", ("dark",))
-        self._controllers.rewrites.redo(seq)
+        self._window_context.window.perform(Redo((seq,)))
         redone = await self._changed(conversation, undone)
         change = tr(
             "{before} → {undone} → {redone} tokens",
@@ -455,7 +456,7 @@ class DemoTour:
             if not in_sight(conversation):
                 before = conversation.window.measure()[0]
                 undone.append(seq)
-                self._controllers.rewrites.undo(seq)
+                self._window_context.window.perform(Undo((seq,)))
                 await self._changed(conversation, before)
         if found := in_sight(conversation):
             await self._undo_and_redo_one(conversation, name, max(found))
@@ -463,7 +464,7 @@ class DemoTour:
             self._add_check(_undo_name(name), False, tr("nothing to undo"))
         for seq in reversed(undone):
             before = conversation.window.measure()[0]
-            self._controllers.rewrites.redo(seq)
+            self._window_context.window.perform(Redo((seq,)))
             await self._changed(conversation, before)
 
     @staticmethod

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Generic, ParamSpec, TypeVar
+from itertools import count
+from types import UnionType
+from typing import Any, Generic, ParamSpec, TypeVar, get_args
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Listeners(Generic[P, R]):
@@ -37,6 +40,47 @@ class Listeners(Generic[P, R]):
         """Call every listener; those that are awaited are called by iterating."""
         for listener in self:
             listener(*args, **kwargs)
+
+
+class TypedListeners:
+    """Listeners that name the types they want; of others they are not called at all."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[type, list[tuple[int, Callable[..., object]]]] = {}
+        self._count = count()
+
+    def on(self, kind: type[T] | UnionType, handler: Callable[..., object]) -> Callable[[], None]:
+        """Call `handler` with each object of a type, or of one of a union. Call the result to unsubscribe.
+
+        A subclass is another type.
+        """
+        entry = (next(self._count), handler)
+        for each in types_of(kind):
+            self._handlers.setdefault(each, []).append(entry)
+
+        def unsubscribe() -> None:
+            for each in types_of(kind):
+                with suppress(ValueError):
+                    self._handlers[each].remove(entry)
+
+        return unsubscribe
+
+    def notify(self, *updates: object, about: tuple[Any, ...] = ()) -> None:
+        """Call who wants one of `updates`, in the order of subscription; `about` comes before the update."""
+        calls = [
+            (number, handler, update)
+            for update in updates
+            for number, handler in self._handlers.get(type(update), ())
+        ]
+        if len(updates) > 1:
+            calls.sort(key=lambda call: call[0])
+        for _, handler, update in calls:
+            handler(*about, update)
+
+
+def types_of(kind: type | UnionType) -> tuple[type, ...]:
+    """Return a type, or those of a union."""
+    return get_args(kind) if isinstance(kind, UnionType) else (kind,)
 
 
 OnProgress = Callable[[int, int], None]

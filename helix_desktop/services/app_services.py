@@ -118,6 +118,7 @@ class AppServices:
         self._open_store = open_store if use_existing_owner else open_as_owner
         self._settings_file = SettingsFile(data_dir.settings_file, data_dir.workspaces_dir)
         self.settings, damaged = self._settings_file.load()
+        self._models_in_use = self.settings
         self.settings_listeners: list[Callable[[Settings, Settings], object]] = []
         """Are called with the settings before and after each change."""
         self.registry = WorkspaceRegistry(data_dir.workspaces_dir, TomlFiles(), wall_clock_ms)
@@ -167,13 +168,18 @@ class AppServices:
 
         If other models are set now, the open workspaces use them from the next step on.
         """
-        before, self.settings = self.settings, settings
-        for listener in self.settings_listeners:
-            listener(before, settings)
+        self.use_settings(settings)
+        before, self._models_in_use = self._models_in_use, settings
         if any(getattr(before, field) != getattr(settings, field) for field in _MODEL_SETTINGS):
             for workspace_id in tuple(self._workspaces):
                 await self._apply_models(workspace_id)
         await self._settings_file.save(settings)
+
+    def use_settings(self, settings: Settings) -> None:
+        """Use changed settings from now on; models and the disk follow with `save_settings`."""
+        before, self.settings = self.settings, settings
+        for listener in self.settings_listeners:
+            listener(before, settings)
 
     async def _save_learned_window(self, provider_name: str, model: str, learned: LearnedWindow) -> None:
         """Save the window that a model's error said: its models know it already."""
@@ -181,7 +187,8 @@ class AppServices:
         if provider is None:
             return
         entry = msgspec.structs.replace(provider.entry(model), learned=learned)
-        self.settings = self.settings.with_provider(provider.with_entry(entry))
+        self.use_settings(self.settings.with_provider(provider.with_entry(entry)))
+        self._models_in_use = self.settings
         try:
             await self._settings_file.save(self.settings)
         except HelixError as error:

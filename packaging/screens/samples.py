@@ -17,6 +17,7 @@ from helix_desktop.demo.tour import SETTLE_S, ScreenshotWriter, is_page_read, sh
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
+from helix_desktop.ui.kit.intents import Compact, CompareHandover, EditHandover, Intent, RunHandoverAgain
 from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from screens.states import opened_dialog
@@ -109,21 +110,17 @@ class SampleScreens:
 
     async def _capture_handovers(self) -> None:
         """Capture the dialogs that compare, edit and write a handover."""
-        rewrites, handovers = (
-            self._controllers.rewrites,
-            self._conversation.session.transcript.rewrites.handovers,
-        )
-        newest = max(handovers)
-        dialogs: dict[str, Callable[[], None]] = {
-            "compare": partial(rewrites.compare, newest),
-            "compare-present": partial(rewrites.compare, PREVIEW),
-            "edit": partial(rewrites.edit, newest),
-            "compact": rewrites.compact,
+        newest = max(self._conversation.session.transcript.rewrites.handovers)
+        dialogs: dict[str, Intent] = {
+            "compare": CompareHandover(newest),
+            "compare-present": CompareHandover(PREVIEW),
+            "edit": EditHandover(newest),
+            "compact": Compact(),
         }
-        for name, open_dialog in dialogs.items():
-            open_dialog()
+        for name, intent in dialogs.items():
+            self._window.perform(intent)
             await self._capture_dialog(f"dialog-{name}")
-        rewrites.run_again(newest)
+        self._window.perform(RunHandoverAgain(newest))
         await self._capture_dialog("dialog-run-again", self._write_again)
 
     async def _write_again(self) -> None:

@@ -195,7 +195,7 @@ async def compare(script: list[Step], folder: Path) -> None:
         await durable.close()
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=10, max_size=30))
 def test_every_log_of_a_tree_is_what_it_was(script: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:

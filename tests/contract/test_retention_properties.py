@@ -238,7 +238,7 @@ async def _targets_are_stored(store: Store, step: Step) -> bool:
     return True
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=15, max_size=30))
 def test_no_referenced_content_is_ever_lost(script: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -426,7 +426,7 @@ async def _same(
             await durable.close()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(texts, orders, filters, queries, st.integers(1, 5), st.integers(0, 12))
 def test_index_scan_and_twin_find_the_same_entries(
     datas: list[bytes], order: EntryOrder, entry_filter: EntryFilter, query: str, limit: int, position: int

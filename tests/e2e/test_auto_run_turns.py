@@ -63,7 +63,7 @@ class TurnRig:
         self.meanwhile: Callable[[], Awaitable[None]] | None = None  # while the question is on screen
         self._scope = TaskScope()
         self.conversation: Conversation
-        workspace.listen(self._on_update)
+        workspace.on(Update, self._on_update)
 
     def _on_update(self, _session: str, update: Update) -> None:
         if isinstance(update, QuestionAsked):
@@ -175,7 +175,7 @@ async def test_a_command_that_the_user_allowed_by_a_click_works_as_before(tmp_pa
             if isinstance(update, ApprovalRequested):
                 loop.call_soon(rig.conversation.answer, update.ask.call_id, ApprovalReply("once"))
 
-        rig.workspace.listen(allow)
+        rig.workspace.on(Update, allow)
         answer = await rig.turn("ask")
         assert not rig.questions
         assert (rig.project / ".envrc").exists()

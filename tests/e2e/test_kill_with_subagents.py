@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session import Update
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.events.conversation import SubagentStarted, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -84,7 +85,7 @@ def facts(log: list[RecordedEvent], kind: type[Any]) -> list[Any]:
 async def at_rest(conversation: Conversation) -> None:
     """Wait until nothing runs and nothing waits."""
     idle = asyncio.Event()
-    unsubscribe = conversation.session.listen(lambda _: idle.set())
+    unsubscribe = conversation.session.on(Update, lambda _: idle.set())
     async with asyncio.timeout(COMMAND_TIMEOUT_S):
         while conversation.is_running or conversation.session.transcript.queued_messages:
             idle.clear()

@@ -110,7 +110,7 @@ async def test_reading_asks_never_programs_once_and_the_rest_each_time(home: Pat
             workspace = await services.open_workspace(record.id)
             await workspace.set_models(await services.models.adhoc("scripted", server.base_url, 200_000))
             conversation = await workspace.open_session("one")
-            workspace.listen(on_update)
+            workspace.on(Update, on_update)
             await conversation.run("Go on")
             log = list(conversation.session.log)
         finally:

@@ -79,7 +79,6 @@ def units(of: tuple[str, ...]) -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(of), min_size=1, max_size=3)
 
 
-@settings(max_examples=20, deadline=None)
 @given(units(_JSON), st.integers(1, 3_000))
 @example(["["], 3_000)
 @example(['{"a":'], 3_000)
@@ -88,7 +87,6 @@ def test_json(parts: list[str], count: int) -> None:
     check_grows_with_its_length("".join(parts) * count, lambda text: parse_json(text.encode()))
 
 
-@settings(max_examples=20, deadline=None)
 @given(units(_LATEX), st.integers(1, 60))
 @example(["{"], 400)
 @example(["x^{"], 400)
@@ -97,9 +95,7 @@ def test_latex(parts: list[str], count: int) -> None:
     check_grows_with_its_length("".join(parts) * count, lambda text: draw_formula(text, displayed=True))
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)  # each example writes the file anew
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # each example writes the file anew
 @given(units(_TOML), st.integers(1, 400))
 @example(["a = ["], 5_000)
 @example(["[", "\n"], 400)
@@ -118,7 +114,6 @@ def test_toml(tmp_path: Path, parts: list[str], count: int) -> None:
     check_grows_with_its_length("".join(parts) * count, read)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.binary(max_size=300), st.sampled_from(("gzip", "deflate", "x-gzip", "br", "zstd", "gzip, gzip", ""))
 )

@@ -31,7 +31,7 @@ from helix_desktop.tools.files.jail import IGNORE_FILE
 from helix_desktop.ui.chat.composer.added_files import LONG_TEXT_CHARS, LONG_TEXT_LINES
 from helix_desktop.ui.help.guide import guide_pages
 from helix_desktop.ui.settings.policy.form import FILE_FIELDS
-from helix_desktop.ui.shell.actions import SPECS
+from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
 from helix_desktop.words.translation import translate
@@ -82,9 +82,9 @@ FACTS = [
     *(("models", f"`{key_variable(provider)}`") for provider in PROVIDERS),
     ("models", f"`my-server` reads `{key_variable('my-server')}`"),
     ("models", f"{', '.join(EFFORT_LEVELS[:-1])} or {EFFORT_LEVELS[-1]}"),
-    ("models", f"session ({SPECS['choose_effort'].keys[0]},"),
-    ("work", f"or {SPECS['side_question'].keys[0]} asks"),
-    ("work", f"{SPECS['steer'].display_shortcut} sends it after the current step"),
+    ("models", f"session ({WindowCommands.choose_effort.keys[0]},"),
+    ("work", f"or {WindowCommands.side_question.keys[0]} asks"),
+    ("work", f"{WindowCommands.steer.fixed_key} sends it after the current step"),
     ("data", f"restored for {TRASH_DAYS} days"),
     ("data", f"at most {MAX_SESSIONS} sessions"),
     ("data", f"`{DATA_DIR_VARIABLE}`"),
@@ -94,7 +94,7 @@ FACTS = [
     ("command_line", f"| {exit_codes.LOCKED} | another process"),
     ("command_line", f"| {exit_codes.INCOMPLETE} | the last answer isn't whole"),
     ("edge_cases", f"`run` ends with exit code {exit_codes.INCOMPLETE}"),
-    ("README", f"{SPECS['guide'].keys[0]} opens these pages"),
+    ("README", f"{WindowCommands.guide.keys[0]} opens these pages"),
 ]
 
 

@@ -23,6 +23,8 @@ PRODUCT = ROOT / "helix_desktop"
     [
         ("helix_desktop/ui/shell/window.py", "dialog.exec()"),
         ("helix_desktop/ui/shell/window.py", "QApplication.processEvents()"),
+        ("helix_desktop/ui/shell/window.py", "thread = threading.Thread(target=read)"),
+        ("helix_desktop/ui/shell/window.py", "await loop.run_in_executor(None, read)"),
         ("helix_desktop/context/policy.py", "file = open(path)"),
         ("helix_desktop/domain/digest.py", "today = datetime.now()"),
         ("helix_desktop/domain/digest.py", "key = uuid.uuid4()"),
@@ -51,6 +53,8 @@ def test_a_planted_fault_is_found(place: str, fault: str) -> None:
         ("helix_desktop/app/main.py", "application.exec()"),
         ("helix_desktop/ui/shell/window.py", "dialog.open()"),
         ("helix_desktop/store/open.py", "file = open(path)"),
+        ("helix_desktop/ui/shell/window.py", "data = await asyncio.to_thread(read)"),
+        ("helix_desktop/store/open.py", "thread = threading.Thread(target=read)"),
         ("tests/ui/shell/test_window.py", 'press(dialog, "save_provider")'),
         (
             "tests/ui/shell/test_window.py",

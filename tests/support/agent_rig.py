@@ -279,7 +279,7 @@ class AgentRig(ConversationRig):
             self.model,
             configured_models=self.configured_models,
         )
-        workspace.listen(lambda _, update: self.updates.append(update))
+        workspace.on(Update, lambda _, update: self.updates.append(update))
         return workspace
 
     async def wait_for_updates(self, kind: type[Update], count: int = 1) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.agent.conversation import Conversation, create_conversation
 from helix_desktop.agent.models import ModelRoles
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session import Session, Update
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -85,7 +85,7 @@ class IntakeRig(AgentRig):
         scope = TaskScope()
         log = await store.events("s")
         session = Session("s", store, self.clock, scope, log, Transcript(log), self.settings)
-        session.listen(self.updates.append)
+        session.on(Update, self.updates.append)
         parts = SessionServices(
             store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver
         )

@@ -43,11 +43,11 @@ async def main(data: str, project: str, base_url: str) -> None:
     folder.ensure()
     services = AppServices(folder, {})
     workspace = await open_project_workspace(services, Path(project), base_url)
-    workspace.listen(print_update)
+    workspace.on(Update, print_update)
     conversation = await workspace.create_session()
     called = asyncio.Event()
-    conversation.session.listen(
-        lambda _: called.set() if conversation.session.transcript.open_calls else None
+    conversation.session.on(
+        Update, lambda _: called.set() if conversation.session.transcript.open_calls else None
     )
     await conversation.send("Go")
     await called.wait()

@@ -125,9 +125,7 @@ class LoopRig(ConversationRig):
     async def wait_until_idle_or(self, event: asyncio.Event) -> None:
         """Wait until nothing runs and nothing waits to run, or until an event is set."""
         idle = asyncio.Event()
-        unsubscribe = self.workspace.listen(
-            lambda _, update: idle.set() if isinstance(update, TurnChanged) else None
-        )
+        unsubscribe = self.workspace.on(TurnChanged, lambda *_: idle.set())
         try:
             while self.conversation.is_running or self.conversation.session.transcript.queued_messages:
                 idle.clear()
@@ -144,9 +142,7 @@ class LoopRig(ConversationRig):
     async def wait_for_update(self, kind: type[Update]) -> None:
         """Wait for the next update of a kind."""
         came = asyncio.Event()
-        unsubscribe = self.workspace.listen(
-            lambda _, update: came.set() if isinstance(update, kind) else None
-        )
+        unsubscribe = self.workspace.on(kind, lambda *_: came.set())
         try:
             await came.wait()
         finally:
@@ -233,7 +229,7 @@ async def loop_rig(
             root,
         )
         rigs.append(rig)
-        rig.workspace.listen(lambda _, update: rig.updates.append(update))
+        rig.workspace.on(Update, lambda _, update: rig.updates.append(update))
         await rig.workspace.set_models(create_http_model(rig, server.base_url, http, key, window))
         await rig.begin()
         try:

@@ -121,7 +121,7 @@ async def peer_rig(
     model = RecordingModel(make_model(http))
     workspace = OpenWorkspace("w", parts, policy or PROFILES["balanced"], model)
     rig = PeerRig(workspace, store, root, model)
-    workspace.listen(lambda _, update: rig.updates.append(update))
+    workspace.on(Update, lambda _, update: rig.updates.append(update))
     await rig.begin()
     try:
         yield rig

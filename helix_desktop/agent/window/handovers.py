@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from helix_desktop.agent.session import EventRecorded, RequestChanged, Update
+from helix_desktop.agent.session import EventRecorded, RequestChanged
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.compactor import (
@@ -370,14 +370,14 @@ class Handovers:
         self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
         self._saved_draft = _newest_draft(runtime.session.log)
         self._is_due = False  # True while what is written started at the threshold
-        runtime.session.listen(self._on_update)
+        runtime.session.on(EventRecorded | RequestChanged, self._cancel_needless)
 
-    def _on_update(self, update: Update) -> None:
+    def _cancel_needless(self, update: EventRecorded | RequestChanged) -> None:
         """Cancel a due handover once other changes made the room that it has to make, or turned it off."""
         match update:
             case EventRecorded(recorded=RecordedEvent(event=HandoverMade())):
                 self._is_due, self._saved_draft = False, None
-            case EventRecorded() | RequestChanged() if self._is_due:
+            case _ if self._is_due:
                 gauge, policy = self._rewriter.gauge(), self._runtime.policy
                 enough = gauge.handover_threshold - planner.least_gain(policy, gauge)
                 if gauge.used <= enough or not policy.enabled:

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals, SpendNotApproved
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.compactor import Compactor
@@ -32,7 +31,6 @@ from helix_desktop.domain.errors import (
     StoreError,
 )
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SweepReason, Undone
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverPrepared
 from helix_desktop.domain.messages import ModelRequest
@@ -68,20 +66,17 @@ class Checkpoints:
         self._is_ending = False
         self.idle_s: float = IDLE_S
         self.on_done: Callable[[], None] = lambda: None
-        runtime.session.listen(self._on_update)
+        runtime.session.on(ToolAnswered, lambda _: self._begin_between_results())
 
     @property
     def is_running(self) -> bool:
         """True while one is written."""
         return self._job.is_running and not self._is_ending
 
-    def _on_update(self, update: Update) -> None:
+    def _begin_between_results(self) -> None:
         """Begin one between two results of a step; behind the last one it is the next request's to do."""
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=ToolAnswered())) if (
-                self._runtime.transcript.open_calls
-            ):
-                self.start_due()
+        if self._runtime.transcript.open_calls:
+            self.start_due()
 
     def start_due(self, is_idle: bool = False) -> None:
         """Begin the checkpoint that is due, if there is one and nothing stands against it."""

@@ -11,7 +11,7 @@ from itertools import chain, filterfalse, takewhile
 import msgspec
 
 from helix_desktop.agent.ports import TokenCounter
-from helix_desktop.agent.session import EventRecorded, Update
+from helix_desktop.agent.session import EventRecorded
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
@@ -117,9 +117,9 @@ class WindowRewriter:
         self._measured_for: _State | None = None
         self._window: Window | None = None
         self._gauge: UsageGauge | None = None
-        runtime.session.listen(self._on_update)
+        runtime.session.on(EventRecorded, self._read_recorded)
 
-    def _on_update(self, update: Update) -> None:
+    def _read_recorded(self, update: EventRecorded) -> None:
         """Read a message for later rewrites as soon as it is recorded: otherwise a request waits for that."""
         match update:
             case EventRecorded(

@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.ports import Model
-from helix_desktop.agent.session import EventRecorded, Update
+from helix_desktop.agent.session import EventRecorded
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
@@ -58,7 +58,7 @@ class UnusedSummaries:
         self._runtime = runtime
         self._unrecorded = Spending()
         self._unrecorded_draft: SavedHandoverDraft | None = None
-        runtime.session.listen(self._on_update)
+        runtime.session.on(EventRecorded, self._record_with_next)
 
     async def record(self, spent: Spending, draft: SavedHandoverDraft | None = None) -> None:
         """Record what a summary spent that is not used, with the draft that the user left of it.
@@ -86,8 +86,8 @@ class UnusedSummaries:
                 _text("Free up disk space. The cost is saved with the next change of the conversation."),
             ) from error
 
-    def _on_update(self, update: Update) -> None:
-        if isinstance(update, EventRecorded) and (self._unrecorded.tokens or self._unrecorded_draft):
+    def _record_with_next(self, _: EventRecorded) -> None:
+        if self._unrecorded.tokens or self._unrecorded_draft:
             self._runtime.scope.start(self._record_again(), f"unused summaries {self._runtime.session.id}")
 
     async def _record_again(self) -> None:

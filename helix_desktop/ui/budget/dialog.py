@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.cost import Budget
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
+from helix_desktop.ui.kit.forms import FieldRow, align_labels
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd
 from helix_desktop.words.translation import Translator
 
@@ -43,8 +43,8 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
             price_note = "" if has_prices else tr("Prices of this model are unknown. Only its tokens count.")
         self._notes = ("", price_note)
         self._fields = align_labels(
-            FormField(tr("Tokens sent and received"), self.tokens),
-            FormField(tr("US dollars"), self.cost, note=self._notes[1]),
+            FieldRow(tr("Tokens sent and received"), self.tokens, room=1),
+            FieldRow(tr("US dollars"), self.cost, note=self._notes[1], room=1),
         )
         self._ok = PushButton(tr("Set budget"), "primary", name="set_budget")
         self._ok.setDefault(True)
@@ -89,7 +89,8 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
             note = tr("0: no limit.")
         elif 0 < value <= spent:
             note = tr("Used up already: the next turn stops before its first model call.")
-        self._fields[index].set_note(note)
+        self._fields[index].show_error("")
+        self._fields[index].show_note(note)
         return value
 
 

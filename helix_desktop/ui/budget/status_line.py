@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton
 
@@ -16,6 +16,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.intents import SetBudget, perform
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:  # the window's first frame needs the line, not the structs of costs
@@ -33,8 +34,6 @@ STATUS_LINE_PX = 30
 class CostLine(EnterActivates, Themed, QAbstractButton):
     """A quiet line; a click asks for the budget. Hidden without a price and a budget."""
 
-    budget_requested = Signal()
-
     def __init__(self) -> None:
         """Start hidden."""
         super().__init__()
@@ -44,7 +43,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setToolTip(self._tip())
-        self.clicked.connect(self.budget_requested)
+        self.clicked.connect(lambda: perform(self, SetBudget()))
         self.hide()
 
     def _tip(self) -> str:

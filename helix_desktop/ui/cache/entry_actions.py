@@ -15,7 +15,7 @@ from helix_desktop.ui.cache.preview.pane import Preview
 from helix_desktop.ui.cache.recall_selection import MAX_RECALLED, RecallSelection
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table import CacheTable
-from helix_desktop.ui.design.page_keys import PageKeys
+from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.translation import translate
 
 _TABLE_COLUMNS: tuple[ColumnKey, ...] = (

@@ -13,7 +13,7 @@ from helix_desktop.ui.cache.entry_actions import EntryActions, is_readable, is_u
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import target_option, tool_option
 from helix_desktop.ui.cache.rows import SAME_STATES, CacheRow, CacheState
-from helix_desktop.ui.design.page_keys import native_key
+from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")

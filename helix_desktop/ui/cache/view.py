@@ -16,7 +16,7 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS
-from helix_desktop.ui.cache.commands import CACHE_COMMANDS
+from helix_desktop.ui.cache.commands import CacheCommands
 from helix_desktop.ui.cache.entry_actions import EntryActions
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import state_option
@@ -43,11 +43,11 @@ from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column as stack_of
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import set_margins
-from helix_desktop.ui.design.page_keys import PageKeys
-from helix_desktop.ui.design.page_shortcut import add_shortcut
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
+from helix_desktop.ui.kit.commands import PageKeys, add_shortcut
+from helix_desktop.ui.kit.intents import OpenFolder, ShowPage, perform
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
@@ -128,8 +128,6 @@ class CacheBrowser(Themed, QWidget):
     verify_all_requested = Signal()
     cancel_requested = Signal()  # of the work that set_progress shows
     selection_changed = Signal(str)  # digest; empty when nothing is selected
-    chat_requested = Signal()  # the empty state's button
-    folder_requested = Signal()  # the same without a workspace
     handover_requested = Signal(str, int)  # session and seq of a handover that a search found
 
     def __init__(
@@ -151,7 +149,7 @@ class CacheBrowser(Themed, QWidget):
         self.model = CacheTableModel(start, self, clock)
         self.table = CacheTable(self.model, clock)
         mark_pane_stop(self.table)
-        self.keys = PageKeys(CACHE_COMMANDS, self)
+        self.keys = PageKeys(CacheCommands, self)
         self.preview = Preview(start, clock, self.keys)
         self.entry_actions = EntryActions(self.table, self.preview, self.keys)
         self.filter_bar = CacheFilterBar(clock)
@@ -493,8 +491,7 @@ class CacheBrowser(Themed, QWidget):
         return tr.plural(total, "Filtering %n entry…", "Filtering %n entries…")
 
     def _leave_empty_page(self) -> None:
-        leave = self.chat_requested if self._source is not None else self.folder_requested
-        leave.emit()
+        perform(self, ShowPage("chat") if self._source is not None else OpenFolder())
 
     def _on_selected(self, digest: str) -> None:
         if digest != self.preview.digest:

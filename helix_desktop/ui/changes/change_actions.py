@@ -15,7 +15,7 @@ from helix_desktop.ui.changes.rows import (
     can_change,
     file_of,
 )
-from helix_desktop.ui.design.page_keys import PageKeys
+from helix_desktop.ui.kit.commands import PageKeys
 
 
 class ChangeActions(QObject):

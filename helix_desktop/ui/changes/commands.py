@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.design.page_keys import PageCommand, PageCommands
+from helix_desktop.ui.kit.commands import Command, CommandTable
 
 text = TextContext("Changes")
 
-CHANGES_COMMANDS = PageCommands(
-    text("Changes"),
-    {
-        "changes_filter": PageCommand(text("Go to filter"), "/"),
-        "changes_accept": PageCommand(text("Accept"), "A"),
-        "changes_revert": PageCommand(text("Revert or redo"), "R"),
-        "changes_open": PageCommand(text("Open in editor"), "O"),
-    },
-)
+
+class ChangesCommands(CommandTable):
+    """They work while the keyboard is there."""
+
+    title = text("Changes")
+    changes_filter = Command(text("Go to filter"), None, "/")
+    changes_accept = Command(text("Accept"), None, "A")
+    changes_revert = Command(text("Revert or redo"), None, "R")
+    changes_open = Command(text("Open in editor"), None, "O")

@@ -49,9 +49,9 @@ from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
-from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.translation import Translator
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.detail import ChangeDetail
 from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
-from helix_desktop.ui.design.page_shortcut import add_shortcut
+from helix_desktop.ui.kit.commands import add_shortcut
 
 
 def add_changes_shortcuts(

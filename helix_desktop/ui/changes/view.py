@@ -15,7 +15,7 @@ from helix_desktop.domain.file_history.diff import FileDiff, HunkState
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.change_list_view import ChangeListView
-from helix_desktop.ui.changes.commands import CHANGES_COMMANDS
+from helix_desktop.ui.changes.commands import ChangesCommands
 from helix_desktop.ui.changes.detail import ChangeDetail
 from helix_desktop.ui.changes.file_coverage_strip import FileCoverageStrip
 from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
@@ -42,8 +42,8 @@ from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
@@ -80,7 +80,7 @@ class ChangesPage(Themed, QWidget):
         self.filter_bar = ChangesFilterBar()
         self.list = ChangeListView(self.counts_of, clock)
         mark_pane_stop(self.list)
-        self.keys = PageKeys(CHANGES_COMMANDS, self)
+        self.keys = PageKeys(ChangesCommands, self)
         self.change_actions = ChangeActions(self.list, self.keys)
         self.detail = ChangeDetail(start, clock, self.keys)
         ages = MinuteClock(self, clock)

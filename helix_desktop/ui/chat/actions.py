@@ -7,10 +7,23 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from helix_desktop.domain.choices import Remedy
-from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.kit.intents import (
+    BranchSession,
+    ChooseForm,
+    Intent,
+    OpenCacheEntry,
+    Pin,
+    Recall,
+    Redo,
+    RetrySummary,
+    RewindTo,
+    ShowInTimeline,
+    Undo,
+    Unpin,
+)
 from helix_desktop.words.action_labels import ActionName
 
 RowSection: TypeAlias = Literal[
@@ -45,7 +58,7 @@ class CopyAnswer(msgspec.Struct, frozen=True):
     """Copy the last answer above the row, as Markdown."""
 
 
-class Decide(msgspec.Struct, frozen=True):
+class Decide(Intent, frozen=True):
     """Answer whether a call may run; `offer` is the rule that a lasting answer saves."""
 
     call_id: str
@@ -53,13 +66,13 @@ class Decide(msgspec.Struct, frozen=True):
     offer: int = 0
 
 
-class AllowAllOnce(msgspec.Struct, frozen=True):
+class AllowAllOnce(Intent, frozen=True):
     """Let each of these calls run once."""
 
     call_ids: tuple[str, ...]
 
 
-class AnswerQuestion(msgspec.Struct, frozen=True):
+class AnswerQuestion(Intent, frozen=True):
     """Answer the question of a call, or skip it."""
 
     call_id: str
@@ -72,7 +85,7 @@ class FocusField(msgspec.Struct, frozen=True):
     name: str
 
 
-class ReadOriginal(msgspec.Struct, frozen=True):
+class ReadOriginal(Intent, frozen=True):
     """Show in a card what the cache holds of its output: its first and last lines, or all of it."""
 
     key: RowKey
@@ -80,7 +93,7 @@ class ReadOriginal(msgspec.Struct, frozen=True):
     in_full: bool = False
 
 
-class ReadExcerpt(msgspec.Struct, frozen=True):
+class ReadExcerpt(Intent, frozen=True):
     """Show in a card what the cache holds of an excerpt: its first lines, or all of it."""
 
     key: RowKey
@@ -88,21 +101,21 @@ class ReadExcerpt(msgspec.Struct, frozen=True):
     in_full: bool = False
 
 
-class ReadThumbnail(msgspec.Struct, frozen=True):
+class ReadThumbnail(Intent, frozen=True):
     """Show in a message what an attached image looks like, by its digest."""
 
     key: RowKey
     digest: str
 
 
-class ReadChanges(msgspec.Struct, frozen=True):
+class ReadChanges(Intent, frozen=True):
     """Show in a card what its call changed, by the id of the capture."""
 
     key: RowKey
     capture_id: str
 
 
-class PutAutoRun(msgspec.Struct, frozen=True):
+class PutAutoRun(Intent, frozen=True):
     """Restore what was taken back of a call (`restore`), or take it back: by ids, or paths of a capture."""
 
     change_ids: tuple[str, ...]
@@ -111,125 +124,56 @@ class PutAutoRun(msgspec.Struct, frozen=True):
     paths: tuple[str, ...] = ()
 
 
-class OpenChanges(msgspec.Struct, frozen=True):
+class OpenChanges(Intent, frozen=True):
     """Show a capture on the Changes page, or what it did to one path."""
 
     capture_id: str
     path: str = ""
 
 
-class Pin(msgspec.Struct, frozen=True):
-    """Keep an output in the window, by its event."""
-
-    seq: int
-
-
-class CacheNow(msgspec.Struct, frozen=True):
+class CacheNow(Intent, frozen=True):
     """Replace an output in the window by a marker, by its event."""
 
     seq: int
 
 
-class Unpin(msgspec.Struct, frozen=True):
-    """Take the pin off an output, by its event."""
-
-    seq: int
-
-
-class ChooseForm(msgspec.Struct, frozen=True):
-    """Show the agent an output in another form; `instructions` are those of its last extract."""
-
-    seq: int
-    form: Form
-    instructions: str = ""
-
-
-class Recall(msgspec.Struct, frozen=True):
-    """Let a content go along with the next message."""
-
-    digest: str
-
-
-class OpenCacheEntry(msgspec.Struct, frozen=True):
-    """Show a content in the cache browser."""
-
-    digest: str
-
-
-class StopCall(msgspec.Struct, frozen=True):
+class StopCall(Intent, frozen=True):
     """End a running call alone."""
 
     call_id: str
 
 
-class OpenSubagent(msgspec.Struct, frozen=True):
+class OpenSubagent(Intent, frozen=True):
     """Show the session of a subagent."""
 
     session_id: str
 
 
-class ShowInTimeline(msgspec.Struct, frozen=True):
-    """Show the card of a rewrite in the timeline."""
-
-    seq: int
-    is_handover: bool = False
-
-
-class ShowRewriteOf(msgspec.Struct, frozen=True):
+class ShowRewriteOf(Intent, frozen=True):
     """Show in the timeline what became of an output, by its event."""
 
     seq: int
 
 
-class Undo(msgspec.Struct, frozen=True):
-    """Undo rewrites of the window."""
-
-    seqs: tuple[int, ...]
-
-
-class Redo(msgspec.Struct, frozen=True):
-    """Let undone rewrites hold again."""
-
-    seqs: tuple[int, ...]
-
-
-class CompactUpTo(msgspec.Struct, frozen=True):
+class CompactUpTo(Intent, frozen=True):
     """Open the dialog to compact with the range that ends at an event, or as near before it as can be."""
 
     seq: int
 
 
-class RetrySummary(msgspec.Struct, frozen=True):
-    """Write a summary again that failed."""
-
-    kind: Literal["handover", "observations"]
-
-
-class EditMessage(msgspec.Struct, frozen=True):
+class EditMessage(Intent, frozen=True):
     """Send a message of the user again with other words, by its event: in a branch that begins before it."""
 
     seq: int
 
 
-class RetryAnswer(msgspec.Struct, frozen=True):
+class RetryAnswer(Intent, frozen=True):
     """Have a turn answered again, by an event of it: in a branch that begins after the user's message."""
 
     seq: int
 
 
-class BranchSession(msgspec.Struct, frozen=True):
-    """Go on from an event in a branch."""
-
-    seq: int
-
-
-class RewindTo(msgspec.Struct, frozen=True):
-    """Go back to before a message of the user, by its event: files, conversation or both."""
-
-    seq: int
-
-
-class OpenVersion(msgspec.Struct, frozen=True):
+class OpenVersion(Intent, frozen=True):
     """Show the session in which a message or an answer has another version, or that this one continues.
 
     Of several `versions` the other one is shown at that message, where this one stands.
@@ -240,13 +184,13 @@ class OpenVersion(msgspec.Struct, frozen=True):
     versions: tuple[str, ...] = ()
 
 
-class ControlTurn(msgspec.Struct, frozen=True):
+class ControlTurn(Intent, frozen=True):
     """Continue, retry or stop a turn, or make an announced retry now."""
 
     how: Literal["continue", "retry", "stop", "try_now"]
 
 
-class ApplyRemedy(msgspec.Struct, frozen=True):
+class ApplyRemedy(Intent, frozen=True):
     """Do what helps against an error."""
 
     remedy: Remedy

@@ -27,7 +27,6 @@ from helix_desktop.agent.session import (
     SideQuestionProgress,
     SubagentProgress,
     TurnChanged,
-    Update,
 )
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import (
@@ -224,6 +223,23 @@ async def removed_outputs(session: Session, log: Iterable[RecordedEvent]) -> Map
     return {digest: at_ms for digest, at_ms in times.items() if at_ms}
 
 
+_Shown = (
+    EventRecorded
+    | ResponseDelta
+    | ResponseReset
+    | ApprovalRequested
+    | QuestionAsked
+    | AutoRunPut
+    | CallStarted
+    | ModelCalled
+    | SubagentProgress
+    | SideQuestionProgress
+    | CallOutput
+    | TurnChanged
+    | ErrorRaised
+)
+
+
 class ChatPresenter:
     """Shows one conversation at a time.
 
@@ -286,8 +302,8 @@ class ChatPresenter:
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
         self._catch_up(conversation)
-        self._unsubscribe = conversation.session.listen(
-            lambda update: self._update_unseen(update) if self._is_past else self._update(update)
+        self._unsubscribe = conversation.session.on(
+            _Shown, lambda update: self._update_unseen(update) if self._is_past else self._update(update)
         )
 
     def _leave_for(self, conversation: Conversation | None) -> None:
@@ -402,7 +418,7 @@ class ChatPresenter:
         else:
             self._show_waiting()
 
-    def _update(self, update: Update) -> None:
+    def _update(self, update: _Shown) -> None:
         match update:
             case EventRecorded(recorded=recorded):
                 self._on_saved(recorded.at)
@@ -425,10 +441,8 @@ class ChatPresenter:
                 self._on_turn_changed(running)
             case ErrorRaised() as trouble:
                 self._model.put(self._error_row(trouble))
-            case _:
-                pass
 
-    def _update_unseen(self, update: Update) -> None:
+    def _update_unseen(self, update: _Shown) -> None:
         """Say what matters of what comes while the past is on screen; `show_now` shows the rest."""
         match update:
             case EventRecorded(recorded=recorded):

@@ -12,12 +12,12 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cleanup.entry_list import EntryList
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.kit.forms import FieldRow, align_labels
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
     history_cleanup_lines,
@@ -154,7 +154,7 @@ class CleanupDialog(SizedDialog):
         choice = card(
             column(
                 *align_labels(
-                    FormField(tr("Age"), self.age), FormField(tr("Maximum size"), self.quota)
+                    FieldRow(tr("Age"), self.age), FieldRow(tr("Maximum size"), self.quota)
                 ),
                 self.automatic,
                 margins=(16, 12, 16, 13), gap=9,

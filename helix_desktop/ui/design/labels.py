@@ -22,9 +22,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QStyle, QWidget
 
 from helix_desktop.domain.text_format import title_number
+from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.ui.design.mirror import draw_text, is_right_to_left, mirror, text_direction
 from helix_desktop.ui.design.motion import is_motion_reduced
-from helix_desktop.ui.design.page_keys import native_key
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
@@ -42,7 +42,8 @@ _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
     """Return a plain-text label in one of the style sheet's roles."""
     result = WrappedLabel(text) if wrap else QLabel(text)
-    _align_with_window(result)
+    if not wrap:
+        _align_with_window(result)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setProperty("role", role)
     return result
@@ -85,6 +86,7 @@ class WrappedLabel(QLabel):
         super().__init__()
         self._full_text = ""
         self.setWordWrap(True)
+        _align_with_window(self)
         self.setText(text)
 
     def text(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,22 +57,25 @@ class TopBarState:
 
 
 @dataclass(frozen=True, slots=True)
-class JobRow:
-    """One running job: verb and count as text, progress 0..1 or None when unknown.
+class JobAction:
+    """The button of a running job: a model's work or a call is stopped, other work canceled or paused.
 
-    `on_cancel` says what is kept, or that nothing changes, when it is canceled. Of a model's work or a call,
-    that is Stop as its `cancel_action`, as on its card and in its dialog. One that can be paused has a
-    `pause_action` instead of either, and `on_pause` says what that changes.
+    `effect` says what is kept then, or that nothing changes.
     """
+
+    verb: Literal["cancel", "stop", "pause", "resume"]
+    run: Callable[[], object]
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """One running job: verb and count as text, progress 0..1 or None when unknown."""
 
     id: str
     text: str
-    progress: float | None
-    cancellable: bool
-    on_cancel: str = ""
-    pause_action: Literal["", "pause", "resume"] = ""
-    on_pause: str = ""
-    cancel_action: Literal["cancel", "stop"] = "cancel"
+    progress: float | None = None
+    action: JobAction | None = None
 
 
 def gauge_text(state: GaugeState) -> str:

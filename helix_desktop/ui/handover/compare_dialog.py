@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.context.summaries.handover_revision import preview_handover
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import Redone, Undone
@@ -35,6 +34,7 @@ from helix_desktop.ui.handover.compare_data import (
     handover_choices,
 )
 from helix_desktop.ui.handover.compared_view import ComparedView
+from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
@@ -51,7 +51,6 @@ class CompareDialog(Themed, SizedDialog):
     pair_requested = Signal(int, int)  # the handover before and the one after, as HandoverChoice names them
     put_back_requested = Signal(str, object)  # the title of a section, and a Bullet
     undo_requested = Signal()  # of what was put back last
-    source_clicked = Signal(int)
 
     def __init__(self, parent: QWidget) -> None:
         """Start without handovers."""
@@ -75,8 +74,12 @@ class CompareDialog(Themed, SizedDialog):
         self.undo_button.clicked.connect(self.undo_requested)
         self.close_button.clicked.connect(self.accept)
         self.compared.put_back_requested.connect(self.put_back_requested)
-        self.compared.source_clicked.connect(self.source_clicked)
         self.show_notice("")
+
+    def perform(self, intent: Intent) -> None:
+        """Close, as what a chip shows is behind it."""
+        self.accept()
+        perform(self.parentWidget(), intent)
 
     def show_choices(self, choices: Sequence[HandoverChoice], before: int, after: int) -> None:
         """Offer these handovers, with two of them chosen."""
@@ -167,7 +170,9 @@ class ComparePresenter:
         """Compare handover `seq` with the one before it, until the dialog is closed."""
         self._pair = (handover_before(self._conversation.session.transcript, seq), seq)
         self._show()
-        unsubscribe = self._conversation.session.listen(self._on_update)
+        unsubscribe = self._conversation.session.on(
+            HandoverMade | HandoverDiscarded | Undone | Redone, lambda _: self._show_after_change()
+        )
         try:
             await exec_async(self.dialog)
         finally:
@@ -195,12 +200,9 @@ class ComparePresenter:
         if self._is_open:
             self._show()
 
-    def _on_update(self, update: Update) -> None:
-        if isinstance(update, EventRecorded) and isinstance(
-            update.recorded.event, HandoverMade | HandoverDiscarded | Undone | Redone
-        ):
-            self._preview = None
-            self._show()
+    def _show_after_change(self) -> None:
+        self._preview = None
+        self._show()
 
     async def _put_back(self, title: str, bullet: Bullet) -> None:
         before, after = self._pair

@@ -45,7 +45,6 @@ class ComparedView(Themed, FocusableScrollArea):
     """Shows ComparedSections; it keeps its place when others come."""
 
     put_back_requested = Signal(str, object)  # the title of a section, and a Bullet
-    source_clicked = Signal(int)
 
     def __init__(self) -> None:
         """Start empty."""
@@ -140,15 +139,13 @@ class ComparedView(Themed, FocusableScrollArea):
         self, bullet: Bullet | None, marks: Sequence[tuple[int, int]] = (), *, is_struck_out: bool = False
     ) -> BulletView:
         assert bullet is not None
-        view = BulletView(
+        return BulletView(
             bullet,
             "faint" if is_struck_out else "text",
             is_flagged=False,
             marks=marks,
             is_struck_out=is_struck_out,
         )
-        view.source_clicked.connect(self.source_clicked)
-        return view
 
 
 def _kind(item: ComparedItem) -> str:

@@ -16,7 +16,6 @@ from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox, TextField
-from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, clear_layout, column, row
 from helix_desktop.ui.design.layout.fitted_stack import FittedStack
@@ -31,6 +30,8 @@ from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.handover.compare_data import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, compact_purpose
+from helix_desktop.ui.kit.forms import FieldRow, align_labels
+from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.kit.notices import error_level
 from helix_desktop.ui.timeline.card_data import Phase
 from helix_desktop.ui.timeline.running_view import PhaseSteps
@@ -95,6 +96,9 @@ class DraftPage(QWidget):
         body = column(self._range_line, self._head, self._pages, sizes, _FactsArea(self._facts), gap=8)
         body.setStretch(2, 1)
         self.setLayout(body)
+
+    def perform(self, intent: Intent) -> None:
+        """Do nothing: what a chip shows would stand behind the draft."""
 
     @property
     def is_comparing(self) -> bool:
@@ -469,9 +473,7 @@ class HandoverDialog(Themed, SizedDialog):
     def _lay_out(self) -> None:
         choice = card(
             column(
-                *align_labels(
-                    FormField(tr("Range"), self.range_box), FormField(tr("Focus"), self.focus_input)
-                ),
+                *align_labels(FieldRow(tr("Range"), self.range_box), FieldRow(tr("Focus"), self.focus_input)),
                 margins=(16, 12, 16, 13),
                 gap=9,
             )

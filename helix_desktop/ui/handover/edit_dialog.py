@@ -9,7 +9,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.agent.window.compactor import RevisionDraft
 from helix_desktop.context.summaries.handover_revision import (
     ComparedSection,
@@ -46,6 +45,7 @@ from helix_desktop.ui.handover.edit_data import (
     edited_fields,
     revision_check,
 )
+from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.handover_titles import handover_titles
@@ -157,7 +157,6 @@ class EditDialog(Themed, SizedDialog):
     compare_requested = Signal()
     save_requested = Signal()
     action_requested = Signal(object)  # the EditRefusal whose button was clicked
-    source_clicked = Signal(int)
 
     def __init__(self, parent: QWidget) -> None:
         """Start without a handover."""
@@ -331,7 +330,12 @@ class EditDialog(Themed, SizedDialog):
         self.save_button.clicked.connect(self.save_requested)
         self.action_button.clicked.connect(lambda: self.action_requested.emit(self._refusal))
         self.compared.put_back_requested.connect(self.put_back)
-        self.compared.source_clicked.connect(self.source_clicked)
+
+    def perform(self, intent: Intent) -> None:
+        """Close, as what a chip shows is behind it; unless the user wants to keep what was changed."""
+        if self.confirm_discard():
+            self.accept()
+            perform(self.parentWidget(), intent)
 
     def _toggle_comparison(self) -> None:
         if self.is_comparing:
@@ -375,7 +379,9 @@ class EditPresenter:
     async def run(self, seq: int) -> None:
         """Edit handover `seq`, until the dialog is closed."""
         await self._show(seq)
-        unsubscribe = self._conversation.session.listen(self._on_update)
+        unsubscribe = self._conversation.session.on(
+            HandoverMade | HandoverDiscarded | Undone | Redone, lambda _: self._show_after_change()
+        )
         try:
             await exec_async(self.dialog)
         finally:
@@ -392,12 +398,8 @@ class EditPresenter:
         self._show_check(draft, draft.handover)
         self.dialog.show_refusal(edit_refusal(transcript, seq))
 
-    def _on_update(self, update: Update) -> None:
-        if (
-            self._draft is not None
-            and isinstance(update, EventRecorded)
-            and isinstance(update.recorded.event, HandoverMade | HandoverDiscarded | Undone | Redone)
-        ):
+    def _show_after_change(self) -> None:
+        if self._draft is not None:
             transcript = self._conversation.session.transcript
             self.dialog.show_refusal(edit_refusal(transcript, self._draft.seq))
 

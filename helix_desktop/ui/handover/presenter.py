@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import CompactionProgress, Update
+from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.agent.window.compactor import HandoverDraft
 from helix_desktop.agent.window.handovers import HandoverScope
 from helix_desktop.context.summaries.handover_revision import (
@@ -99,7 +99,7 @@ class HandoverPresenter:
         self.dialog.range_box.currentIndexChanged.connect(lambda _: self._estimate())
         self._estimate()
         await self._show_saved_draft(upto)
-        unsubscribe = self._conversation.session.listen(self._on_update)
+        unsubscribe = self._conversation.session.on(CompactionProgress, self._show_progress)
         try:
             await exec_async(self.dialog)
         finally:
@@ -181,10 +181,8 @@ class HandoverPresenter:
                 compare_handovers(editable_sections(former_handover), sections)
             )
 
-    def _on_update(self, update: Update) -> None:
-        if self._draft_task is None or not isinstance(update, CompactionProgress):
-            return
-        if update.phase != "idle":
+    def _show_progress(self, update: CompactionProgress) -> None:
+        if self._draft_task is not None and update.phase != "idle":
             self.dialog.show_writing(update.phase, update.text)
 
     def _start_draft(self, focus: str, upto: int) -> None:

@@ -45,8 +45,8 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
-from helix_desktop.ui.design.page_keys import PageKeys, pressed_key
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -54,6 +54,7 @@ from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.ui.inspector.row_actions import COMMAND_ACTIONS, RowButtons, action_key, action_text
+from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator
 

@@ -7,10 +7,10 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QStyle, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
+from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate

@@ -28,14 +28,13 @@ from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import mirror, set_margins
-from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
-from helix_desktop.ui.inspector.commands import CONTEXT_COMMANDS
+from helix_desktop.ui.inspector.commands import ContextCommands
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
@@ -47,6 +46,8 @@ from helix_desktop.ui.inspector.inspector_data import (
     StatusPart,
 )
 from helix_desktop.ui.inspector.request_list import AlwaysSentRow, RequestList
+from helix_desktop.ui.kit.commands import PageKeys
+from helix_desktop.ui.kit.intents import FocusComposer, ShowRequest, perform
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
@@ -254,8 +255,6 @@ class Inspector(Themed, QWidget):
 
     action_triggered = Signal(str, object)  # RowAction, WindowRow
     row_text_requested = Signal(object)  # WindowRow whose text show_page is to show
-    request_requested = Signal()  # the whole request, which show_request is to show
-    compose_requested = Signal()  # the empty state's button
     now_requested = Signal()  # from a request of the past to the next one
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -267,7 +266,7 @@ class Inspector(Themed, QWidget):
         self.empty = EmptyState(
             "layers", tr("Nothing to send yet. The next request appears here."), tr("Write a message")
         )
-        self.keys = PageKeys(CONTEXT_COMMANDS, self)
+        self.keys = PageKeys(ContextCommands, self)
         self.requests = RequestList(self.keys)
         mark_pane_stop(self.requests)
         self.provider_cache = ProviderCacheCard()
@@ -279,7 +278,7 @@ class Inspector(Themed, QWidget):
         self.requests.action_triggered.connect(self.action_triggered)
         self.requests.row_opened.connect(self.row_text_requested)
         self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
-        self.empty.button_clicked.connect(self.compose_requested)
+        self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
         self._stack.setCurrentWidget(self._unknown)
 
     def hasHeightForWidth(self) -> bool:
@@ -462,7 +461,7 @@ class Inspector(Themed, QWidget):
         """Return the list of what is sent next."""
         show_request = IconButton("eye", tr("Show request"), px=15, edge=28)
         show_request.setObjectName("show_request")
-        show_request.clicked.connect(self.request_requested)
+        show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)
         self.always_sent = AlwaysSentRow()
         self.always_sent.toggled.connect(self.requests.show_fixed)

@@ -22,6 +22,7 @@ from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed, restyle
+from helix_desktop.ui.kit.intents import NewSession, OpenFolder, perform
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
 from helix_desktop.words.translation import Translator, translate
 
@@ -132,7 +133,6 @@ class WelcomePage(QWidget):
     """First run: what this is, and three ways to begin."""
 
     sample_requested = Signal()
-    folder_requested = Signal()
     provider_requested = Signal()
     scan_requested = Signal()
     key_entered = Signal(str)
@@ -155,15 +155,12 @@ class WelcomePage(QWidget):
             self._card(*parts, more)
             for parts, more in zip(_SUGGESTIONS, ((), (), (self._key, self._scan_button)), strict=True)
         )
-        for suggestion, signal, parts in zip(
-            (self._sample, self._folder, self._model),
-            (self.sample_requested, self.folder_requested, self.provider_requested),
-            _SUGGESTIONS,
-            strict=True,
-        ):
+        for suggestion, parts in zip((self._sample, self._folder, self._model), _SUGGESTIONS, strict=True):
             suggestion.button.setObjectName(f"suggestion:{parts[0]}")
-            suggestion.button.clicked.connect(signal)
             self._cards.addWidget(suggestion.frame, 1)
+        self._sample.button.clicked.connect(self.sample_requested)
+        self._folder.button.clicked.connect(lambda: perform(self, OpenFolder()))
+        self._model.button.clicked.connect(self.provider_requested)
         self._scan_button.clicked.connect(self.scan_requested)
         self.found_servers.next_step_changed.connect(self._mark_next_step)
         lead = label(
@@ -247,14 +244,12 @@ class WelcomePage(QWidget):
 class NoSessionPage(QWidget):
     """A workspace without a session on screen: one sentence, one button."""
 
-    new_session_requested = Signal()
-
     def __init__(self, parent: QWidget | None = None) -> None:
         """Ready to show."""
         super().__init__(parent)
         self._title = label("", "heading", wrap=True)
         button = PushButton(tr("New session"), "primary", "plus", name="new_session")
-        button.clicked.connect(self.new_session_requested)
+        button.clicked.connect(lambda: perform(self, NewSession()))
         self._keys = key_label("Ctrl+N")
         self._hint = QWidget()
         hint = row(

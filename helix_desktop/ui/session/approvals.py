@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import msgspec
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QAction
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS, ApprovalReply, ApprovalRequest, PermissionRule
-from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, ApprovalAnswer, Decide, SessionAction
+from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, ApprovalAnswer, Decide
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.safe_text import escape_command
+from helix_desktop.ui.kit.commands import action_shortcut
+from helix_desktop.ui.kit.intents import AnswerApproval, handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeArea
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.shell.actions import action_shortcut, enable_action
+from helix_desktop.ui.shell.commands import WAITING_APPROVAL
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.saved_rules import SavedRules
 
@@ -67,14 +69,9 @@ class ApprovalController(QObject):
         self._session_controller = session_controller
         self._chat = context.views.chat
         self._active_workspace, self._registry = context.active_workspace, context.services.registry
-        context.views.chat.view.action_triggered.connect(self._on_action)
-        commands = context.window.commands
-        self._commands: dict[ApprovalAnswer, QAction] = {
-            "once": commands.allow_call,
-            "deny": commands.deny_call,
-        }
-        for answer, command in self._commands.items():
-            command.triggered.connect(lambda _=False, answer=answer: self._answer_first(answer))
+        context.window.intents.add(self)
+        commands = self._commands = context.window.commands
+        for command in (commands.allow_call, commands.deny_call):
             command.changed.connect(self._show_tips)
         model = self._chat.model
         for changed in (model.rows_reset, model.row_added, model.row_removed):
@@ -84,47 +81,49 @@ class ApprovalController(QObject):
 
     def _update_commands(self) -> None:
         has_approval = any(isinstance(row, ApprovalRow) for row in self._chat.model.raw_rows())
-        for command in self._commands.values():
-            enable_action(command, has_approval, tr("No approval is waiting"))
+        self._commands.meet(WAITING_APPROVAL, has_approval)
 
     def _show_tips(self) -> None:
-        tips = {answer: action_shortcut(command) for answer, command in self._commands.items()}
-        self._chat.view.show_answer_tips(frozenset(tips.items()))
+        allow, deny = map(action_shortcut, (self._commands.allow_call, self._commands.deny_call))
+        self._chat.view.show_answer_tips(frozenset({("once", allow), ("deny", deny)}))
 
-    def _answer_first(self, answer: ApprovalAnswer) -> None:
+    @handles(AnswerApproval)
+    def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the card in sight; a first use of the keys elsewhere leads to it."""
         if self._window.page() == "chat":
             self._chat.view.answer_first_approval(answer)
         else:
             self._window.show_page("chat")
 
-    def _on_action(self, action: SessionAction) -> None:
+    @handles(AnswerQuestion)
+    async def answer_question(self, call_id: str, reply: QuestionReply) -> None:
+        """Answer the question of a call, or skip it."""
+        conversation = self._session_controller.conversation
+        if conversation is not None:
+            self._chat.composer.editor.setFocus()
+            await conversation.answer_question(call_id, reply)
+
+    @handles(AllowAllOnce)
+    def allow_all_once(self, call_ids: tuple[str, ...]) -> None:
+        """Let each of these calls run once."""
+        for call_id in call_ids:
+            self.decide(call_id, "once", 0)
+
+    @handles(Decide)
+    def decide(self, call_id: str, answer: ApprovalAnswer, offer: int) -> None:
+        """Answer whether a call may run; a lasting answer saves the rule that was offered."""
         conversation = self._session_controller.conversation
         if conversation is None:
             return
-        if isinstance(action, AnswerQuestion):
-            self._async_actions.start(_answer_question(conversation, action), "answer a question")
-            self._chat.composer.editor.setFocus()
-        elif isinstance(action, Decide):
-            self._decide(conversation, action)
-        elif isinstance(action, AllowAllOnce):
-            for call_id in action.call_ids:
-                self._decide(conversation, Decide(call_id, "once"))
-
-    def _decide(self, conversation: Conversation, action: Decide) -> None:
-        ask = next((pending for pending in conversation.asks if pending.call_id == action.call_id), None)
+        ask = next((pending for pending in conversation.asks if pending.call_id == call_id), None)
         if not isinstance(ask, ApprovalRequest):
             return
-        rule = (ask.suggested_rules or (ask.rule,))[action.offer]
-        reply = _reply(action.answer, rule)
+        rule = (ask.suggested_rules or (ask.rule,))[offer]
+        reply = _reply(answer, rule)
         conversation.decide(ask.call_id, reply)
         if reply.rule is not None:
             saved = SavedRules(self._registry, self._active_workspace.id)
             say_rule_saved(self._window.notices, conversation, saved, reply.rule)
-
-
-async def _answer_question(conversation: Conversation, action: AnswerQuestion) -> None:
-    await conversation.answer_question(action.call_id, action.reply)
 
 
 def _reply(answer: ApprovalAnswer, rule: PermissionRule) -> ApprovalReply:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import (
     CompactionProgress,
     IntakeProgress,
     ObservationProgress,
     SideQuestionProgress,
     SubagentProgress,
-    Update,
 )
 from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS
-from helix_desktop.ui.design.shell_data import JobRow
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.timeline.card_data import Attempt, RunningCard
 from helix_desktop.ui.timeline.card_texts import phase_text, running_text
 from helix_desktop.words.costs import estimate_text
@@ -21,9 +24,13 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Session")
 
 _JOB_IDS: dict[Attempt, str] = {"handover": "compaction", "observations": "observation"}
-SIDE_QUESTION_JOB = "side_question"
 CALL_JOB = "call:"
 """Begins the id of a job that is a call; the call's id follows."""
+
+
+BackgroundProgress = (
+    CompactionProgress | ObservationProgress | IntakeProgress | SideQuestionProgress | SubagentProgress
+)
 
 
 class BackgroundJobs:
@@ -34,8 +41,8 @@ class BackgroundJobs:
         self._intake, self._side_question = IntakeProgress("idle"), SideQuestionProgress()
         self._subagents: dict[str, SubagentProgress] = {}
 
-    def apply(self, update: Update) -> bool:
-        """Take an update in; whether it was one of these."""
+    def apply(self, update: BackgroundProgress) -> bool:
+        """Take an update in; whether it says something new."""
         match update:
             case CompactionProgress():
                 self._handover = update
@@ -52,8 +59,6 @@ class BackgroundJobs:
                     self._subagents[child] = update
                 else:
                     self._subagents.pop(child, None)
-            case _:
-                return False
         return True
 
     @property
@@ -69,53 +74,60 @@ class BackgroundJobs:
         return {"handover": self._handover, "observations": self._observation}
 
     @property
-    def jobs(self) -> list[JobRow]:
-        """Return a line for each that runs."""
-        jobs = [
+    def is_idle(self) -> bool:
+        """Return True while nothing of it runs."""
+        return not (self.card or self._subagents or self._side_question.is_running or self._intake.text)
+
+    def rows(self, conversation: Conversation, start: StartCoroutine) -> list[JobRow]:
+        """Return a line for each that runs in a conversation, with what stops it."""
+        stops: dict[Attempt, Callable[[], object]] = {
+            "handover": conversation.handovers.cancel,
+            "observations": conversation.observations.cancel,
+        }
+        rows = [
             JobRow(
                 _JOB_IDS[what],
                 _job_text(what, progress),
-                None,
-                True,
-                tr("Nothing changes."),
-                cancel_action="stop",
+                action=JobAction("stop", stops[what], tr("Nothing changes.")),
             )
             for what, progress in self._compactions.items()
             if progress.phase != "idle"
         ]
-        jobs += self._subagent_jobs()
+        rows += self._subagent_rows(conversation)
         if self._side_question.is_running:
-            words = tr("Answering a side question")
-            jobs.append(JobRow(SIDE_QUESTION_JOB, words, None, True, cancel_action="stop"))
-        if self._intake.text:
-            jobs.append(JobRow("intake", translate(self._intake.text), None, False))
-        return jobs
 
-    def _subagent_jobs(self) -> list[JobRow]:
+            def stop() -> None:
+                start(conversation.side_questions.cancel(), "cancel side question")
+
+            words = tr("Answering a side question")
+            rows.append(JobRow("side_question", words, action=JobAction("stop", stop)))
+        if self._intake.text:
+            rows.append(JobRow("intake", translate(self._intake.text)))
+        return rows
+
+    def _subagent_rows(self, conversation: Conversation) -> list[JobRow]:
         """Return a line for each subagent; one for all that wait for their turn, where there are several."""
         queued = [child for child, moved in self._subagents.items() if moved.phase == "queued"]
         summed = queued if len(queued) > 1 else []
+        effect = tr("What it did so far is kept in its session.")
         rows = [
             JobRow(
-                call_job_id(moved.call_id) if moved.call_id else child,
+                CALL_JOB + moved.call_id if moved.call_id else child,
                 _subagent_text(moved),
-                None,
-                bool(moved.call_id),
-                tr("What it did so far is kept in its session."),
-                cancel_action="stop",
+                action=stop_call(conversation, moved.call_id, effect) if moved.call_id else None,
             )
             for child, moved in self._subagents.items()
             if child not in summed
         ]
         if summed:
             words = tr.plural(len(summed), "%n subagent queued", "%n subagents queued")
-            rows.append(JobRow("subagents", words, None, False))
+            rows.append(JobRow("subagents", words))
         return rows
 
 
-def call_job_id(call_id: str) -> str:
-    """Return the job of a call."""
-    return CALL_JOB + call_id
+def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:
+    """Return what stops a running call, and nothing else."""
+    return JobAction("stop", lambda: conversation.running_calls.stop(call_id), effect)
 
 
 def _job_text(what: Attempt, progress: CompactionProgress | ObservationProgress) -> str:

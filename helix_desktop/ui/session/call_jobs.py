@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer
 
-from helix_desktop.agent.session import CallStarted, Update
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session import CallStarted
 from helix_desktop.agent.subagents import DELEGATE
 from helix_desktop.agent.tool_calls.runner import RunningCall
 from helix_desktop.domain.files.file_use import call_target
@@ -12,7 +13,7 @@ from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.shell_data import JobRow
-from helix_desktop.ui.session.background_jobs import CALL_JOB, call_job_id
+from helix_desktop.ui.session.background_jobs import CALL_JOB, stop_call
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.times import format_elapsed
@@ -35,35 +36,24 @@ class CallJobs(QObject):
         self._poll_timer = QTimer(self, interval=_POLL_MS)
         self._poll_timer.timeout.connect(self._show)
         session_controller.session_changed.connect(self._poll_timer.start)
-        session_controller.updated.connect(self._on_update)
-        context.window.jobs.cancel_requested.connect(self._stop)
-
-    def _on_update(self, update: Update) -> None:
-        if isinstance(update, CallStarted) and not self._poll_timer.isActive():
-            self._poll_timer.start()
+        session_controller.on(CallStarted, lambda _: self._poll_timer.isActive() or self._poll_timer.start())
 
     def _show(self) -> None:
         conversation = self._session_controller.conversation
-        running = conversation.running_calls.running if conversation is not None else ()
-        if not running:
+        rows = []
+        if conversation is None or not conversation.running_calls.running:
             self._poll_timer.stop()
-        now_ms = wall_clock_ms()
-        self._jobs.show_jobs(
-            [
-                _row(call, now_ms)
-                for call in running
+        else:
+            now_ms = wall_clock_ms()
+            rows = [
+                _row(conversation, call, now_ms)
+                for call in conversation.running_calls.running
                 if call.call.name != DELEGATE and now_ms - call.started_at_ms >= _LONG_MS
-            ],
-            _GROUP,
-        )
-
-    def _stop(self, job_id: str) -> None:
-        conversation = self._session_controller.conversation
-        if job_id.startswith(CALL_JOB) and conversation is not None:
-            conversation.running_calls.stop(job_id.removeprefix(CALL_JOB))
+            ]
+        self._jobs.show_jobs(rows, _GROUP)
 
 
-def _row(running: RunningCall, now_ms: int) -> JobRow:
+def _row(conversation: Conversation, running: RunningCall, now_ms: int) -> JobRow:
     call = running.call
     parts = (
         tr("Running {tool}", tool=display_name(call.name)),
@@ -71,11 +61,5 @@ def _row(running: RunningCall, now_ms: int) -> JobRow:
         format_elapsed((now_ms - running.started_at_ms) // 1_000),
     )
     words = " · ".join(filter(None, parts))
-    return JobRow(
-        call_job_id(call.id),
-        words,
-        running.share,
-        True,
-        tr("Stop this command only. Its output so far is kept."),
-        cancel_action="stop",
-    )
+    effect = tr("Stop this command only. Its output so far is kept.")
+    return JobRow(CALL_JOB + call.id, words, running.share, stop_call(conversation, call.id, effect))

@@ -58,7 +58,7 @@ from helix_desktop.ui.session.model_menu import (
     matching_models,
     model_labels,
 )
-from helix_desktop.ui.session.slash_commands import SlashCommands
+from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, SlashCommand, find_slash_command
@@ -81,11 +81,11 @@ class CommandCompletions:
     def __init__(
         self,
         prompt_files: PromptFiles,
-        slash_commands: SlashCommands,
+        commands: WindowCommands,
         workspace: Callable[[], OpenWorkspace | None],
     ) -> None:
         """`workspace` returns the one on screen."""
-        self._prompt_files, self._slash_commands, self._workspace = prompt_files, slash_commands, workspace
+        self._prompt_files, self._commands, self._workspace = prompt_files, commands, workspace
         self._catalog: PromptCatalog | None = None
         self._read_for, self._read_at = "", 0.0
 
@@ -115,7 +115,7 @@ class CommandCompletions:
             file.name: _row(file.name, "file-text", file.argument_hint, file.description, file.path)
             for file in catalog.files.values()
         }
-        for command in filter(self._slash_commands.is_available, SLASH_COMMANDS):
+        for command in filter(self._commands.can_run, SLASH_COMMANDS):
             rows |= {row.text.removeprefix(SLASH): row for row in _built_in_rows(command, query)}
         for unusable in catalog.unusable:
             if unusable.name and unusable.name not in map(command_key, rows):
@@ -570,9 +570,7 @@ class ComposerCompletions(QObject):
         self.files = FileCompletions(self._file_index, conversation, start)
         self.mentions = FileMentions(composer, self._file_index, lambda: (workspace(), conversation()), start)
         self.mentions.looked_up.connect(composer_controller.estimate.count_mentioned)
-        commands = CommandCompletions(
-            context.services.prompt_files, composer_controller.slash_commands, workspace
-        )
+        commands = CommandCompletions(context.services.prompt_files, context.window.commands, workspace)
         contents = ContentCompletions(
             workspace, conversation, lambda digest: start(self._attach_content(digest), "attach")
         )

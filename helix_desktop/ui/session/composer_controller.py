@@ -27,7 +27,6 @@ from helix_desktop.ui.session.demo_calls import runs_demo_calls
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
-from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_token_count, format_tokens
@@ -133,7 +132,6 @@ class ComposerController(QObject):
         super().__init__(widget)
         self.widget = widget
         self._async_actions, self._services = context.async_actions, context.services
-        start = context.async_actions.start
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         self._notices = context.window.notices
@@ -144,7 +142,7 @@ class ComposerController(QObject):
         )
         self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
         self.estimate = MessageEstimate(context, self.attachments)
-        self.slash_commands = SlashCommands(context.window.commands)
+        self._window = context.window
         self._has_approval = False
         for changed in (
             self._page.model.rows_reset,
@@ -154,7 +152,6 @@ class ComposerController(QObject):
             changed.connect(self._note_approvals)
         widget.submitted.connect(self.send)
         widget.steered.connect(lambda text: self.send(text, steer=True))
-        widget.stop_requested.connect(lambda: start(self._stop(), "stop"))
         widget.text_changed.connect(lambda _: self.estimate.schedule())
         self.attachments.changed.connect(self.estimate.schedule)
         self.drafts.draft_shown.connect(self.estimate.schedule)
@@ -379,7 +376,11 @@ class ComposerController(QObject):
         except StoreError as error:
             self._async_actions.show_error(error)  # the command may be what makes room
         try:
-            await self.slash_commands.run(command, arguments)
+            intent = self._window.commands.intent_of(command, arguments)
+            if arguments:
+                await self._window.intents.run(intent)
+            else:
+                self._window.perform(intent)
         except HelixError as error:
             if conversation is not None:
                 self._refusals[conversation.session.id] = _Refusal(error.what)
@@ -404,7 +405,3 @@ class ComposerController(QObject):
                 )
         finally:
             self.outgoing.remove(message)
-
-    async def _stop(self) -> None:
-        if self._conversation is not None:
-            await self._conversation.stop()

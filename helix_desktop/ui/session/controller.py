@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from types import UnionType
+from typing import TypeVar
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -18,7 +20,6 @@ from helix_desktop.agent.session import (
     RequestChanged,
     SubagentProgress,
     TurnChanged,
-    Update,
 )
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import RewriteStatus
@@ -42,7 +43,15 @@ from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.inspector.from_provider_cache import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.request_status import with_rewrite_status
-from helix_desktop.ui.session.background_jobs import BackgroundJobs
+from helix_desktop.ui.kit.intents import (
+    RenameSession,
+    SetBudget,
+    Steer,
+    StopAndSend,
+    ToggleContextPanel,
+    handles,
+)
+from helix_desktop.ui.session.background_jobs import BackgroundJobs, BackgroundProgress
 from helix_desktop.ui.session.completion import ComposerCompletions
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -61,9 +70,21 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
 text = TextContext("Session")
+T = TypeVar("T")
 
 _COALESCE_MS = 120
 _DETAILS = "inspector_details"  # whether the panel's details are open
+
+_SHOWN = (
+    EventRecorded
+    | ApprovalRequested
+    | QuestionAsked
+    | SubagentProgress
+    | RequestChanged
+    | CallStarted
+    | TurnChanged
+)
+"""What changes the numbers on screen."""
 
 _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
 
@@ -91,9 +112,8 @@ class BudgetController(QObject):
         self._window, self._async_actions = window, async_actions
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
-        window.cost_line.budget_requested.connect(self.edit_budget)
         window.cost_line.tell_purposes = self._purposes_text
-        window.commands.set_budget.triggered.connect(self.edit_budget)
+        window.intents.add(self)
 
     def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Show what a conversation of a workspace has spent by now."""
@@ -114,21 +134,21 @@ class BudgetController(QObject):
             sum(spending.tokens for spending in budget.other_versions()),
         )
 
-    def edit_budget(self) -> None:
-        """Let the user set the budget of the session on screen."""
-        if self._workspace is not None and self._conversation is not None:
-            self._async_actions.start(self._edit_budget(self._workspace, self._conversation), "set budget")
-
-    async def set_typed_budget(self, argument: str) -> None:
+    @handles(SetBudget)
+    async def set_budget(self, amount: str) -> None:
         """Set the budget to what was typed: tokens, an amount that begins with $, both, or no limit.
 
-        What is not named stays as it is, unless nothing but words for no limit is typed. Raises InvalidInput.
+        Nothing typed: let the user set it in a dialog. What is not named stays as it is, unless nothing but
+        words for no limit is typed. Raises InvalidInput.
         """
         workspace, conversation = self._workspace, self._conversation
         if workspace is None or conversation is None:
             return
+        if not amount:
+            await self._edit_budget(workspace, conversation)
+            return
         tokens, cost = conversation.budget.limit.tokens, conversation.budget.limit.cost
-        words = argument.lower().split()
+        words = amount.lower().split()
         if _NO_LIMIT.issuperset(words):
             tokens, cost, words = 0, 0.0, []
         try:
@@ -231,8 +251,6 @@ class SessionController(QObject):
     """The views show the conversation, with its rows and its draft."""
     model_changed = Signal()
     """The model that answers may be another one now."""
-    updated = Signal(object)
-    """An update of the conversation on screen."""
     session_requested = Signal(str)
     """Another session is to be shown: a subagent's, or the one that it works for."""
 
@@ -243,7 +261,8 @@ class SessionController(QObject):
         self._windows = context.windows
         self.workspace: OpenWorkspace | None = None
         self.conversation: Conversation | None = None
-        self._unsubscribe: Callable[[], None] = lambda: None
+        self._handlers: list[tuple[type | UnionType, Callable[..., object]]] = []
+        self._subscriptions: list[Callable[[], None]] = []
         self._background_jobs: dict[str, BackgroundJobs] = {}  # by session, while any run
         for first in context.windows.windows[:1]:  # it has heard all that runs
             self._background_jobs |= deepcopy(dict(first.background_jobs))
@@ -262,6 +281,9 @@ class SessionController(QObject):
             context.services.git,
             lambda workspace_id: context.services.registry.get(workspace_id).path,
         )
+        self.on(TurnChanged, lambda turn: self._show_running(turn.running))
+        self.on(_SHOWN, lambda _: self._show_change())
+        self.on(EventRecorded, lambda update: window.notices.follow(update.recorded.event))
         self.composer = ComposerController(context)
         self.completions = ComposerCompletions(
             context, self.composer, lambda: self.workspace, lambda: self.conversation
@@ -269,8 +291,7 @@ class SessionController(QObject):
         self.next_messages = NextMessagesController(views.chat.next_messages, self.composer, async_actions)
         self.past = PastController(context, self.chat, self.schedule_refresh)
         self.budget = BudgetController(window, async_actions)
-        self.composer.slash_commands.on_arguments("set_budget", self.budget.set_typed_budget)
-        self.composer.slash_commands.on_arguments("rename_session", self._rename)
+        window.intents.add(self)
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(lambda: async_actions.start(self.refresh(), "refresh"))
         self._rewrite_status = RewriteStatus()
@@ -283,14 +304,13 @@ class SessionController(QObject):
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
         commands, gauge = window.commands, views.chat.composer.gauge
-        gauge.clicked.connect(commands.toggle_inspector.trigger)
+        gauge.clicked.connect(lambda: window.perform(ToggleContextPanel()))
         gauge.addActions(
             (
                 *(commands.toggle_inspector, commands.hold_compaction, commands.compact_now),
                 *(commands.undo_compaction, commands.redo_compaction, commands.change_policy),
             )
         )
-        commands.steer.triggered.connect(views.chat.composer.steer)
         window.page_shown.connect(self._refresh_page)
         window.page_shown.connect(self.focus_page)
 
@@ -301,8 +321,9 @@ class SessionController(QObject):
 
     async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Show a conversation of a workspace, a workspace without one, or nothing."""
-        self._unsubscribe()
-        self._unsubscribe = lambda: None
+        for unsubscribe in self._subscriptions:
+            unsubscribe()
+        self._subscriptions = []
         self.workspace, self.conversation = workspace, conversation
         self._window.notices.set_context(
             workspace.id if workspace else "", conversation.session.id if conversation else ""
@@ -316,7 +337,7 @@ class SessionController(QObject):
         self._show_background_jobs()
         self.cache.show(workspace, lambda: self.conversation)
         if conversation is not None:
-            self._unsubscribe = conversation.session.listen(self._update)
+            self._subscriptions = [conversation.session.on(kind, handler) for kind, handler in self._handlers]
         self._show_running(conversation is not None and conversation.is_running)
         takes_long = self.chat.begin_loading(conversation)
         self._show_header()
@@ -330,34 +351,23 @@ class SessionController(QObject):
             self.session_loaded.emit()
         await self.refresh()
 
-    def _update(self, update: Update) -> None:
-        if isinstance(update, EventRecorded):
-            self._window.notices.follow(update.recorded.event)
-        self.updated.emit(update)
-        self.past.show_strip()
-        match update:
-            case TurnChanged(running=running):
-                self._show_running(running)
-                self.schedule_refresh()
-            case (
-                EventRecorded()
-                | ApprovalRequested()
-                | QuestionAsked()
-                | SubagentProgress()
-                | RequestChanged()
-                | CallStarted()
-            ):
-                self.schedule_refresh()
-            case _:
-                pass
+    def on(self, kind: type[T] | UnionType, handler: Callable[[T], object]) -> None:
+        """Call `handler` with updates and events of a type, or of a union, of the conversation on screen."""
+        self._handlers.append((kind, handler))
+        if self._subscriptions and self.conversation is not None:
+            self._subscriptions.append(self.conversation.session.on(kind, handler))
 
-    def note_background(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:
+    def _show_change(self) -> None:
+        self.past.show_strip()
+        self.schedule_refresh()
+
+    def note_background(self, workspace: OpenWorkspace, session_id: str, update: BackgroundProgress) -> None:
         """Follow the background work of every open session: it may come on screen while that runs."""
         jobs = self._background_jobs.get(session_id, BackgroundJobs())
         if not jobs.apply(update):
             return
         self._background_jobs[session_id] = jobs
-        if not jobs.jobs:
+        if jobs.is_idle:
             del self._background_jobs[session_id]
         if self.conversation is not None and self.conversation.session.id == session_id:
             self._show_background_jobs()
@@ -370,10 +380,12 @@ class SessionController(QObject):
         self.views.chat.todo_panel.set_running(running)
 
     def _show_background_jobs(self) -> None:
-        session_id = self.conversation.session.id if self.conversation is not None else ""
+        conversation = self.conversation
+        session_id = conversation.session.id if conversation is not None else ""
         jobs = self._background_jobs.get(session_id, BackgroundJobs())
         self.timeline.set_running(jobs.card)
-        self._window.jobs.show_jobs(jobs.jobs)
+        rows = jobs.rows(conversation, self._async_actions.start) if conversation is not None else []
+        self._window.jobs.show_jobs(rows)
 
     async def show_model(self) -> None:
         """Show which model answers now, here and in the other windows."""
@@ -458,8 +470,20 @@ class SessionController(QObject):
             self._rewrite_status, self._status_for = status, made_for
         return self._rewrite_status
 
-    async def _rename(self, title: str) -> None:
-        if self.conversation is not None and self.workspace is not None:
+    @handles(Steer)
+    def steer(self) -> None:
+        """Send what is typed into the running turn."""
+        self.views.chat.composer.steer()
+
+    @handles(StopAndSend)
+    def stop_and_send(self) -> None:
+        """Stop the running command and send the first message that waits for it."""
+        self.next_messages.stop_and_send_first()
+
+    @handles(RenameSession)
+    async def rename(self, title: str) -> None:
+        """Give the session on screen the title that was typed."""
+        if title and self.conversation is not None and self.workspace is not None:
             await self.workspace.rename(self.conversation.session.id, title)
 
     def request_on_screen(self) -> tuple[Window, tuple[WindowItem, ...]] | None:

@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.view import Timeline
 
@@ -67,4 +68,9 @@ class ControllerContext:
         """`windows` are all windows of the app, this one among them."""
         self.window, self.views, self.windows = window, views, windows
         self.async_actions, self.services = async_actions, services
+        window.intents.async_actions = async_actions
         self.active_workspace = ActiveWorkspace(services)
+        self.settings = AppSettings(window, services, async_actions)
+        self.workspace_settings = WorkspaceSettings(
+            self.settings, services, async_actions, lambda: self.active_workspace.id
+        )

@@ -9,13 +9,12 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.choices import Effort, EffortLevel, SentEffort
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import EffortChosen, EffortRefused
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.menus import popup_above
+from helix_desktop.ui.kit.intents import ChooseEffort, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.efforts import effort_name
@@ -53,9 +52,10 @@ class EffortController(QObject):
         super().__init__(context.window)
         self._session_controller, self._services = session_controller, context.services
         self._async_actions, self._show_models = context.async_actions, show_models
-        context.window.commands.choose_effort.triggered.connect(self._pop_up)
-        session_controller.composer.slash_commands.on_arguments("choose_effort", self._set_typed_effort)
-        session_controller.updated.connect(self._on_update)
+        context.window.intents.add(self)
+        session_controller.on(
+            EffortChosen | EffortRefused, lambda _: session_controller.composer.show_availability()
+        )
 
     def menu(self, parent: QWidget) -> QMenu:
         """Return the menu of levels for the session on screen."""
@@ -90,11 +90,6 @@ class EffortController(QObject):
         menu.aboutToHide.connect(menu.deleteLater)
         popup_above(menu, composer.model_button)
 
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=EffortChosen() | EffortRefused())):
-                self._session_controller.composer.show_availability()
-
     def _choose_for_session(self, effort: Effort) -> None:
         self._async_actions.start(self._set_for_session(effort), "effort of a session")
 
@@ -103,14 +98,21 @@ class EffortController(QObject):
         if conversation is not None and workspace is not None:
             await workspace.choose_effort(conversation.session.id, effort)
 
-    async def _set_typed_effort(self, argument: str) -> None:
-        """Let the model of the session think as much as was typed. Raises InvalidInput."""
+    @handles(ChooseEffort)
+    async def choose(self, level: str) -> None:
+        """Let the model of the session think as much as was typed; nothing typed: offer the levels.
+
+        Raises InvalidInput.
+        """
+        if not level:
+            self._pop_up()
+            return
         levels = self.state().levels
         efforts: tuple[Effort, ...] = (_DEFAULT, *levels)
-        effort = next((effort for effort in efforts if effort == argument.casefold()), None)
+        effort = next((effort for effort in efforts if effort == level.casefold()), None)
         if effort is None or not levels:
             raise InvalidInput(
-                text("{words} isn't an effort of this model.", words=repr(argument[:40])),
+                text("{words} isn't an effort of this model.", words=repr(level[:40])),
                 text("Efforts are {efforts}.", efforts=efforts)
                 if levels
                 else text("It has no reasoning effort."),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.ui.kit.intents import PauseCompaction, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -30,17 +29,18 @@ class HoldController(QObject):
         self._notices, self._session_controller = context.window.notices, session_controller
         self._async_actions, self._announce = context.async_actions, context.views.chat.view.announce
         self._action = context.window.commands.hold_compaction
-        self._action.triggered.connect(self._set)
+        context.window.intents.add(self)
         session_controller.session_changed.connect(self._show)
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(HoldSet, self._on_hold_set)
+        session_controller.on(Undone, self._on_undone)
 
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=HoldSet(on=on))):
-                self._show()
-                self._announce(hold_text(on))
-            case EventRecorded(recorded=RecordedEvent(event=Undone(refused=False))):
-                self._show_after_undo()
+    def _on_hold_set(self, event: HoldSet) -> None:
+        self._show()
+        self._announce(hold_text(event.on))
+
+    def _on_undone(self, event: Undone) -> None:
+        if not event.refused:
+            self._show_after_undo()
 
     @property
     def _is_on_hold(self) -> bool:
@@ -82,6 +82,11 @@ class HoldController(QObject):
 
     def _say_after_undo(self, what: str, why: str, *answers: Answer) -> None:
         self._notices.notify_here(Notice(_NOTICE, what, why, answers=answers, ends_with=_ENDS_NOTICE))
+
+    @handles(PauseCompaction)
+    def pause(self) -> None:
+        """Keep the context as it is, or no longer."""
+        self._set(not self._is_on_hold)
 
     def _set(self, on: bool) -> None:
         conversation = self._session_controller.conversation

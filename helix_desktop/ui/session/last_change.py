@@ -10,16 +10,15 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import RewriteEvent, Undoable
 from helix_desktop.context.window.window_breakdown import covers_around
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Pinned, SweepMade, Undone, Unpinned
+from helix_desktop.ui.kit.intents import RedoLast, UndoLast, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.shell.actions import enable_action
+from helix_desktop.ui.shell.commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
 from helix_desktop.ui.timeline.card_data import UndoCard
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.from_events import build_cards
@@ -39,31 +38,19 @@ class LastChangeController(QObject):
         super().__init__(context.window)
         self._session_controller, self._async_actions = session_controller, context.async_actions
         self._notices, self._commands = context.window.notices, context.window.commands
-        timeline = context.views.timeline
-        self._commands.undo_compaction.triggered.connect(self.undo)
-        self._commands.redo_compaction.triggered.connect(self.redo)
-        timeline.undo_last_requested.connect(self.undo)
-        timeline.redo_last_requested.connect(self.redo)
+        context.window.intents.add(self)
         session_controller.session_changed.connect(self._offer)
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(RewriteEvent, lambda _: self._offer())
         self._offer()
-
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=event)) if isinstance(event, RewriteEvent):
-                self._offer()
 
     def _offer(self) -> None:
         """Let the commands be used while there is something to undo or redo."""
-        conversation, commands = self._session_controller.conversation, self._commands
-        no_undo, no_redo = tr("Nothing to undo in the context"), tr("Nothing to redo in the context")
-        if conversation is None:
-            no_undo = no_redo = tr("Needs an open session")
-        can_undo = conversation is not None and has_change(conversation.session.transcript)
-        can_redo = conversation is not None and has_undone(conversation.session.transcript)
-        enable_action(commands.undo_compaction, can_undo, no_undo)
-        enable_action(commands.redo_compaction, can_redo, no_redo)
+        conversation = self._session_controller.conversation
+        transcript = conversation.session.transcript if conversation is not None else Transcript()
+        self._commands.meet(UNDOABLE_CHANGE, has_change(transcript))
+        self._commands.meet(REDOABLE_CHANGE, has_undone(transcript))
 
+    @handles(UndoLast)
     def undo(self) -> None:
         """Undo the newest change of the context that still holds, a recall or a pin as well as a handover."""
         conversation = self._session_controller.conversation
@@ -77,6 +64,7 @@ class LastChangeController(QObject):
         else:
             self._say(conversation, tr("Nothing to undo in the context."))
 
+    @handles(RedoLast)
     def redo(self) -> None:
         """Let the change of the context that was undone last hold again, and say so."""
         conversation = self._session_controller.conversation

@@ -7,10 +7,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.config.settings import key_variable
 from helix_desktop.domain.events.conversation import AssistantSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -40,15 +38,13 @@ class MissingKeys(QObject):
         self._strip.action_requested.connect(lambda: self._enter(self._provider))
         for changed in (session_controller.session_changed, session_controller.model_changed):
             changed.connect(lambda: self._async_actions.start(self._refresh(), "missing keys"))
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(AssistantSpoke, self._on_answer)
 
-    def _on_update(self, update: Update) -> None:
+    def _on_answer(self, spoke: AssistantSpoke) -> None:
         """Know from an answer that came without the key that none is needed."""
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=AssistantSpoke(model=label))):
-                provider = label.partition("/")[0]
-                if provider in (self._announced or ()):
-                    self._async_actions.start(self._forget(provider), "forget a missing key")
+        provider = spoke.model.partition("/")[0]
+        if provider in (self._announced or ()):
+            self._async_actions.start(self._forget(provider), "forget a missing key")
 
     async def _forget(self, provider: str) -> None:
         if provider in await self._services.missing_keys():

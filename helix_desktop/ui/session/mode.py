@@ -5,19 +5,18 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import ApprovalGiven
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.kit.commands import action_shortcut, set_action_words
+from helix_desktop.ui.kit.intents import NextMode, SetMode, handles
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.demo_calls import runs_demo_calls
-from helix_desktop.ui.shell.actions import SPECS, action_shortcut
-from helix_desktop.ui.shell.menus import mode_menu
+from helix_desktop.ui.shell.commands import WindowCommands, mode_menu
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
@@ -37,15 +36,12 @@ class ModeController(QObject):
         self._chat = context.views.chat
         self._button = self._chat.composer.mode_button
         self._button.setMenu(mode_menu(self._button, context.window.commands))
-        self._async_actions, self._services = context.async_actions, context.services
+        self._services = context.services
         self._shows_demo_runs = False
         actions = context.window.commands
         self._actions = {"ask": actions.mode_ask, "plan": actions.mode_plan, "auto": actions.mode_auto}
-        for mode, action in zip(_ORDER, self._actions.values(), strict=True):
-            action.triggered.connect(lambda _=False, clicked_mode=mode: self._select(clicked_mode))
-        actions.next_mode.triggered.connect(self._select_next)
+        context.window.intents.add(self)
         actions.next_mode.changed.connect(self.show)
-        session_controller.composer.slash_commands.on_arguments("next_mode", self._set_typed_mode)
         session_controller.session_changed.connect(self.show)
         session_controller.model_changed.connect(self.show)
 
@@ -55,7 +51,8 @@ class ModeController(QObject):
         mode = conversation.mode if conversation is not None else "ask"
         self._actions[mode].setChecked(True)
         demo_runs = self._shows_demo_runs = self._demo_runs
-        self._actions["ask"].setText(translate(_ASK_EXCEPT_DEMO if demo_runs else SPECS["mode_ask"].text))
+        ask = _ASK_EXCEPT_DEMO if demo_runs else WindowCommands.mode_ask.words
+        set_action_words(self._actions["ask"], translate(ask))
         key = action_shortcut(self._window.commands.next_mode)
         self._button.show_mode(mode, demo_runs=demo_runs, key=key)
 
@@ -64,37 +61,35 @@ class ModeController(QObject):
         session = self._session_controller
         return runs_demo_calls(self._services, session.workspace, session.conversation)
 
-    def follow(self, workspace: OpenWorkspace, update: Update) -> None:
-        """Follow an update of any session of a workspace.
+    def follow_approval(self, workspace: OpenWorkspace, _session: str, given: ApprovalGiven) -> None:
+        """Follow an answer in any session of a workspace: it may let demo calls run in all."""
+        if given.rule or given.mode or workspace is not self._session_controller.workspace:
+            return
+        if self._demo_runs != self._shows_demo_runs:
+            self._session_controller.follow_models()
 
-        An answer in one may let demo calls run in all, and the mode of one is its subagents' too.
-        """
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=ApprovalGiven(rule="", mode=""))):
-                is_here = workspace is self._session_controller.workspace
-                if is_here and self._demo_runs != self._shows_demo_runs:
-                    self._session_controller.follow_models()
-            case EventRecorded(recorded=RecordedEvent(event=ModeChanged())):
-                if workspace is self._session_controller.workspace:
-                    self.show()
+    def follow_mode(self, workspace: OpenWorkspace, _session: str, _: ModeChanged) -> None:
+        """Follow the mode of any session of a workspace: it is its subagents' too."""
+        if workspace is self._session_controller.workspace:
+            self.show()
 
-    def _select_next(self) -> None:
+    @handles(NextMode)
+    async def set_next_mode(self) -> None:
+        """Go to the next mode."""
         conversation = self._session_controller.conversation
         if conversation is not None:
-            self._select(_ORDER[(_ORDER.index(conversation.mode) + 1) % len(_ORDER)])
+            await self._set_mode(_ORDER[(_ORDER.index(conversation.mode) + 1) % len(_ORDER)])
 
-    def _select(self, mode: PermissionMode) -> None:
-        self._async_actions.start(self._set_mode(mode), "mode")
-
-    async def _set_typed_mode(self, argument: str) -> None:
+    @handles(SetMode)
+    async def set_mode(self, mode: str) -> None:
         """Set the mode of this name. Raises InvalidInput."""
-        mode = next((mode for mode in _ORDER if mode == argument.lower()), None)
-        if mode is None:
+        known = next((known for known in _ORDER if known == mode.lower()), None)
+        if known is None:
             raise InvalidInput(
-                text("{words} isn't a mode.", words=repr(argument[:40])),
+                text("{words} isn't a mode.", words=repr(mode[:40])),
                 fix=text("Modes are {modes}.", modes=_ORDER),
             )
-        await self._set_mode(mode)
+        await self._set_mode(known)
 
     async def _set_mode(self, mode: PermissionMode) -> None:
         conversation, workspace = self._session_controller.conversation, self._session_controller.workspace

@@ -50,7 +50,7 @@ def follow_model_change(
     session_controller.session_changing.connect(refresh)
     session_controller.model_changed.connect(refresh)
     # A running turn goes on with the model that it has.
-    session_controller.updated.connect(lambda update: refresh() if isinstance(update, TurnChanged) else None)
+    session_controller.on(TurnChanged, refresh)
 
 
 def _notice(

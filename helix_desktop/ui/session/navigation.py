@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, QUrl
@@ -20,20 +19,30 @@ from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.chat.actions import (
-    ApplyRemedy,
-    ControlTurn,
-    OpenCacheEntry,
-    OpenChanges,
-    Recall,
-    SessionAction,
-    ShowInTimeline,
-)
+from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn, OpenChanges
 from helix_desktop.ui.design.dialogs import pick_save_file
-from helix_desktop.ui.design.page_shortcut import move_keys
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
 from helix_desktop.ui.inspector.from_window import request_row_text
 from helix_desktop.ui.inspector.inspector_data import WindowRow
+from helix_desktop.ui.kit.commands import move_keys
+from helix_desktop.ui.kit.intents import (
+    Compact,
+    CopyText,
+    ExportHandover,
+    Find,
+    FocusComposer,
+    GoToOwnMessage,
+    NewSession,
+    OpenCacheEntry,
+    Recall,
+    SearchCache,
+    SetBudget,
+    ShowEvent,
+    ShowInTimeline,
+    StopAgent,
+    UndoLast,
+    handles,
+)
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -61,23 +70,20 @@ class SessionNavigation(QObject):
         window, views = self._window, self._views = context.window, context.views
         self._session_controller, self._async_actions = session_controller, context.async_actions
         self._remedies: dict[str, Callable[[], object]] = {
-            "compact": window.commands.compact_now.trigger,
-            "new_session": window.commands.new_session.trigger,
-            "undo_compaction": views.timeline.undo_last_requested.emit,  # it says so if there is none
-            "set_budget": session_controller.budget.edit_budget,
+            "compact": lambda: window.perform(Compact()),
+            "new_session": lambda: window.perform(NewSession()),
+            "undo_compaction": lambda: window.perform(UndoLast()),  # it says so if there is none
+            "set_budget": lambda: window.perform(SetBudget()),
+            "send_without_images": lambda: self.control_turn("send_without_images"),
             "send_as_message": session_controller.composer.send_as_message,
-            "send_without_images": lambda: self._control_turn("send_without_images"),
         }
         window.remedy_requested.connect(self._apply_remedy)
         self._connect_chat()
-        self._connect_timeline()
         views.changes.change_actions.chat_requested.connect(self._show_message)
         session_controller.composer.attachments.content_requested.connect(self.show_cache_entry)
         views.cache.entry_actions.recall_requested.connect(
             lambda *what: self._start(self.recall(*what), "recall")
         )
-        views.cache.chat_requested.connect(lambda: window.show_page("chat"))
-        views.cache.folder_requested.connect(window.commands.open_folder.trigger)
         views.cache.entry_actions.chat_requested.connect(
             lambda digest: self.show_event(self._newest_event_with(digest))
         )
@@ -86,37 +92,14 @@ class SessionNavigation(QObject):
         )
         views.inspector.row_text_requested.connect(self._show_row)
         views.inspector.provider_cache.requests_requested.connect(self._show_cache_uses)
-        views.inspector.compose_requested.connect(self._focus_composer)
-        actions = window.commands
-        actions.find.triggered.connect(self._open_find)
-        actions.focus_composer.triggered.connect(self._focus_composer)
-        slash_commands = session_controller.composer.slash_commands
-        slash_commands.on_arguments("find", self._find_words)
-        slash_commands.on_arguments("show_cache", self._search_cache)
+        window.intents.add(self)
         window.stop_offered.connect(views.chat.composer.offer_stop)
-        window.stop_requested.connect(
-            lambda: self._with_conversation(lambda conversation: self._start(conversation.stop(), "stop"))
-        )
 
     def _connect_chat(self) -> None:
         chat = self._views.chat.view
-        chat.action_triggered.connect(self._on_chat_action)
         chat.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
-        for command, direction in (
-            (self._window.commands.previous_message, -1),
-            (self._window.commands.next_message, 1),
-        ):
+        for command in (self._window.commands.previous_message, self._window.commands.next_message):
             move_keys(command, self._window, self._views.chat)  # elsewhere Alt+Down opens lists of choices
-            command.triggered.connect(partial(self._show_own_message, direction))
-
-    def _connect_timeline(self) -> None:
-        timeline = self._views.timeline
-        timeline.show_in_chat.connect(self.show_event)
-        timeline.source_clicked.connect(self.show_event)
-        timeline.digest_clicked.connect(self.show_cache_entry)
-        timeline.copy_requested.connect(lambda words: QGuiApplication.clipboard().setText(words))
-        timeline.compose_requested.connect(self._focus_composer)
-        timeline.export_requested.connect(lambda seq: self._start(self._export(seq), "export handover"))
 
     def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
         self._async_actions.start(coroutine, name)
@@ -125,33 +108,41 @@ class SessionNavigation(QObject):
         if self._session_controller.conversation is not None:
             action(self._session_controller.conversation)
 
-    def _on_chat_action(self, action: SessionAction) -> None:
-        match action:
-            case OpenCacheEntry(digest=digest):
-                self.show_cache_entry(digest)
-            case Recall(digest=digest):
-                self._start(self.recall(digest, 0, 0), "recall")
-            case ShowInTimeline(seq=seq):
-                self._session_controller.reveal(seq)
-            case OpenChanges(capture_id=capture_id, path=path):
-                self._session_controller.reveal_changes(capture_id, path)
-            case ControlTurn(how="try_now"):
-                self._with_conversation(Conversation.retry_now)
-            case ControlTurn(how=how):
-                self._control_turn(how)
-            case ApplyRemedy(remedy=remedy):
-                self._window.remedy_requested.emit(remedy)
-            case _:
-                pass
+    @handles(ShowInTimeline)
+    def show_in_timeline(self, seq: int, is_handover: bool) -> None:
+        """Show the card of a rewrite, a handover or another."""
+        self._session_controller.reveal(seq)
 
-    def _control_turn(self, how: str) -> None:
-        self._with_conversation(lambda conversation: self._start(_TURN_ACTIONS[how](conversation), how))
+    @handles(OpenChanges)
+    def show_changes(self, capture_id: str, path: str) -> None:
+        """Show what a capture did on the page of changes."""
+        self._session_controller.reveal_changes(capture_id, path)
+
+    @handles(ControlTurn)
+    def control_turn(self, how: str) -> None:
+        """Continue, retry or stop the turn, or make its announced retry now."""
+        conversation = self._session_controller.conversation
+        if conversation is not None and how == "try_now":
+            conversation.retry_now()
+        elif conversation is not None:
+            self._start(_TURN_ACTIONS[how](conversation), how)
+
+    @handles(CopyText)
+    def copy_text(self, text: str) -> None:
+        """Put a text on the clipboard."""
+        QGuiApplication.clipboard().setText(text)
+
+    @handles(ApplyRemedy)
+    def pass_remedy_on(self, remedy: str) -> None:
+        """Let the part of the window whose remedy it is do what helps against an error."""
+        self._window.remedy_requested.emit(remedy)
 
     def _apply_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""
         if remedy in self._remedies:
             self._remedies[remedy]()
 
+    @handles(Recall)
     async def recall(self, digest: str, first: int, last: int) -> None:
         """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
         workspace = self._session_controller.workspace
@@ -173,6 +164,7 @@ class SessionNavigation(QObject):
 
         self._with_conversation(show)
 
+    @handles(OpenCacheEntry)
     def show_cache_entry(self, digest: str) -> None:
         """Show an entry in the cache browser; of one that the user removed as a secret, say that."""
         self._start(self._show_cache_entry(digest), "open in cache")
@@ -190,6 +182,7 @@ class SessionNavigation(QObject):
         what = tr("You removed this output as a secret on {day}.", day=format_date(removed_at_ms))
         self._window.notices.notify(Notice("removed-output", what, workspace_id=workspace_id, is_brief=True))
 
+    @handles(ShowEvent)
     def show_event(self, seq: int, mark: str = "") -> None:
         """Show where an event stands in the chat, with a text marked; what has a card, in the timeline."""
         conversation = self._session_controller.conversation
@@ -243,27 +236,39 @@ class SessionNavigation(QObject):
                     return entry.seq
         return 0
 
-    def _open_find(self) -> None:
-        if self._window.page() == "chat":
-            self._views.chat.find_bar.open_bar()
+    @handles(StopAgent)
+    async def stop(self) -> None:
+        """End the running turn."""
+        conversation = self._session_controller.conversation
+        if conversation is not None:
+            await conversation.stop()
 
-    async def _find_words(self, query: str) -> None:
+    @handles(Find)
+    def find(self, words: str) -> None:
+        """Open the search of the chat, and search there for what was typed."""
         find_bar = self._views.chat.find_bar
-        find_bar.open_bar()
-        find_bar.field.setText(query)
+        if words or self._window.page() == "chat":
+            find_bar.open_bar()
+        if words:
+            find_bar.field.setText(words)
 
-    async def _search_cache(self, query: str) -> None:
+    @handles(SearchCache)
+    def search_cache(self, words: str) -> None:
+        """List the cached outputs with these words in them."""
         self._window.show_page("cache")
-        self._views.cache.filter_bar.field.setText(query)
+        self._views.cache.filter_bar.field.setText(words)
 
-    def _show_own_message(self, direction: int) -> None:
+    @handles(GoToOwnMessage)
+    def show_own_message(self, direction: int) -> None:
         self._window.show_page("chat")
         self._views.chat.view.chat_viewport.show_own_message(direction)
 
+    @handles(FocusComposer)
     def _focus_composer(self) -> None:
         self._window.show_page("chat")
         self._views.chat.composer.editor.setFocus()
 
+    @handles(ExportHandover)
     async def _export(self, seq: int) -> None:
         conversation = self._session_controller.conversation
         transcript = conversation.session.transcript if conversation else Transcript()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import EventRecorded, SpendRequestsChanged, SummaryAwaited, Update
+from helix_desktop.agent.session import SpendRequestsChanged, SummaryAwaited
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeArea
 from helix_desktop.ui.session.controller import SessionController
@@ -44,20 +43,13 @@ def follow_session(context: ControllerContext, session_controller: SessionContro
     def show_breaker(notices: NoticeArea, conversation: Conversation) -> None:
         _show_breaker(notices, conversation, context.window.commands.compact_now.trigger)
 
-    def on_update(update: Update) -> None:
-        match update:
-            case SpendRequestsChanged():
-                with_conversation(_show_spend_requests)
-            case SummaryAwaited():
-                with_conversation(show_wait)
-            case EventRecorded(recorded=RecordedEvent(event=HandoverFailed() | HandoverMade())):
-                with_conversation(show_breaker)
-
     session_controller.session_changing.connect(lambda: with_conversation(_show_spend_requests))
     session_controller.session_changing.connect(lambda: with_conversation(show_wait))
     session_controller.session_changed.connect(lambda: with_conversation(show_subagent))
     session_controller.session_loaded.connect(lambda: with_conversation(show_breaker))
-    session_controller.updated.connect(on_update)
+    session_controller.on(SpendRequestsChanged, lambda _: with_conversation(_show_spend_requests))
+    session_controller.on(SummaryAwaited, lambda _: with_conversation(show_wait))
+    session_controller.on(HandoverFailed | HandoverMade, lambda _: with_conversation(show_breaker))
 
 
 def _show_spend_requests(notices: NoticeArea, conversation: Conversation) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction
 
 from helix_desktop.domain.slash_command import SLASH, PromptFile
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.ui.kit.intents import FocusComposer, ShowCommands, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
@@ -23,11 +24,9 @@ class PromptFileActions(QObject):
         self._prompt_files = context.services.prompt_files
         self._files: tuple[PromptFile, ...] = ()
         self._actions: list[QAction] = []
-        start = context.async_actions.start
-        context.window.commands.all_commands.triggered.connect(
-            lambda: start(self._read(), "read prompt files")
-        )
+        context.window.intents.add(self)
 
+    @handles(ShowCommands)
     async def _read(self) -> None:
         workspace = self._session_controller.workspace
         files: tuple[PromptFile, ...] = ()
@@ -50,6 +49,6 @@ class PromptFileActions(QObject):
 
     def _begin_message(self, file: PromptFile) -> None:
         """Put the command in front of what is typed, which becomes its arguments."""
-        self._window.commands.focus_composer.trigger()
+        self._window.perform(FocusComposer())
         composer = self._session_controller.composer.widget
         composer.set_text(f"{SLASH}{file.name} {composer.text()}")

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.window.window_breakdown import covers_around
-from helix_desktop.domain.errors import CompactionRefused, HelixError
+from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.chat.actions import (
-    CompactUpTo,
-    Redo,
-    RetrySummary,
-    SessionAction,
-    Undo,
-)
+from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.compare_dialog import ComparePresenter
 from helix_desktop.ui.handover.edit_dialog import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
+from helix_desktop.ui.kit.intents import (
+    CancelCompaction,
+    Compact,
+    CompareHandover,
+    EditHandover,
+    Observe,
+    Redo,
+    RetrySummary,
+    RunHandoverAgain,
+    Undo,
+    WriteHandover,
+    handles,
+)
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -37,200 +43,139 @@ class RewriteController(QObject):
     ) -> None:
         super().__init__(context.window)
         self._start_session = start_session
-        window, views = context.window, context.views
-        self._window, self._session_controller = window, session_controller
+        window = self._window = context.window
+        self._session_controller = session_controller
         self._async_actions = context.async_actions
         self.handover_presenter: HandoverPresenter | None = None
         self.compare_presenter: ComparePresenter | None = None
         self.edit_presenter: EditPresenter | None = None
-        timeline, actions = views.timeline, window.commands
-        timeline.undo_requested.connect(self.undo)
-        timeline.redo_requested.connect(self.redo)
-        timeline.compact_requested.connect(self.write_handover)
-        timeline.compare_requested.connect(self.compare)
-        timeline.edit_requested.connect(self.edit)
-        timeline.run_again_requested.connect(self.run_again)
-        timeline.retry_requested.connect(self.retry)
-        timeline.cancel_requested.connect(self._cancel_current)
-        views.chat.view.action_triggered.connect(self._on_chat_action)
-        actions.compact_now.triggered.connect(self.compact)
-        actions.observe_now.triggered.connect(self.observe)
-        session_controller.composer.slash_commands.on_arguments("compact_now", self._compact_with_focus)
-        window.jobs.cancel_requested.connect(self._cancel)
+        window.intents.add(self)
 
-    def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
-        self._async_actions.start(coroutine, name)
+    @handles(Undo)
+    async def undo(self, seqs: tuple[int, ...]) -> None:
+        """Undo rewrites of the window; one inside a wider one only says so, as no request would change.
 
-    def _with_conversation(self, action: Callable[[Conversation], object]) -> None:
-        if self._session_controller.conversation is None:
-            return
-        try:
-            action(self._session_controller.conversation)
-        except HelixError as error:
-            self._async_actions.show_error(error)
-
-    def undo(self, *seqs: int) -> None:
-        """Undo rewrites of the window; one inside a wider one only says so, as no request would change."""
-
-        def undo(conversation: Conversation) -> None:
-            transcript = conversation.session.transcript
-            around = covers_around(transcript)
-            if any(transcript.can_undo(seq) and seq in around for seq in seqs):
-                raise CompactionRefused(
-                    _text("Nothing to undo here."),
-                    _text("A later compaction covers this part of the conversation."),
-                    _text("Undo the later one first."),
-                )
-            self._start(conversation.window.undo(*seqs), "undo")
-
-        self._with_conversation(undo)
-
-    def redo(self, *seqs: int) -> None:
-        """Let undone rewrites hold again; a sweep that fell with another one returns with it."""
-
-        def redo(conversation: Conversation) -> None:
-            can_redo = conversation.session.transcript.can_redo
-            undone = (seq if can_redo(seq) else seq - 1 for seq in seqs)
-            self._start(conversation.window.redo(*undone), "redo")
-
-        self._with_conversation(redo)
-
-    def observe(self) -> None:
-        """Have older messages observed, its price first, or put in place what waits."""
-        self._with_conversation(lambda conversation: conversation.observations.start(is_price_shown=True))
-
-    def compact(self) -> None:
-        """Open the dialog of a handover, once."""
-        if self.handover_presenter is None:
-            self._with_conversation(
-                lambda conversation: self._start(self._run_handover(conversation), "compact")
-            )
-
-    def compact_up_to(self, seq: int) -> None:
-        """Open the same dialog with the range that ends at an event, or as near before it as can be.
-
-        What the active handover covers already is summarized by running that one again.
+        Raises CompactionRefused then.
         """
+        conversation = self._session_controller.conversation
+        if conversation is None:
+            return
+        transcript = conversation.session.transcript
+        around = covers_around(transcript)
+        if any(transcript.can_undo(seq) and seq in around for seq in seqs):
+            raise CompactionRefused(
+                _text("Nothing to undo here."),
+                _text("A later compaction covers this part of the conversation."),
+                _text("Undo the later one first."),
+            )
+        await conversation.window.undo(*seqs)
 
-        def start(conversation: Conversation) -> None:
-            active, rerun_seq = conversation.session.transcript.window.handover, 0
-            if active is not None and not active[1].origin and seq <= active[1].upto:
-                rerun_seq = active[0]
-            self._start(self._run_handover(conversation, rerun_seq=rerun_seq, upto=seq), "compact up to here")
+    @handles(Redo)
+    async def redo(self, seqs: tuple[int, ...]) -> None:
+        """Let undone rewrites hold again; a sweep that fell with another one returns with it."""
+        conversation = self._session_controller.conversation
+        if conversation is not None:
+            can_redo = conversation.session.transcript.can_redo
+            await conversation.window.redo(*(seq if can_redo(seq) else seq - 1 for seq in seqs))
 
-        if self.handover_presenter is None:
-            self._with_conversation(start)
+    @handles(Observe)
+    def observe(self) -> None:
+        """Have older messages observed, its price first, or put in place what waits. Raises HelixError."""
+        conversation = self._session_controller.conversation
+        if conversation is not None:
+            conversation.observations.start(is_price_shown=True)
 
-    async def _compact_with_focus(self, focus: str) -> None:
-        """Open the dialog with what the handover is to dwell on, as typed behind the command.
+    @handles(Compact)
+    async def compact(self, focus: str) -> None:
+        """Open the dialog of a handover, once; with what it is to dwell on, as typed.
 
-        Where only the newest turn could be summarized, the active handover is run again with it.
+        Where only the newest turn could be summarized, the active handover is run again with a typed focus.
         """
         conversation = self._session_controller.conversation
         if conversation is None or self.handover_presenter is not None:
             return
         active, rerun_seq = conversation.session.transcript.window.handover, 0
-        if active is not None and not active[1].origin:
+        if focus and active is not None and not active[1].origin:
             proposed = conversation.handovers.proposed
             cuts = await proposed.cuts()
             is_new = bool(cuts) and (not cuts[0].kept_seq or conversation.session.transcript.turn_open)
             rerun_seq = 0 if is_new and not proposed.frees_little() else active[0]
-        if self.handover_presenter is None:
-            await self._run_handover(conversation, focus=focus, rerun_seq=rerun_seq)
+        await self._run_handover(conversation, focus=focus, rerun_seq=rerun_seq)
 
-    def write_handover(self) -> None:
+    @handles(CompactUpTo)
+    async def compact_up_to(self, seq: int) -> None:
+        """Open the same dialog with the range that ends at an event, or as near before it as can be.
+
+        What the active handover covers already is summarized by running that one again.
+        """
+        conversation = self._session_controller.conversation
+        if conversation is not None:
+            active, rerun_seq = conversation.session.transcript.window.handover, 0
+            if active is not None and not active[1].origin and seq <= active[1].upto:
+                rerun_seq = active[0]
+            await self._run_handover(conversation, rerun_seq=rerun_seq, upto=seq)
+
+    @handles(WriteHandover)
+    async def write_handover(self) -> None:
         """Open the same dialog, also for a handover that a new session starts with."""
-        if self.handover_presenter is None:
-            self._with_conversation(
-                lambda conversation: self._start(
-                    self._run_handover(conversation, self._start_session), "write handover"
-                )
-            )
+        await self._run_handover(self._session_controller.conversation, self._start_session)
 
-    def run_again(self, seq: int) -> None:
+    @handles(RunHandoverAgain)
+    async def run_again(self, seq: int) -> None:
         """Open the dialog to write a handover again, with a focus or another range."""
-        if self.handover_presenter is None:
-            self._with_conversation(
-                lambda conversation: self._start(
-                    self._run_handover(conversation, rerun_seq=seq), "run handover again"
-                )
-            )
+        await self._run_handover(self._session_controller.conversation, rerun_seq=seq)
 
-    def compare(self, seq: int) -> None:
+    @handles(CompareHandover)
+    async def compare(self, seq: int) -> None:
         """Show what differs between a handover and another one, the one before it at first."""
-        if self.compare_presenter is None:
-            self._with_conversation(
-                lambda conversation: self._start(self._run_compare(conversation, seq), "compare handovers")
-            )
-
-    async def _run_compare(self, conversation: Conversation, seq: int) -> None:
+        conversation = self._session_controller.conversation
+        if conversation is None or self.compare_presenter is not None:
+            return
         self.compare_presenter = ComparePresenter(
             conversation, self._async_actions, self._window, self._window.theme
         )
-        dialog = self.compare_presenter.dialog
-        dialog.source_clicked.connect(dialog.accept)
-        dialog.source_clicked.connect(self._session_controller.views.timeline.source_clicked)
         try:
             with self._reveal_new_handover(conversation):
                 await self.compare_presenter.run(seq)
         finally:
             self.compare_presenter = None
 
-    def edit(self, seq: int) -> None:
+    @handles(EditHandover)
+    async def edit(self, seq: int) -> None:
         """Open the sections of a handover in a dialog, to change them."""
-        if self.edit_presenter is None:
-            self._with_conversation(
-                lambda conversation: self._start(self._run_edit(conversation, seq), "edit handover")
-            )
-
-    async def _run_edit(self, conversation: Conversation, seq: int) -> None:
+        conversation = self._session_controller.conversation
+        if conversation is None or self.edit_presenter is not None:
+            return
         self.edit_presenter = EditPresenter(
             conversation, self._async_actions, self._window, self._window.theme
         )
-        dialog = self.edit_presenter.dialog
-
-        def show_source(source: int) -> None:
-            if dialog.confirm_discard():
-                dialog.accept()
-                self._session_controller.views.timeline.source_clicked.emit(source)
-
-        dialog.source_clicked.connect(show_source)
         try:
             with self._reveal_new_handover(conversation):
                 await self.edit_presenter.run(seq)
         finally:
             self.edit_presenter = None
 
-    def _on_chat_action(self, action: SessionAction) -> None:
-        match action:
-            case Undo(seqs=seqs):
-                self.undo(*seqs)
-            case Redo(seqs=seqs):
-                self.redo(*seqs)
-            case CompactUpTo(seq=seq):
-                self.compact_up_to(seq)
-            case RetrySummary(kind=kind):
-                self.retry(kind)
-            case _:
-                pass
-
-    def retry(self, attempt: str) -> None:
+    @handles(RetrySummary)
+    def retry(self, kind: str) -> None:
         """Try a handover, observations or the newest turn again."""
-        if attempt == "handover":
-            self.compact()
-        elif attempt == "turn":
-            self._with_conversation(lambda conversation: self._start(conversation.retry(), "retry"))
-        else:
+        conversation = self._session_controller.conversation
+        if kind == "handover":
+            self._window.perform(Compact())
+        elif kind == "observations":
             self.observe()
+        elif conversation is not None:
+            self._async_actions.start(conversation.retry(), "retry")
 
     async def _run_handover(
         self,
-        conversation: Conversation,
+        conversation: Conversation | None,
         start_session: StartSession | None = None,
         focus: str = "",
         rerun_seq: int = 0,
         upto: int = 0,
     ) -> None:
+        if conversation is None or self.handover_presenter is not None:
+            return
         self.handover_presenter = HandoverPresenter(
             conversation, self._async_actions, self._window, self._window.theme, start_session, rerun_seq
         )
@@ -252,11 +197,10 @@ class RewriteController(QObject):
         if is_shown and active is not None and active != previous:
             self._session_controller.reveal(active[0])
 
-    def _cancel(self, job: str) -> None:
-        if job == "observation":
-            self._with_conversation(lambda conversation: conversation.observations.cancel())
-        elif job == "compaction":
-            self._with_conversation(lambda conversation: conversation.handovers.cancel())
-
-    def _cancel_current(self) -> None:
-        self._cancel(next(iter(self._window.jobs.job_ids()), ""))
+    @handles(CancelCompaction)
+    def cancel_current(self) -> None:
+        """Cancel what the running card shows: the handover, or the observations while none is written."""
+        conversation = self._session_controller.conversation
+        if conversation is not None:
+            is_handover = conversation.handovers.is_busy
+            (conversation.handovers if is_handover else conversation.observations).cancel()

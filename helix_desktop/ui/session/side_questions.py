@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.session.background_jobs import SIDE_QUESTION_JOB
+from helix_desktop.ui.kit.intents import AskSideQuestion, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
@@ -20,10 +20,12 @@ class SideQuestionController(QObject):
         super().__init__(context.window)
         self._window, self._async_actions = context.window, context.async_actions
         self._session_controller, self._chat = session_controller, context.views.chat
-        action = context.window.commands.side_question
-        action.triggered.connect(lambda: self._async_actions.start(self._ask(), "side question"))
-        session_controller.composer.slash_commands.on_arguments("side_question", self._ask_typed)
-        context.window.jobs.cancel_requested.connect(self._cancel)
+        context.window.intents.add(self)
+
+    @handles(AskSideQuestion)
+    def ask(self, question: str) -> None:
+        """Ask what was typed, or let the user write it; the composer is free meanwhile."""
+        self._async_actions.start(self._answer(question) if question else self._ask(), "side question")
 
     async def _ask(self) -> None:
         question = await dialogs.get_text(
@@ -35,16 +37,8 @@ class SideQuestionController(QObject):
         if question:
             await self._answer(question)
 
-    async def _ask_typed(self, question: str) -> None:
-        self._async_actions.start(self._answer(question), "side question")  # the composer is free meanwhile
-
     async def _answer(self, question: str) -> None:
         conversation = self._session_controller.conversation
         if conversation is not None:
             self._chat.view.follow_end()
             await conversation.side_questions.ask(question)
-
-    def _cancel(self, job: str) -> None:
-        conversation = self._session_controller.conversation
-        if job == SIDE_QUESTION_JOB and conversation is not None:
-            self._async_actions.start(conversation.side_questions.cancel(), "cancel side question")

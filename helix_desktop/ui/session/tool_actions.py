@@ -6,27 +6,24 @@ import asyncio
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.ui.chat.actions import (
-    ChooseForm,
     OpenSubagent,
-    Pin,
     ReadChanges,
     ReadExcerpt,
     ReadOriginal,
     ReadThumbnail,
-    SessionAction,
     ShowRewriteOf,
     StopCall,
-    Unpin,
 )
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import (
     MAX_FILES,
     MAX_LINES,
@@ -37,6 +34,7 @@ from helix_desktop.ui.chat.rows.excerpts import excerpt_content
 from helix_desktop.ui.chat.rows.row_types import ExcerptContent, HeadAndTail, OriginalOutput
 from helix_desktop.ui.chat.rows.tool_rows import head_and_tail
 from helix_desktop.ui.design.dialogs import get_text
+from helix_desktop.ui.kit.intents import ChooseForm, Pin, Unpin, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.thumbnails import stored_thumbnail
@@ -50,63 +48,52 @@ class ToolCardController(QObject):
 
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         super().__init__(context.window)
-        self._session_controller, self._async_actions = session_controller, context.async_actions
+        self._session_controller = session_controller
         self._chat = context.views.chat
-        context.views.chat.view.action_triggered.connect(self._on_action)
-        context.views.timeline.form_requested.connect(
-            lambda seq, form, instructions: self._on_action(ChooseForm(seq, form, instructions))
-        )
-        context.views.timeline.pin_requested.connect(
-            lambda seq, is_pin: self._on_action(Pin(seq) if is_pin else Unpin(seq))
-        )
+        context.window.intents.add(self)
 
-    def _on_action(self, action: SessionAction) -> None:
-        conversation, start = self._session_controller.conversation, self._async_actions.start
+    @handles(Pin, Unpin, StopCall, OpenSubagent, ShowRewriteOf)
+    async def change(self, intent: Pin | Unpin | StopCall | OpenSubagent | ShowRewriteOf) -> None:
+        """Pin an output or unpin it, end a call, or show what became of one."""
+        conversation = self._session_controller.conversation
         if conversation is None:
             return
-        match action:
+        match intent:
             case Pin(seq=seq):
-                start(conversation.window.pin(seq), "pin")
+                await conversation.window.pin(seq)
             case Unpin(seq=seq):
-                start(conversation.window.unpin(seq), "unpin")
-            case ChooseForm():
-                start(self._choose_form(conversation, action), "choose form")
-            case ReadOriginal() | ReadExcerpt() | ReadChanges():
-                start(self._read(conversation, action), "read for a card")
-            case ReadThumbnail():
-                start(self._read_thumbnail(conversation, action), "read thumbnail")
+                await conversation.window.unpin(seq)
             case StopCall(call_id=call_id):
                 conversation.running_calls.stop(call_id)
             case OpenSubagent(session_id=session_id):
                 self._session_controller.session_requested.emit(session_id)
             case ShowRewriteOf(seq=seq):
                 self._session_controller.reveal(_covering_rewrite(conversation.session.transcript, seq))
-            case _:
-                pass
 
-    async def _choose_form(self, conversation: Conversation, choice: ChooseForm) -> None:
+    @handles(ChooseForm)
+    async def choose_form(self, seq: int, form: Form, instructions: str) -> None:
         """Show the agent an output in another form; an extract takes the user's instructions."""
-        instructions: str | None = ""
-        if choice.form == "compact":
-            instructions = await get_text(
+        conversation = self._session_controller.conversation
+        chosen: str | None = ""
+        if form == "compact":
+            chosen = await get_text(
                 self._chat,
                 tr("What should the extract contain?"),
-                choice.instructions,
+                instructions,
                 tr("Send extract"),
                 tr(
                     "A model reads the full output and extracts what you describe. "
                     "The original stays in the cache."
                 ),
             )
-        if instructions is not None:
-            await conversation.window.choose_form(choice.seq, choice.form, instructions)
+        if conversation is not None and chosen is not None:
+            await conversation.window.choose_form(seq, form, chosen)
 
-    async def _read(
-        self, conversation: Conversation, request: ReadOriginal | ReadExcerpt | ReadChanges
-    ) -> None:
+    @handles(ReadOriginal, ReadExcerpt, ReadChanges)
+    async def read(self, request: ReadOriginal | ReadExcerpt | ReadChanges) -> None:
         """Show in its card what the store holds of an output or excerpt, or what a call changed."""
-        workspace = self._session_controller.workspace
-        if workspace is None:
+        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
+        if workspace is None or conversation is None:
             return
         content: OriginalOutput | ExcerptContent | ChangedFilesContent
         match request:
@@ -119,12 +106,13 @@ class ToolCardController(QObject):
         if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
             self._session_controller.chat.show_content(request.key, content)
 
-    async def _read_thumbnail(self, conversation: Conversation, request: ReadThumbnail) -> None:
+    @handles(ReadThumbnail)
+    async def read_thumbnail(self, key: RowKey, digest: str) -> None:
         """Show what an attached image looks like; one that cannot be read keeps its icon."""
-        workspace = self._session_controller.workspace
-        image = await stored_thumbnail(workspace, request.digest) if workspace is not None else None
+        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
+        image = await stored_thumbnail(workspace, digest) if workspace is not None else None
         if image is not None and conversation is self._session_controller.conversation:
-            self._session_controller.chat.show_thumbnail(request.key, request.digest, image)
+            self._session_controller.chat.show_thumbnail(key, digest, image)
 
 
 async def _read_original(workspace: OpenWorkspace, request: ReadOriginal) -> OriginalOutput:

@@ -15,11 +15,9 @@ from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.tools import RuleEffect
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.numbers import format_integer, format_percent
-from helix_desktop.words.translation import Translator, current_language, translate
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
-policy_tr = Translator("Settings: Policy")
 
 _HOST = re.compile(r"(?P<host>[\w.-]+)(?P<port>:\d+)?(?:/\S*)?")  # and a path, without a scheme
 _DEFAULT_NAME = "server"
@@ -80,82 +78,6 @@ class CheckNotice(msgspec.Struct, frozen=True):
     state: TestState
     detail: str = ""
     server_text: str = ""
-
-
-class PolicyField(msgspec.Struct, frozen=True):
-    """A number of the policy, bounded by `minimum` and `maximum`.
-
-    `default` is the profile's value; with `is_percent` it is stored as a part of 1 and shown times 100.
-    """
-
-    key: str
-    label: str
-    value: float
-    unit: str = ""
-    note: str = ""
-    minimum: float = 0
-    maximum: float = 10_000_000
-    default: float | None = None
-    is_percent: bool = False
-
-    @property
-    def is_changed(self) -> bool:
-        """Return True if it differs from what its profile says."""
-        return self.default is not None and self.value != self.default
-
-    def typed(self, value: float) -> str:
-        """Return a number as it is typed."""
-        if self.is_percent:
-            return f"{value * 100:g}"
-        return f"{value:g}" if isinstance(value, float) else format_integer(value)
-
-    def format_value(self, value: float) -> str:
-        """Return a value as a text has it."""
-        if self.is_percent:
-            return format_percent(value)
-        return format_integer(int(value)) if value == int(value) else f"{value:g}"
-
-    def parse(self, text: str) -> int | float:
-        """Return the number that a typed text without fault means."""
-        number = current_language().read_decimal(_plain(text))
-        if self.is_percent:
-            return round(number / 100, 6)
-        return int(number) if isinstance(self.value, int) else number
-
-
-class PolicyGroup(msgspec.Struct, frozen=True):
-    """Fields that belong to one act."""
-
-    title: str
-    fields: tuple[PolicyField, ...]
-
-
-class Profile(msgspec.Struct, frozen=True):
-    """A set of numbers by name, its title, and what it means in a sentence."""
-
-    name: str
-    title: str
-    description: str
-
-
-class PolicyForm(msgspec.Struct, frozen=True):
-    """The policy of a workspace; `profile` names one of `profiles`.
-
-    `title` names the policy, `is_changed` says whether it differs from its profile, also in what only the
-    file has.
-    """
-
-    workspace_name: str
-    profile: str
-    profiles: tuple[Profile, ...]
-    groups: tuple[PolicyGroup, ...]
-    title: str = ""
-    is_changed: bool = False
-
-    @property
-    def fields(self) -> tuple[PolicyField, ...]:
-        """Return the fields of all groups, in order."""
-        return tuple(field for group in self.groups for field in group.fields)
 
 
 class PermissionRow(msgspec.Struct, frozen=True):
@@ -225,25 +147,6 @@ def validate_provider(form: ProviderForm) -> dict[str, str]:
         name, fault = wrong[0]
         faults["extras"] = f"{name}: {translate(fault)}" if name else translate(fault)
     return faults
-
-
-def validate_policy_value(field: PolicyField, text: str) -> str:
-    """Why a typed number cannot be taken; empty when it can."""
-    try:
-        number = current_language().read_decimal(_plain(text))
-    except ValueError:
-        return policy_tr("Enter a number.")
-    if isinstance(field.value, int) and not field.is_percent and number != int(number):
-        return policy_tr("Enter a whole number.")
-    scale = 100 if field.is_percent else 1
-    if not field.minimum * scale <= number <= field.maximum * scale:
-        low, high = field.format_value(field.minimum), field.format_value(field.maximum)
-        return policy_tr("Enter a number from {low} to {high}.", low=low, high=high)
-    return ""
-
-
-def _plain(text: str) -> str:
-    return text.replace("\u2009", "").strip().removesuffix("%").strip()
 
 
 def _is_web_address(text: str) -> bool:

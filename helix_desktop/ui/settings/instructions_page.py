@@ -55,14 +55,16 @@ class InstructionsEditor(QWidget):
         self.title.setText(title)
         self.text.setAccessibleName(title)
         self.file.setText(tr("Saved in {file}", file=file) if file else "")
-        if not self.has_changes:
-            words, self._edited_from = self._drafts.pop(self._owner, (text.strip(), text.strip()))
+        if self._owner in self._drafts and not self.has_changes:
+            words, self._edited_from = self._drafts.pop(self._owner)
             self.text.setPlainText(words)
         self.note_stored(text)
 
     def note_stored(self, text: str) -> None:
-        """Note what is stored now; if that is not what the user's text was made of, say so."""
+        """Show what is stored now; what the user is writing stays, and one made of another text says so."""
         self._stored = text.strip()
+        if self.text.toPlainText().strip() == self._edited_from and self.has_changes:
+            self.text.setPlainText(self._stored)
         if not self.has_changes:
             self._edited_from = self._stored
         self._show_state()

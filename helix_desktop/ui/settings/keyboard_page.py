@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QFrame, QLabel, QWidget
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
-from helix_desktop.ui.design.page_keys import pressed_key
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.settings.page_layout import page_column

@@ -73,7 +73,7 @@ class EditConflict(QWidget):
         theirs.clicked.connect(self.stored_chosen)
         mine.clicked.connect(self.edit_kept)
         icon = IconLabel("triangle-alert", px=16, color_token="warn")
-        line = row(icon, ResponsiveRow(words, [theirs, mine], 180), gap=8)
+        line = row(icon, ResponsiveRow(words, [theirs, mine], 300), gap=8)
         line.setStretch(1, 1)
         self.setLayout(line)
         self.hide()

@@ -13,7 +13,7 @@ from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.domain.tools import RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
-from helix_desktop.ui.design.fields import ComboBox, TextArea
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -21,6 +21,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.safe_text import escape_command
+from helix_desktop.ui.kit.forms import Form, SavedLines, Toggle, Values
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.translation import Translator, translate
@@ -53,198 +54,31 @@ _DEMO_TEXTS: dict[DemoCalls, str] = {
     "allow": text("The offline demo model runs the commands and file changes of its script without asking."),
 }
 
-_LIST_PX = 180
-_SWITCHES = (
-    (
-        "sandbox",
-        text("Run commands in a sandbox"),
-        text(
-            "Commands can write only in the workspace, and read all its files, such as .env. Of your home "
-            "folder they see only the listed toolchains and caches, and what the project is built with."
-        ),
-    ),
-    (
-        "network",
-        text("Let commands use the network"),
-        text("Off: the agent asks for each command that needs it."),
-    ),
-    (
-        "fetch",
-        text("Let the agent fetch web pages"),
-        text("The agent asks for each host. It never contacts machines in your own network."),
-    ),
-)
-
-
-class SandboxGroup(QWidget):
-    """Three switches, and a sentence that says what holds commands back now."""
-
-    changed = Signal(str, bool)
-    """Which of `sandbox`, `network` and `fetch` is to be on or off."""
-
-    home_names_changed = Signal(list)
-    """The names of files and folders of the home folder that commands are to see."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.switches: dict[str, Switch] = {}
-        self._parts: dict[str, QWidget] = {}
-        self._shield = IconLabel("shield-check", px=18, color_token="ok")
-        self._status = label("", "muted", wrap=True)
-        sentence = row(self._shield, self._status, gap=10)
-        sentence.setStretch(1, 1)
-        body = column(sentence, gap=8, margins=(14, 10, 14, 10))
-        for name, words, note in _SWITCHES:
-            switch = Switch(translate(words))
-            switch.toggled.connect(lambda on, name=name: self.changed.emit(name, on))
-            self.switches[name] = switch
-            below = label(translate(note), "faint", wrap=True)
-            set_margins(below, SWITCH_TEXT_X, 0, 0, 0)
-            part = QWidget()
-            home_list = (self._home_list(),) if name == "sandbox" else ()
-            part.setLayout(column(switch, below, *home_list, gap=1))
-            body.addWidget(part)
-            self._parts[name] = part
-        self.setLayout(column(label(tr("Agent access"), "strong"), card(body), gap=8))
-
-    def _home_list(self) -> QWidget:
-        self.home_link = PushButton(tr("Home folder: what commands see…"), "link", name="home_names")
-        self.home_names = TextArea()
-        self.home_names.setAccessibleName(tr("Files and folders of your home folder that commands see"))
-        self.home_names.setTabChangesFocus(True)
-        self.home_names.setFixedHeight(_LIST_PX)
-        self.home_save = PushButton(tr("Save"), name="save_home_names")
-        self.home_reset = PushButton(tr("Restore defaults"), "link", name="reset_home_names")
-        note = label(
-            tr("One name per line, for all workspaces. Known places of keys, such as .ssh, stay hidden."),
-            "faint",
-            wrap=True,
-        )
-        buttons = row(self.home_reset, self.home_save, gap=8)
-        editor = QWidget()
-        editor.setLayout(column(self.home_names, note, row(None, buttons), gap=6))
-        editor.hide()
-        self.home_link.clicked.connect(lambda: editor.setVisible(editor.isHidden()))
-        self.home_save.clicked.connect(self._save_home_names)
-        self.home_reset.clicked.connect(lambda: self._show_names(DEFAULT_HOME_NAMES))
-        whole = QWidget()
-        whole.setLayout(column(row(self.home_link, None), editor, gap=4))
-        set_margins(whole, SWITCH_TEXT_X, 0, 0, 0)
-        return whole
-
-    def show_home_names(self, names: Sequence[str]) -> None:
-        """Show what commands see of the home folder, unless the user is changing it."""
-        if not self.home_names.document().isModified():
-            self._show_names(names)
-            self.home_names.document().setModified(False)
-
-    def _show_names(self, names: Sequence[str]) -> None:
-        self.home_names.setPlainText("\n".join(sorted(names)))
-        self.home_names.document().setModified(True)
-
-    def _save_home_names(self) -> None:
-        self.home_names.document().setModified(False)
-        self.home_names_changed.emit(self.home_names.toPlainText().splitlines())
-
-    @property
-    def status_text(self) -> str:
-        """Return what it says holds commands back."""
-        return self._status.text()
-
-    def show_sandbox(self, enabled: dict[str, bool], status: str, is_confined: bool) -> None:
-        """Show which are on, and what that comes to; `is_confined`: something holds commands back."""
-        for name, switch in self.switches.items():
-            switch.blockSignals(True)
-            switch.setChecked(enabled[name])
-            switch.blockSignals(False)
-            switch.update()
-        self._parts["network"].setVisible(is_confined)  # without a sandbox nothing keeps commands off it
-        self._status.setText(translate(status))
-        self._shield.show_icon(*(("shield-check", "ok") if is_confined else ("shield-alert", "warn")))
-
-
-class ReadingGroup(QWidget):
-    """Whether commands that only read run without asking, and the list of their programs."""
-
-    switched = Signal(bool)
-    lines_changed = Signal(list)
-    """The lines of the list as the user wants them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.switch = Switch(tr("Run reading commands without asking"))
-        self.switch.toggled.connect(self.switched)
-        note = label(
-            tr(
-                "They run in a sandbox where they can't write or use the network. The agent still asks about "
-                "other options, redirections to files, paths outside the workspace, and files that may hold "
-                "keys."
-            ),
-            "faint",
-            wrap=True,
-        )
-        set_margins(note, SWITCH_TEXT_X, 0, 0, 0)
-        self.list_link = PushButton(tr("Programs and options…"), "link", name="reading_lines")
-        self.lines = TextArea()
-        self.lines.setAccessibleName(tr("Programs that only read, with their options"))
-        self.lines.setTabChangesFocus(True)
-        self.lines.setFixedHeight(_LIST_PX)
-        self.save = PushButton(tr("Save"), name="save_reading_lines")
-        self.reset = PushButton(tr("Restore defaults"), "link", name="reset_reading_lines")
-        self.save.clicked.connect(self._save)
-        self.reset.clicked.connect(lambda: self._fill(DEFAULT_LINES))
-        self.lines.textChanged.connect(lambda: self.show_error(""))
-        self._error = label("", "error", wrap=True)
-        self._error.hide()
-        form = tr(
+SANDBOX = (
+    Toggle("sandbox", words=text("Run commands in a sandbox"), note=text(
+        "Commands can write only in the workspace, and read all its files, such as .env. Of your home folder "
+        "they see only the listed toolchains and caches, and what the project is built with.")),
+    SavedLines(
+        "home_names", text("Files and folders of your home folder that commands see"), is_inside=True,
+        link=text("Home folder: what commands see…"), defaults=tuple(DEFAULT_HOME_NAMES),
+        hint=text("One name per line, for all workspaces. Known places of keys, such as .ssh, stay hidden.")),
+    Toggle("network", needs="is_confined", words=text("Let commands use the network"),
+           note=text("Off: the agent asks for each command that needs it.")),
+    Toggle("fetch", words=text("Let the agent fetch web pages"),
+           note=text("The agent asks for each host. It never contacts machines in your own network.")),
+)  # fmt: skip
+READING = (
+    Toggle("reading_commands", words=text("Run reading commands without asking"), note=text(
+        "They run in a sandbox where they can't write or use the network. The agent still asks about "
+        "other options, redirections to files, paths outside the workspace, and files that may hold keys.")),
+    SavedLines(
+        "reading_lines", text("Programs that only read, with their options"), is_inside=True,
+        needs="reading_commands", link=text("Programs and options…"), defaults=tuple(DEFAULT_LINES),
+        hint=text(
             "One program per line, for all workspaces: its name, a subcommand if any, then what may follow. "
             "FILES: paths in the workspace. TEXT: one other word. --depth=N, --format=TEXT, --from=PATH: "
-            "options with a value. -NUM: such as -20."
-        )
-        editor = QWidget()
-        buttons = row(self.reset, self.save, gap=8)
-        editor.setLayout(
-            column(self.lines, self._error, label(form, "faint", wrap=True), row(None, buttons), gap=6)
-        )
-        editor.hide()
-        self.list_link.clicked.connect(lambda: editor.setVisible(editor.isHidden()))
-        self._list = QWidget()
-        self._list.setLayout(column(row(self.list_link, None), editor, gap=4))
-        set_margins(self._list, SWITCH_TEXT_X, 0, 0, 0)
-        body = column(self.switch, note, self._list, gap=1, margins=(14, 10, 14, 10))
-        self.setLayout(column(label(tr("Reading commands"), "strong"), card(body), gap=8))
-
-    def show_lines(self, is_on: bool, lines: Sequence[str]) -> None:
-        """Show whether they run without asking, and the list, unless the user is changing that."""
-        self.switch.blockSignals(True)
-        self.switch.setChecked(is_on)
-        self.switch.blockSignals(False)
-        self.switch.update()
-        self._list.setVisible(is_on)
-        if not self.lines.document().isModified():
-            self._fill(lines)
-            self.lines.document().setModified(False)
-
-    def show_saved(self, lines: Sequence[str]) -> None:
-        """Show the list as it was understood."""
-        self.lines.document().setModified(False)
-        self.show_lines(self.switch.isChecked(), lines)
-
-    @property
-    def error_text(self) -> str:
-        """Return what it says is wrong; empty: nothing."""
-        return "" if self._error.isHidden() else self._error.text()
-
-    def show_error(self, message: str) -> None:
-        """Say which line cannot be, and why; empty: nothing is wrong."""
-        show_text(self._error, message)
-
-    def _fill(self, lines: Sequence[str]) -> None:
-        self.lines.setPlainText("\n".join(sorted(lines)))
-        self.lines.document().setModified(True)
-
-    def _save(self) -> None:
-        self.lines_changed.emit(self.lines.toPlainText().splitlines())
+            "options with a value. -NUM: such as -20.")),
+)  # fmt: skip
 
 
 class RuleForm(QWidget):
@@ -295,8 +129,8 @@ class PermissionsPage(QWidget):
     demo_calls_changed = Signal(bool)
     """Whether the demo model's calls in a sample are to run without asking."""
 
-    def __init__(self) -> None:
-        """Start without rules."""
+    def __init__(self, settings: Values) -> None:
+        """Start without rules. `settings` are those of the workspace on screen and of the app."""
         super().__init__()
         self._heading = label(tr("Rules"), "strong")
         self._rules = QVBoxLayout()
@@ -304,8 +138,18 @@ class PermissionsPage(QWidget):
         self.form = RuleForm()
         self._undo = self._undo_line()
         self._trust = QVBoxLayout()
-        self.sandbox = SandboxGroup()
-        self.reading = ReadingGroup()
+        self.sandbox, self.reading = (
+            Form(fields, settings, labels=False, gap=8) for fields in (SANDBOX, READING)
+        )
+        self._shield = IconLabel("shield-check", px=18, color_token="ok")
+        self._status = label("", "muted", wrap=True)
+        sentence = row(self._shield, self._status, gap=10)
+        sentence.setStretch(1, 1)
+        groups = column(
+            label(tr("Agent access"), "strong"),
+            card(column(sentence, self.sandbox, margins=(14, 10, 14, 10))), 14,
+            label(tr("Reading commands"), "strong"), card(column(self.reading, margins=(14, 10, 14, 10))),
+        )  # fmt: skip
         self._demo_text = label("", "faint", wrap=True)
         self.demo_calls = Switch(tr("Run demo calls without asking"))
         self._demo = self._demo_group()
@@ -314,7 +158,7 @@ class PermissionsPage(QWidget):
             "pattern applies only in a sandbox without network access."
         )
         body = column(
-            self._trust, 6, self.sandbox, 14, self.reading, 14,
+            self._trust, 6, groups, 14,
             self._heading, self._undo, self._rules, self._demo, 10,
             label(tr("New rule"), "strong"), self.form, label(precedence, "note", wrap=True), gap=8,
         )  # fmt: skip
@@ -352,6 +196,16 @@ class PermissionsPage(QWidget):
             self._demo_text.setText(
                 join_sentences(translate(_DEMO_TEXTS[calls]), tr("Other models still ask."))
             )
+
+    @property
+    def status_text(self) -> str:
+        """Return what it says holds commands back."""
+        return self._status.text()
+
+    def show_sandbox(self, status: str, is_confined: bool) -> None:
+        """Say what holds commands back now; `is_confined`: something does."""
+        self._status.setText(translate(status))
+        self._shield.show_icon(*(("shield-check", "ok") if is_confined else ("shield-alert", "warn")))
 
     def show_trust(self, path: str, trusted: bool) -> None:
         """Show whether the folder is trusted."""

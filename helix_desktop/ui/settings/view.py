@@ -18,9 +18,10 @@ from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.page_stack import PageName, PageNames
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.kit.forms import Form, Values
 from helix_desktop.ui.settings.about.page import AboutPage
-from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.data_page import DataPage
+from helix_desktop.ui.settings.general_page import GENERAL
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
 from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.mcp.page import McpPage
@@ -117,9 +118,10 @@ class SettingsView(Themed, PageArea):
     page_selected = Signal(str)
     """The page that the user went to."""
 
-    def __init__(self) -> None:
-        """Start on the providers."""
+    def __init__(self, settings: Values) -> None:
+        """Start on the providers. `settings` are those of the workspace on screen, and of the app."""
         super().__init__()
+        self.settings = settings
         self.names, self.head = SettingsNames(), SettingsHead()
         for selected in (self.names.list.selected, self.head.selected):
             selected.connect(self._select)
@@ -127,13 +129,13 @@ class SettingsView(Themed, PageArea):
         self._builders: dict[SettingsPage, Callable[[], QWidget]] = {
             "providers": ProvidersPage,
             "roles": self._roles_page,
-            "appearance": AppearancePage,
+            "appearance": self._general_page,
             "keyboard": KeyboardPage,
             "instructions": InstructionsPage,
             "policy": PolicyPage,
-            "permissions": PermissionsPage,
+            "permissions": lambda: PermissionsPage(settings),
             "mcp": McpPage,
-            "data": DataPage,
+            "data": lambda: DataPage(settings),
             "about": AboutPage,
         }
 
@@ -143,9 +145,11 @@ class SettingsView(Themed, PageArea):
         return self._page("providers", ProvidersPage)
 
     @property
-    def appearance(self) -> AppearancePage:
-        """Return the page of appearance."""
-        return self._page("appearance", AppearancePage)
+    def appearance(self) -> Form:
+        """Return the form of the page of appearance."""
+        form = self._page("appearance", QWidget).findChild(Form)
+        assert isinstance(form, Form)
+        return form
 
     @property
     def keyboard(self) -> KeyboardPage:
@@ -203,6 +207,9 @@ class SettingsView(Themed, PageArea):
     def page_titles() -> dict[SettingsPage, str]:
         """Return the title of each page, in their order."""
         return {name: translate(title) for name, title in _TITLES.items()}
+
+    def _general_page(self) -> QWidget:
+        return scrolling_page(tr("General"), "", column(Form(GENERAL, self.settings)))[0]
 
     @staticmethod
     def _roles_page() -> QWidget:

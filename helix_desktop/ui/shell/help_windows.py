@@ -11,8 +11,9 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.shell.actions import WindowActions, shortcut_lines
-from helix_desktop.ui.shell.key_bindings import PAGES, KeyBindings, command_title
+from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommands, ShowGuide, handles
+from helix_desktop.ui.shell.commands import WindowCommands
+from helix_desktop.ui.shell.key_bindings import COMMANDS, KeyBindings, command_title
 from helix_desktop.ui.shell.panes import LayoutStore
 from helix_desktop.ui.shell.switcher.commands import CommandList
 from helix_desktop.words.translation import Translator, translate
@@ -35,12 +36,15 @@ _OUTSIDE_MENUS = (
 )
 
 
-def shortcuts(actions: WindowActions, bindings: KeyBindings) -> tuple[tuple[str, str], ...]:
+def shortcuts(bindings: KeyBindings) -> tuple[tuple[str, str], ...]:
     """Return each command with its keys as portable text; several keys are parted by ", "."""
-    fixed = ((translate(words), keys) for words, keys in _OUTSIDE_MENUS)
-    commands = (command for page in PAGES for command in page.commands)
-    of_pages = ((command_title(command), ", ".join(bindings.keys(command))) for command in commands)
-    return (*shortcut_lines(actions), *fixed, *(line for line in of_pages if line[1]))
+    lines = [
+        (command_title(name).rstrip("…"), ", ".join(filter(None, (*bindings.keys(name), command.fixed_key))))
+        for name, command in COMMANDS.items()
+    ]
+    in_window = len(WindowCommands.commands)
+    fixed = [(translate(words), keys) for words, keys in _OUTSIDE_MENUS]
+    return tuple(line for line in (*lines[:in_window], *fixed, *lines[in_window:]) if line[1])
 
 
 class HelpWindows:
@@ -49,33 +53,31 @@ class HelpWindows:
     def __init__(
         self,
         window: QMainWindow,
-        actions: WindowActions,
+        commands: WindowCommands,
         key_bindings: KeyBindings,
         layout_store: LayoutStore,
     ) -> None:
         """`layout_store` remembers which topics the user has opened."""
-        self._window, self._actions, self._layout_store = window, actions, layout_store
+        self._window, self._layout_store = window, layout_store
         self._key_bindings = key_bindings
         self._theme = LIGHT
         self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
-        self.command_list = CommandList(window.menuBar(), (actions.all_commands, actions.switch_workspace))
+        self.command_list = CommandList(window.menuBar(), (commands.all_commands, commands.switch_workspace))
         self._topic_actions: list[QAction] = []
-        for opens_commands in (actions.all_commands, actions.switch_workspace):
-            opens_commands.triggered.connect(self._offer_topics)
-        actions.guide.triggered.connect(lambda: self.show_topic("start"))
-        actions.keys.triggered.connect(lambda: self.show_topic("keys"))
-        actions.commands_help.triggered.connect(lambda: self.show_topic("commands"))
 
+    @handles(ShowCommands)
     def show_commands(self) -> None:
         """Show all commands."""
         from helix_desktop.ui.shell.command_palette import CommandPalette
 
+        self._offer_topics()
         if self.command_palette is None:
             self.command_palette = CommandPalette(self._window, self.command_list)
         retint(self.command_palette, self._theme)
         self.command_palette.open()
 
+    @handles(OpenSwitcher)
     def _offer_topics(self) -> None:
         """Offer each topic of the guide as a command, from the first time on that commands are listed."""
         from helix_desktop.ui.help.guide import guide_pages
@@ -89,12 +91,13 @@ class HelpWindows:
             self._topic_actions.append(action)
         self.command_list.offer(tr("Guide"), self._topic_actions)
 
+    @handles(ShowGuide)
     def show_topic(self, topic: str) -> None:
         """Show a topic of the guide; the links to it have done their work then."""
         from helix_desktop.ui.help.guide import GuideDialog
 
         if self.guide is None:
-            self.guide = GuideDialog(self._window, shortcuts(self._actions, self._key_bindings))
+            self.guide = GuideDialog(self._window, shortcuts(self._key_bindings))
         retint(self.guide, self._theme)
         self.guide.show_topic(topic)
         self._layout_store.save(_OPENED_TOPICS, ",".join(sorted({*self._opened_topics(), topic})).encode())
@@ -102,9 +105,8 @@ class HelpWindows:
 
     def update_shortcuts(self) -> None:
         """List the keys that commands have now."""
-
         if self.guide is not None:
-            self.guide.show_shortcuts(shortcuts(self._actions, self._key_bindings))
+            self.guide.show_shortcuts(shortcuts(self._key_bindings))
 
     def hide_followed_links(self) -> None:
         """Hide the links to topics that the user has opened."""

@@ -1,28 +1,35 @@
-"""The running jobs, two in a line where there is room, with their progress and a way to cancel or pause."""
+"""Running jobs: each has a line with its progress, and a way to cancel or pause it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar, overload
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QProgressBar, QWidget
 
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.ui.budget.status_line import STATUS_LINE_PX
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.design.motion import is_motion_reduced
-from helix_desktop.ui.design.shell_data import JobRow
+from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
+T = TypeVar("T")
 
 _PARTS = 1000
+_GROUP, _POLL_MS = "carrying", 100
 _PAIR_PX = 640  # width of the strip, at 100 %, from which two jobs are in a line
 
 
@@ -43,13 +50,14 @@ class _JobButton(PushButton):
 
     def show_job(self, job: JobRow) -> None:
         """Show what can be done with a job, if anything can."""
-        action = job.pause_action or job.cancel_action
-        word, effect = self._words[action], job.on_pause if job.pause_action else job.on_cancel
-        self.setObjectName(f"{action}_job")
+        self.setVisible(job.action is not None)
+        if job.action is None:
+            return
+        word = self._words[job.action.verb]
+        self.setObjectName(f"{job.action.verb}_job")
         self.setText(word)
-        self.setVisible(job.cancellable or bool(job.pause_action))
-        self.setToolTip(effect)
-        self.setAccessibleDescription(effect)
+        self.setToolTip(job.action.effect)
+        self.setAccessibleDescription(job.action.effect)
         self.setAccessibleName(tr("{action}: {job}", action=word, job=job.text))
 
     def sizeHint(self) -> QSize:
@@ -61,10 +69,6 @@ class _JobButton(PushButton):
 
 class _JobLine(QWidget):
     """Icon, text, progress bar, button."""
-
-    canceled = Signal(str)
-    pause_requested = Signal(str, bool)
-    """The job, and whether it is to pause or go on."""
 
     def __init__(self, job: JobRow) -> None:
         super().__init__()
@@ -93,7 +97,8 @@ class _JobLine(QWidget):
     def show_job(self, job: JobRow) -> None:
         self._job = job
         self._text.set_full_text(job.text)
-        self._icon.show_icon("pause" if job.pause_action == "resume" else "loader-circle", "muted")
+        is_paused = job.action is not None and job.action.verb == "resume"
+        self._icon.show_icon("pause" if is_paused else "loader-circle", "muted")
         # Without a known share the bar says "busy" (Qt's range 0..0, which moves), never a made-up figure.
         self._bar.setVisible(job.progress is not None or not is_motion_reduced())
         self._bar.setRange(0, 0 if job.progress is None else _PARTS)
@@ -103,10 +108,8 @@ class _JobLine(QWidget):
         self._button.show_job(job)
 
     def _act(self) -> None:
-        if self._job.pause_action:
-            self.pause_requested.emit(self._job.id, self._job.pause_action == "pause")
-        else:
-            self.canceled.emit(self._job.id)
+        if self._job.action is not None:
+            self._job.action.run()
 
 
 def _left_share(room: int, left: int, right: int) -> int:
@@ -119,12 +122,35 @@ def _left_share(room: int, left: int, right: int) -> int:
     return half
 
 
+class _Job:
+    """What `run` runs: its words, and its progress, reported from another thread."""
+
+    def __init__(self, words: str, cancel: str) -> None:
+        self.words, self._cancel = words, cancel
+        self._done_and_total: tuple[int, int] | None = None
+        self.limit = asyncio.timeout(None)
+
+    def report_progress(self, done: int, total: int) -> None:
+        self._done_and_total = done, total
+
+    @property
+    def has_line(self) -> bool:
+        return bool(self._cancel) or self._done_and_total is not None
+
+    @property
+    def row(self) -> JobRow:
+        done, total = self._done_and_total or (0, 0)
+        share = min(1.0, done / total) if total else None
+        words = self.words if share is None else f"{self.words} · {format_whole_percent(share)}"
+        cancel = JobAction("cancel", lambda: self.limit.reschedule(0), self._cancel)
+        return JobRow(f"{_GROUP}-{id(self)}", words, share, cancel if self._cancel else None)
+
+
 class JobLines(Themed, QWidget):
     """The strip above the pages; hidden while nothing runs."""
 
-    cancel_requested = Signal(str)
-    pause_requested = Signal(str, bool)
-    """A job, and whether it is to pause or go on."""
+    ended = Signal(str, float)
+    """Words and seconds of a job of `run` that had a line and wasn't canceled."""
 
     def __init__(self) -> None:
         """Start empty and hidden."""
@@ -139,7 +165,46 @@ class JobLines(Themed, QWidget):
         self._grid.setColumnStretch(0, 1)
         self._grid.setColumnStretch(1, 1)
         self._groups: dict[str, tuple[JobRow, ...]] = {}
+        self._jobs: list[_Job] = []
+        self._poll_timer = QTimer(self, interval=_POLL_MS)
+        self._poll_timer.timeout.connect(self._show_progress)
         self.hide()
+
+    @overload
+    async def run(self, words: str, work: Callable[[OnProgress], Awaitable[T]]) -> T: ...
+
+    @overload
+    async def run(self, words: str, work: Callable[[OnProgress], Awaitable[T]], cancel: str) -> T | None: ...
+
+    async def run(self, words: str, work: Callable[[OnProgress], Awaitable[T]], cancel: str = "") -> T | None:
+        """Do what takes long, with a line that shows its progress; return None if the user has canceled it.
+
+        `cancel` says what is kept then. Without it the work can't be canceled, and has a line only once it
+        reports progress: of 0 where it isn't known how much there is. Its errors are raised here.
+        """
+        job = _Job(words, cancel)
+        self._jobs.append(job)
+        self._show_progress()
+        self._poll_timer.start()
+        started_s = time.monotonic()
+        try:
+            async with job.limit:
+                result = await work(job.report_progress)
+            if job.has_line:
+                self.ended.emit(words, time.monotonic() - started_s)
+            return result
+        except TimeoutError:
+            if not job.limit.expired():
+                raise
+            return None
+        finally:
+            self._jobs.remove(job)
+            if not self._jobs:
+                self._poll_timer.stop()
+            self._show_progress()
+
+    def _show_progress(self) -> None:
+        self.show_jobs([job.row for job in self._jobs if job.has_line], _GROUP)
 
     def show_jobs(self, jobs: Sequence[JobRow], group: str = "") -> None:
         """Show exactly these jobs of a group; a line that stays keeps its widget and its focus."""
@@ -193,8 +258,6 @@ class JobLines(Themed, QWidget):
 
     def _add(self, job: JobRow) -> None:
         line = _JobLine(job)
-        line.canceled.connect(self.cancel_requested)
-        line.pause_requested.connect(self.pause_requested)
         retint(line, self._theme)
         line.setFixedHeight(scaled(STATUS_LINE_PX))
         self._lines[job.id] = line

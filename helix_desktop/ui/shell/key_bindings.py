@@ -11,12 +11,13 @@ from PySide6.QtCore import QKeyCombination, QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence
 
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.cache.commands import CACHE_COMMANDS
-from helix_desktop.ui.changes.commands import CHANGES_COMMANDS
-from helix_desktop.ui.design.page_keys import PageKeys, native_key
-from helix_desktop.ui.inspector.commands import CONTEXT_COMMANDS
-from helix_desktop.ui.shell.actions import SPECS, WindowActions, set_action_keys
-from helix_desktop.ui.shell.sidebar.commands import SESSION_COMMANDS
+from helix_desktop.ui.cache.commands import CacheCommands
+from helix_desktop.ui.changes.commands import ChangesCommands
+from helix_desktop.ui.design.key_names import native_key
+from helix_desktop.ui.inspector.commands import ContextCommands
+from helix_desktop.ui.kit.commands import PageKeys
+from helix_desktop.ui.shell.commands import WindowCommands
+from helix_desktop.ui.shell.sidebar.commands import SessionCommands
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Window")
@@ -26,12 +27,11 @@ _log = logging.getLogger(__name__)
 _PORTABLE = QKeySequence.SequenceFormat.PortableText
 _FIXED_KEYS = frozenset({"Ctrl+Space", "F3", "Shift+F3", "F7", "Shift+F7"})
 """Keys of the completer, the find bar and diffs."""
-PAGES = (CACHE_COMMANDS, CHANGES_COMMANDS, CONTEXT_COMMANDS, SESSION_COMMANDS)
+PAGES = (CacheCommands, ChangesCommands, ContextCommands, SessionCommands)
 _PAGE_OF = {command: page for page in PAGES for command in page.commands}
 """The page of each command that has one; all others are the window's."""
-DEFAULT_KEYS = {command: spec.keys for command, spec in SPECS.items()} | {
-    command: (page.commands[command].default_key,) for command, page in _PAGE_OF.items()
-}
+COMMANDS = dict(WindowCommands.commands) | {name: page.commands[name] for name, page in _PAGE_OF.items()}
+DEFAULT_KEYS = {name: command.keys for name, command in COMMANDS.items()}
 _Standard = QKeySequence.StandardKey
 _TEXT_KEYS = (
     _Standard.Undo, _Standard.Redo, _Standard.Cut, _Standard.Copy, _Standard.Paste, _Standard.SelectAll,
@@ -58,17 +58,17 @@ _OTHER_KEYS = 0x0100_0000  # Qt's codes from here on are of keys that type no si
 
 
 class KeyBindings(QObject):
-    """The keys in force, of the window's actions and of its pages; `stored` is what differs from defaults.
+    """The keys in force, of the window's commands and of its pages; `stored` is what differs from defaults.
 
     Keys of a page work while the keyboard is in it, so two pages can have the same.
     """
 
     changed = Signal()
 
-    def __init__(self, actions: WindowActions) -> None:
-        """Start with the defaults, which the actions have."""
+    def __init__(self, commands: WindowCommands) -> None:
+        """Start with the defaults, which the commands have."""
         super().__init__()
-        self._actions = actions
+        self._commands = commands
         self._page_keys: list[PageKeys] = []
         self._stored: dict[str, Any] = {}
         self._keys = dict(DEFAULT_KEYS)
@@ -87,8 +87,8 @@ class KeyBindings(QObject):
         """Put stored keys in force at once."""
         self._stored = dict(stored)
         self._keys = resolve_keys(stored)
-        for command, spec in SPECS.items():
-            set_action_keys(getattr(self._actions, command), spec, self._keys[command])
+        for command in WindowCommands.commands:
+            self._commands.set_keys(command, self._keys[command])
         for page_keys in self._page_keys:
             page_keys.use(self._keys)
         self.changed.emit()
@@ -131,11 +131,8 @@ def _meet(command: str, other: str) -> bool:
 
 def command_title(command: str) -> str:
     """Return the words of a command, with its page if it has one."""
-    page = _PAGE_OF.get(command)
-    if page is None:
-        return translate(SPECS[command].text)
-    title, own = translate(page.title), translate(page.commands[command].text)
-    return tr("{page}: {command}", page=title, command=own)
+    page, own = _PAGE_OF.get(command), translate(COMMANDS[command].words)
+    return own if page is None else tr("{page}: {command}", page=translate(page.title), command=own)
 
 
 def resolve_keys(stored: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

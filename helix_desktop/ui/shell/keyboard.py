@@ -10,22 +10,6 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QWid
 
 from helix_desktop.ui.design.focus import is_pane_stop
 from helix_desktop.ui.design.tab_order import tab_stops
-from helix_desktop.ui.shell.actions import WindowActions
-
-_CONTROL = Qt.KeyboardModifier.ControlModifier
-_SHIFT = Qt.KeyboardModifier.ShiftModifier
-
-
-def connect_editing(actions: WindowActions) -> None:
-    """Let the Edit menu press its keys on the widget in focus, so that each widget answers in its own way."""
-    for action, key, modifiers in (
-        (actions.undo, Qt.Key.Key_Z, _CONTROL),
-        (actions.redo, Qt.Key.Key_Z, _CONTROL | _SHIFT),
-        (actions.cut, Qt.Key.Key_X, _CONTROL),
-        (actions.copy, Qt.Key.Key_C, _CONTROL),
-        (actions.paste, Qt.Key.Key_V, _CONTROL),
-    ):
-        action.triggered.connect(lambda _=False, chord=(key, modifiers): _press(*chord))
 
 
 def focus_pane(panes: Sequence[QWidget], step: int) -> None:
@@ -78,16 +62,19 @@ def _choose_line(view: QAbstractItemView) -> None:
         around = around.parentWidget()
 
 
-def _press(key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+def press_key(key: str) -> None:
+    """Press a key, as portable text, on the widget in focus, so that each widget answers in its own way."""
     target = QApplication.focusWidget()
     if target is None:
         return
-    action = None if _takes(target, key, modifiers) else _action_with(target, key, modifiers)
+    pressed: QKeyCombination = QKeySequence(key)[0]  # type: ignore[index]  # Qt's stubs leave out __getitem__
+    code, modifiers = pressed.key(), pressed.keyboardModifiers()
+    action = None if _takes(target, code, modifiers) else _action_with(target, code, modifiers)
     if action is not None:
         action.trigger()
         return
     for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
-        QApplication.sendEvent(target, QKeyEvent(kind, key, modifiers))
+        QApplication.sendEvent(target, QKeyEvent(kind, code, modifiers))
 
 
 def _takes(target: QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> bool:

@@ -36,18 +36,43 @@ from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.stack import PageArea
-from helix_desktop.ui.design.page_keys import PageKeys
-from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.commands import PageKeys, action_shortcut
+from helix_desktop.ui.kit.intents import (
+    ClosePage,
+    FocusPane,
+    Intent,
+    IntentHandlers,
+    OpenSwitcher,
+    PressKey,
+    RenameSession,
+    SearchMessages,
+    SetTheme,
+    ShowPage,
+    StopAgent,
+    ToggleContextPanel,
+    ToggleSidebar,
+    ToggleTheme,
+    Zoom,
+    handles,
+)
 from helix_desktop.ui.kit.notices import NoticeArea
-from helix_desktop.ui.shell.actions import action_shortcut, enable_action, make_actions
+from helix_desktop.ui.shell.commands import (
+    OPEN_SESSION,
+    OPEN_WORKSPACE,
+    OTHER_PAGE,
+    OUTSIDE_SETTINGS,
+    SEEN_IN_SESSION,
+    WindowCommands,
+    fill_menu_bar,
+)
 from helix_desktop.ui.shell.help_windows import HelpWindows
 from helix_desktop.ui.shell.jobs import JobLines
 from helix_desktop.ui.shell.key_bindings import KeyBindings
-from helix_desktop.ui.shell.keyboard import connect_editing, focus_pane
-from helix_desktop.ui.shell.menus import fill_menu_bar
+from helix_desktop.ui.shell.keyboard import focus_pane, press_key
 from helix_desktop.ui.shell.panes import LayoutStore, Panes
 from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
@@ -189,15 +214,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     closing = Signal()
     """The user wants to close this window; call `allow_close` when everything has ended."""
-    quit_requested = Signal()
-    """The user wants to end the app, whatever windows there are."""
     layout_changed = Signal()
     """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
     title_changed = Signal()
     activated = Signal()
     """The window is in front now: folders and files may have changed meanwhile."""
     first_frame = Signal()
-    stop_requested = Signal()
     stop_offered = Signal(bool)
     """The agent runs and Esc was pressed: a second one stops it; False when it is too late for that."""
     remedy_requested = Signal(str)
@@ -222,7 +244,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._is_settings_shown = False
         self._focused_before: QWidget | None = None  # the settings
         self._workspace_lists: tuple[tuple[WorkspaceRow, ...], tuple[str, ...]] | None = None
-        self.commands = make_actions(self)
+        self.intents = IntentHandlers()
+        self.commands = WindowCommands(self)
         self.key_bindings = KeyBindings(self.commands)
         self.rail, self.sidebar = Rail(self.commands), Sidebar(self.commands)
         self.top_bar = TopBar(self.commands)
@@ -240,6 +263,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
+        self._appearance: Appearance
         self._center, self.inspector_pane = PageArea(), QFrame()
         self._side, self._main = QWidget(), PageArea()  # sidebar and center, or the settings' names and pages
         self.opening_page = OpeningPage()  # on screen until there is something to show
@@ -254,7 +278,11 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.help_windows = HelpWindows(self, self.commands, self.key_bindings, layout_store)
         self.key_bindings.changed.connect(self.help_windows.update_shortcuts)
         fill_menu_bar(self.menuBar(), self.commands)
-        self._connect()
+        self._panes.panes_shown.connect(self._show_panes)
+        self.rail.workspace_selected.connect(self.leave_settings)
+        self.commands.meet(OUTSIDE_SETTINGS, True)
+        self.intents.add(self)
+        self.intents.add(self.help_windows)
         self.resize(*_FIRST_SIZE)
         geometry = layout_store.load("geometry")
         if geometry:
@@ -316,7 +344,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         body.setContentsMargins(0, 0, 0, 0)
         body.addWidget(self.notices, 0, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         body.addWidget(self._main, 0, 0)
-        center.setLayout(column(self.top_bar, news, body, gap=0))
+        self._center_column = column(self.top_bar, news, body, gap=0)
+        center.setLayout(self._center_column)
         center.setMinimumWidth(356)
         self.inspector_pane.setObjectName("inspector_pane")
         self.inspector_pane.setMinimumWidth(264)
@@ -331,45 +360,61 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.setCentralWidget(root)
         return panes
 
-    def _connect(self) -> None:
-        actions = self.commands
-        actions.quit.triggered.connect(self.quit_requested)
-        actions.close_page.triggered.connect(self._close_page)
-        for action in actions.seen_in_session():
-            action.triggered.connect(self.leave_settings)
-        self.rail.workspace_selected.connect(self.leave_settings)
-        actions.toggle_sidebar.triggered.connect(self._panes.set_sidebar_visible)
-        actions.toggle_inspector.triggered.connect(self._panes.set_inspector_visible)
-        self._panes.panes_shown.connect(self._show_panes)
-        panes = (self.rail, self._side, self._main, self.inspector_pane)
-        actions.next_pane.triggered.connect(lambda: focus_pane(panes, 1))
-        actions.previous_pane.triggered.connect(lambda: focus_pane(panes, -1))
-        actions.all_commands.triggered.connect(self.help_windows.show_commands)
-        actions.stop.triggered.connect(self.stop_requested)
-        connect_editing(actions)
+    def perform(self, intent: Intent) -> None:
+        """Do what the user wants: the one way up for all parts of the window, its dialogs and its keys."""
+        if intent in SEEN_IN_SESSION:
+            self.leave_settings()
+        self.intents.perform(intent)
 
     def _connect_pages(self) -> None:
-        actions = self.commands
-        shows = (actions.show_chat, actions.show_cache, actions.show_timeline, actions.show_changes)
-        for page, action in zip(self._pages, shows, strict=True):
-            action.triggered.connect(lambda _=False, name=page: self.show_page(name))
-        self.top_bar.page_selected.connect(self.show_page)
         for chosen in (self.switcher.workspace_selected, self.switcher.session_selected):
             chosen.connect(self.leave_settings)
-        actions.switch_workspace.triggered.connect(self.switcher.open)
-        self.sidebar.message_search_requested.connect(self.switcher.open_for_messages)
-        actions.search_messages.triggered.connect(lambda: self.switcher.open_for_messages(""))
-        self.welcome.folder_requested.connect(actions.open_folder.trigger)
-        actions.new_session.changed.connect(self._show_new_session_keys)
-        self.no_session.new_session_requested.connect(actions.new_session.trigger)
+        self.commands.new_session.changed.connect(self._show_new_session_keys)
+
+    @handles(PressKey)
+    def press_key(self, key: str) -> None:
+        """Press a key on the widget in focus."""
+        press_key(key)
+
+    @handles(FocusPane)
+    def focus_pane(self, step: int) -> None:
+        """Give the keyboard to the next (1) or previous (-1) pane."""
+        head = () if self._settings_head is None else (self._settings_head,)
+        focus_pane((self.rail, self._side, *head, self._main, self.inspector_pane), step)
+
+    @handles(ToggleSidebar)
+    def toggle_sidebar(self) -> None:
+        """Show or hide the sidebar."""
+        self._panes.set_sidebar_visible(not self._side.isVisibleTo(self._panes))
+
+    @handles(ToggleContextPanel)
+    def toggle_inspector(self) -> None:
+        """Show or hide the context panel."""
+        self._panes.set_inspector_visible(not self.inspector_pane.isVisibleTo(self._panes))
+
+    @handles(RenameSession)
+    def edit_title(self, title: str) -> None:
+        """Let the user edit the session's title in its place, unless it was typed already."""
+        if not title:
+            self.top_bar.title.edit()
+
+    @handles(OpenSwitcher)
+    def open_switcher(self) -> None:
+        """List where to go."""
+        self.switcher.open()
+
+    @handles(SearchMessages)
+    def search_messages(self, words: str) -> None:
+        """List the messages that have these words."""
+        self.switcher.open_for_messages(words)
 
     def _show_new_session_keys(self) -> None:
         self.no_session.show_keys(action_shortcut(self.commands.new_session))
 
     def bind_appearance(self, appearance: Appearance) -> None:
         """Take theme and text size from the application's appearance, and let menus and rail choose them."""
-        actions = self.commands
-        modes = {"system": actions.theme_system, "light": actions.theme_light, "dark": actions.theme_dark}
+        commands = self.commands
+        modes = {"system": commands.theme_system, "light": commands.theme_light, "dark": commands.theme_dark}
 
         def take(theme: Theme) -> None:
             modes[appearance.mode].setChecked(True)
@@ -377,19 +422,27 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self._fit_panes()
             self.top_bar.shorten()  # no resize tells it of larger text
 
-        actions.theme_system.triggered.connect(lambda: appearance.set_mode("system"))
-        actions.theme_light.triggered.connect(lambda: appearance.set_mode("light"))
-        actions.theme_dark.triggered.connect(lambda: appearance.set_mode("dark"))
-        self.rail.theme_requested.connect(
-            lambda: appearance.set_mode("light" if appearance.theme.dark else "dark")
-        )
-        for action, steps in ((actions.zoom_in, 1), (actions.zoom_out, -1), (actions.zoom_reset, 0)):
-            action.triggered.connect(lambda _=False, by=steps: appearance.zoom(by))
+        self._appearance = appearance
         appearance.changed.connect(take)
         appearance.apply_stylesheet()
         if self.font().pixelSize() != appearance.text_px:
             # Built before the appearance: Qt sets such a window's font only under a style sheet.
             appearance.apply_stylesheet()
+
+    @handles(SetTheme)
+    def choose_theme(self, mode: ThemeMode) -> None:
+        """Use the colors of a theme, or those of the system."""
+        self._appearance.set_mode(mode)
+
+    @handles(ToggleTheme)
+    def toggle_theme(self) -> None:
+        """Use the dark theme, or the light one where it is dark."""
+        self._appearance.set_mode("light" if self._appearance.theme.dark else "dark")
+
+    @handles(Zoom)
+    def zoom(self, steps: int) -> None:
+        """Make all texts larger (1) or smaller (-1), or of normal size (0)."""
+        self._appearance.zoom(steps)
 
     def set_theme(self, theme: Theme) -> None:
         """Give every part the colors of a theme."""
@@ -495,13 +548,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             "work": self.session_pages,
         }
         self._center.setCurrentWidget(pages[center_page])
-        for action in self.commands.for_session():
-            enable_action(action, center_page == "work", tr("Needs an open session"))
-        for action in self.commands.for_workspace():
-            enable_action(action, center_page in {"empty", "work"}, tr("Needs an open workspace"))
+        self.commands.meet(OPEN_SESSION, center_page == "work")
+        self.commands.meet(OPEN_WORKSPACE, center_page in {"empty", "work"})
         self._enable_close_page()
         self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
 
+    @handles(ShowPage)
     def show_page(self, name: str) -> None:
         """Show chat, cache, timeline or changes."""
         self.session_pages.setCurrentWidget(self._pages[name])
@@ -536,9 +588,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         side = self._side.layout()
         assert side is not None
         side.addWidget(names)
-        place = QWidget()
-        place.setLayout(column(head, pages, gap=0))
-        self._main.addWidget(place)
+        head.hide()
+        self._center_column.insertWidget(0, head)  # no notice covers it
+        self._main.addWidget(pages)
         self._settings_names, self._settings_head = names, head
 
     def show_settings(self) -> None:
@@ -570,11 +622,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.top_bar.setVisible(not is_shown)
         self._panes.show_sidebar_alone(is_shown)
         self.rail.mark_settings(is_shown)
-        enable_action(self.commands.toggle_sidebar, not is_shown, tr("Not in Settings"))
+        self.commands.meet(OUTSIDE_SETTINGS, not is_shown)
         self._enable_close_page()
         self._show_waiting()
 
-    def _close_page(self) -> None:
+    @handles(ClosePage)
+    def close_page(self) -> None:
         if self._is_settings_shown:
             self.leave_settings()
         else:
@@ -582,7 +635,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     def _enable_close_page(self) -> None:
         is_side_page = self._center_page == "work" and self._session_page() != "chat"
-        self.commands.close_page.setEnabled(self._is_settings_shown or is_side_page)
+        self.commands.meet(OTHER_PAGE, self._is_settings_shown or is_side_page)
 
     def allow_close(self) -> None:
         """Close and end: everything that the window showed has ended."""
@@ -646,7 +699,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.stop_offered.emit(not is_second)
         if is_second:
             self._second_esc.stop()
-            self.stop_requested.emit()
+            self.perform(StopAgent())
         else:
             self._second_esc.start()
 
@@ -676,7 +729,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     def _show_panes(self, sidebar: bool, inspector: bool) -> None:
         if self._settings_head is not None:
-            self._settings_head.setVisible(not sidebar)
+            self._settings_head.setVisible(self._is_settings_shown and not sidebar)
         self.top_bar.show_sidebar_button(not sidebar and self._center_page != "welcome")
         self.commands.toggle_sidebar.setChecked(sidebar)
         self.commands.toggle_inspector.setChecked(inspector)

@@ -40,8 +40,9 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.shell.actions import WindowActions, keep_tip
-from helix_desktop.ui.shell.menus import more_menu
+from helix_desktop.ui.kit.commands import keep_tip
+from helix_desktop.ui.kit.intents import ShowPage, perform
+from helix_desktop.ui.shell.commands import WindowCommands, more_menu
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
 from helix_desktop.words.git import NO_GIT, GitText
@@ -163,8 +164,6 @@ _DRAG_MS = 400  # that a drag rests over a page's button until the page is shown
 class PageSwitch(Themed, TabList):
     """The segmented control Chat / Cache / Timeline / Changes."""
 
-    page_selected = Signal(str)
-
     def __init__(self) -> None:
         """Start on the chat."""
         super().__init__()
@@ -181,7 +180,7 @@ class PageSwitch(Themed, TabList):
             button = TabButton(translate(page_title), "segment")
             button.setObjectName(f"{name}_tab")
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.clicked.connect(lambda _=False, page=name: self.page_selected.emit(page))
+            button.clicked.connect(lambda _=False, page=name: perform(self, ShowPage(page)))
             self._group.addButton(button)
             self._buttons[name] = button
             line.addWidget(button)
@@ -209,7 +208,7 @@ class PageSwitch(Themed, TabList):
 
     def _show_dragged_to(self) -> None:
         if self._dragged_to and not self._buttons[self._dragged_to].isChecked():
-            self.page_selected.emit(self._dragged_to)
+            perform(self, ShowPage(self._dragged_to))
 
     def select(self, page: str) -> None:
         """Mark a page as the one that is shown."""
@@ -255,11 +254,10 @@ class PageSwitch(Themed, TabList):
 class TopBar(Themed, QWidget):
     """Title, what is unusual about the session, pages and buttons; shortens as the window narrows."""
 
-    page_selected = Signal(str)
     renamed = Signal(str, str)
     """Session id and new title."""
 
-    def __init__(self, actions: WindowActions) -> None:
+    def __init__(self, commands: WindowCommands) -> None:
         """Bind the buttons and their menus to the window's commands."""
         super().__init__()
         self.setObjectName("top_bar")
@@ -270,23 +268,21 @@ class TopBar(Themed, QWidget):
         self._added: QWidget | None = None
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
-        actions.rename_session.triggered.connect(self.title.edit)
         self._dot = Dot("seg_assistant")
         self._badge = Badge(translate(DEMO_BADGE))
         self._badge.setToolTip(tr("Answers come from a built-in script. No model or network is used."))
         self._state = TextLine("", 12, role="muted")
         self._git = GitLabel()
-        self._git.clicked.connect(actions.commit_changes.trigger)
+        self._git.clicked.connect(commands.commit_changes.trigger)
         self.pages = PageSwitch()
-        self.pages.page_selected.connect(self.page_selected)
         self.inspector = IconButton("panel-right", "")
-        keep_tip(actions.toggle_inspector, tr("Context panel"), self.inspector.set_tip)
-        self.inspector.clicked.connect(actions.toggle_inspector.trigger)
+        keep_tip(commands.toggle_inspector, tr("Context panel"), self.inspector.set_tip)
+        self.inspector.clicked.connect(commands.toggle_inspector.trigger)
         self.sidebar = IconButton("panel-left", "")
-        keep_tip(actions.toggle_sidebar, tr("Show sidebar"), self.sidebar.set_tip)
-        self.sidebar.clicked.connect(actions.toggle_sidebar.trigger)
+        keep_tip(commands.toggle_sidebar, tr("Show sidebar"), self.sidebar.set_tip)
+        self.sidebar.clicked.connect(commands.toggle_sidebar.trigger)
         self.more = IconButton("ellipsis", tr("More actions"))
-        self.more.setMenu(more_menu(self, actions))
+        self.more.setMenu(more_menu(self, commands))
         self._arrange()
         self.tint(self._theme)
         self.show_session(None)

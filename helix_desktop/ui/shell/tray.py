@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 from helix_desktop import APP_NAME
 from helix_desktop.system.notification_service import NotificationService
 from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.kit.intents import Quit, perform
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator
 
@@ -27,7 +28,6 @@ class Tray(QObject):
 
     clicked = Signal(str, str)
     """The user wants to see the window, and what a message is about: workspace and session, or none."""
-    quit_requested = Signal()
 
     def __init__(self, window: MainWindow, start: StartCoroutine | None = None) -> None:
         """`start` runs what talks to the notification service; without it only the icon shows messages."""
@@ -114,7 +114,7 @@ class Tray(QObject):
             self._icon.activated.connect(self._activated)
             menu = QMenu(self._window)
             menu.addAction(tr("Open Helix Desktop"), self._open)
-            menu.addAction(tr("Quit"), self.quit_requested.emit)
+            menu.addAction(tr("Quit"), lambda: perform(self, Quit()))
             self._icon.setContextMenu(menu)
         self._icon.show()
         return self._icon

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias, cast
 
-from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -26,6 +26,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, role_color
+from helix_desktop.ui.kit.intents import ShowEvent, perform
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
@@ -47,8 +48,6 @@ class BulletView(Themed, QWidget):
 
     Of one with `marks`, as spans of its characters with single spaces, these are underlined, or struck out.
     """
-
-    source_clicked = Signal(int)
 
     def __init__(
         self,
@@ -75,7 +74,7 @@ class BulletView(Themed, QWidget):
         for seq in bullet.sources:
             chip = Pill(f"e{seq}", mono=True, clickable=True)
             chip.setToolTip(tr("Show source in chat"))
-            chip.clicked.connect(lambda _=False, source=seq: self.source_clicked.emit(source))
+            chip.clicked.connect(lambda _=False, source=seq: perform(self, ShowEvent(source)))
             self._chips.append(chip)
         if is_flagged:
             flag = Pill(tr("No source"), "warn", "triangle-alert")

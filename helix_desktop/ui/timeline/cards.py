@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from PySide6.QtCore import QObject, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import Form, SweepReason
@@ -21,6 +21,18 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import (
+    ChooseForm,
+    OpenCacheEntry,
+    OpenSession,
+    Pin,
+    Redo,
+    RetrySummary,
+    ShowEvent,
+    Undo,
+    Unpin,
+    perform,
+)
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,
@@ -49,30 +61,7 @@ _MIN_WORDS_PX = 224  # an icon and words that do not go for what stands beside t
 _WORDS_PAD_PX = 4  # above and below words that take two lines beside a button
 
 
-class CardSignals(QObject):
-    """Signals for what the user asks of a card; seqs name events."""
-
-    undo = Signal(int)
-    redo = Signal(int)
-    show_in_chat = Signal(int)
-    compare = Signal(int)  # a handover with others; PREVIEW: as it would be now
-    edit = Signal(int)  # a handover
-    run_again = Signal(int)  # a handover
-    source = Signal(int)
-    digest = Signal(str)
-    export = Signal(int)
-    retry = Signal(str)  # a Retry
-    choose_form = Signal(int, str, str)  # an output by its event, the form, and instructions for an extract
-    cancel = Signal()
-    compact = Signal()
-    copy = Signal(str)  # Markdown
-    session = Signal(str)  # another one, to show
-    new_session = Signal(int)  # from a handover; 0: as it would be now
-    pin = Signal(int, bool)  # an output by its event; False: no longer
-    unfolded = Signal(int, bool)
-
-
-def undo_button(signals: CardSignals, seq: int, undone: bool, inside: str = "") -> PushButton:
+def undo_button(seq: int, undone: bool, inside: str = "") -> PushButton:
     """Undo, or Redo when it is undone already; hidden `inside` a later rewrite, which is undone first."""
     button = PushButton(
         tr("Redo") if undone else tr("Undo"),
@@ -82,18 +71,18 @@ def undo_button(signals: CardSignals, seq: int, undone: bool, inside: str = "") 
         name="redo" if undone else "undo",
     )
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    signal = signals.redo if undone else signals.undo
-    button.clicked.connect(lambda: signal.emit(seq))
+    intent = Redo((seq,)) if undone else Undo((seq,))
+    button.clicked.connect(lambda: perform(button, intent))
     if inside and not undone:
         button.hide()
     return button
 
 
-def _pin_button(signals: CardSignals, card: ManualActionCard) -> PushButton:
-    is_pin = card.reversal == "pin"
+def _pin_button(card: ManualActionCard) -> PushButton:
+    intent = Pin(card.target) if card.reversal == "pin" else Unpin(card.target)
     button = PushButton(tr("Undo"), "link", "undo-2", px=14, name=card.reversal)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    button.clicked.connect(lambda: signals.pin.emit(card.target, is_pin))
+    button.clicked.connect(lambda: perform(button, intent))
     return button
 
 
@@ -149,7 +138,7 @@ def cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
     return [pill]
 
 
-def index_pill(digest: str, entries: int, signals: CardSignals) -> Pill:
+def index_pill(digest: str, entries: int) -> Pill:
     """Return the way to the index entry of what a rewrite covers."""
     pill = Pill(
         tr.plural(entries, "List of %n cached output", "List of %n cached outputs"),
@@ -157,15 +146,15 @@ def index_pill(digest: str, entries: int, signals: CardSignals) -> Pill:
         clickable=True,
     )
     pill.setToolTip(f"{tr('Open in cache')}: {digest[:8]}")
-    pill.clicked.connect(lambda: signals.digest.emit(digest))
+    pill.clicked.connect(lambda: perform(pill, OpenCacheEntry(digest)))
     return pill
 
 
-def session_pill(text: str, session_id: str, signals: CardSignals) -> Pill:
+def session_pill(text: str, session_id: str) -> Pill:
     """Return the way to another session."""
     pill = Pill(text, icon_name="link", clickable=True)
     pill.setToolTip(tr("Open session"))
-    pill.clicked.connect(lambda: signals.session.emit(session_id))
+    pill.clicked.connect(lambda: perform(pill, OpenSession(session_id)))
     return pill
 
 
@@ -199,12 +188,11 @@ def rewrite_row(
     icon: IconLabel,
     content: QWidget,
     card: SweepCard | PlacedCard | FoldCard,
-    signals: CardSignals,
     now_ms: int,
     corner: QWidget | None = None,
 ) -> ResponsiveRow:
     """Return what a rewrite did, when it was, and its undo, in one line where there is room."""
-    end = (TimeLabel(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone, card.inside))
+    end = (TimeLabel(card.at_ms, now_ms), undo_button(card.seq, card.is_undone, card.inside))
     return icon_line(icon, content, (*_state_pills(card), *end), corner)
 
 
@@ -231,9 +219,9 @@ def _headline(icon: str, text: str, undone: bool) -> tuple[IconLabel, Selectable
 class SweepView(Card):
     """What was cached, in one line; unfolds to the digests of it."""
 
-    def __init__(self, card: SweepCard, signals: CardSignals, now_ms: int) -> None:
+    def __init__(self, card: SweepCard, now_ms: int) -> None:
         super().__init__((14, 5, 8, 5), 8)
-        self._signals, self._digests = signals, card.digests
+        self._digests = card.digests
         self._pills: FlowBox | None = None
         is_counted = card.reason is SweepReason.HANDOVER  # in the handover's figures
         size = "" if is_counted else context_change_text(card.before, card.after)
@@ -245,7 +233,7 @@ class SweepView(Card):
             self.unfold_button.hide()
         self.unfold_button.clicked.connect(self.unfold)
         headline = _headline("layers", title, card.is_undone)
-        self.body.addWidget(rewrite_row(*headline, card, signals, now_ms, self.unfold_button))
+        self.body.addWidget(rewrite_row(*headline, card, now_ms, self.unfold_button))
 
     def unfold(self) -> None:
         """Show the digests, or hide them again."""
@@ -255,7 +243,7 @@ class SweepView(Card):
                 pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
                 pill.setToolTip(tr("Open in cache"))
                 pill.clicked.connect(
-                    lambda _=False, clicked_digest=digest: self._signals.digest.emit(clicked_digest)
+                    lambda _=False, clicked_digest=digest: perform(self, OpenCacheEntry(clicked_digest))
                 )
                 pills.append(pill)
             if len(self._digests) > _MAX_DIGESTS:
@@ -274,9 +262,9 @@ class SweepView(Card):
 class FormView(Card):
     """A large output in one line, with who chose its form; another form can be chosen."""
 
-    def __init__(self, card: FormCard, signals: CardSignals, now_ms: int) -> None:
+    def __init__(self, card: FormCard, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 0)
-        self._card, self._signals = card, signals
+        self._card = card
         tokens = (
             format_token_change(card.before, card.after)
             if card.before not in (0, card.after)
@@ -290,7 +278,7 @@ class FormView(Card):
         )
         show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
         show.setAccessibleName(tr("Show in chat: {title}", title=card_title(card)))
-        show.clicked.connect(lambda: signals.source.emit(card.seq))
+        show.clicked.connect(lambda: perform(self, ShowEvent(card.seq)))
         self.form_button = PushButton(tr("Change form"), "link", name="change-form")
         self.form_button.setAccessibleName(tr("Change form of {output}", output=card.output))
         self.form_button.clicked.connect(self._open_menu)
@@ -336,9 +324,7 @@ class FormView(Card):
                 action = menu.addAction(send_form_text(form))
                 action.setObjectName(f"form:{form}")
                 action.triggered.connect(
-                    lambda _=False, form=form: self._signals.choose_form.emit(
-                        card.seq, form, card.instructions
-                    )
+                    lambda _=False, form=form: perform(self, ChooseForm(card.seq, form, card.instructions))
                 )
         return menu
 
@@ -349,7 +335,7 @@ class FormView(Card):
 class FailureView(Card):
     """What failed, why, what is as it was, and what can be done."""
 
-    def __init__(self, card: FailureCard, signals: CardSignals, now_ms: int) -> None:
+    def __init__(self, card: FailureCard, now_ms: int) -> None:
         super().__init__((14, 10 - _WORDS_PAD_PX, 14, 10), 0)
         face, color = ("triangle-alert", "warn") if card.is_limit else ("circle-alert", "error")
         icon = IconLabel(face, px=15, color_token=color)
@@ -359,7 +345,7 @@ class FailureView(Card):
             show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
             show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             show.setAccessibleName(tr("Show in chat: {title}", title=card_title(card)))
-            show.clicked.connect(lambda: signals.source.emit(card.seq))
+            show.clicked.connect(lambda: perform(self, ShowEvent(card.seq)))
             end.append(show)
         self.body.addWidget(icon_line(icon, words, end))
         cost = cost_text(card.spent, card.cost, card.demo, card.is_estimated, card.unpriced)
@@ -376,7 +362,7 @@ class FailureView(Card):
             again = PushButton(tr("Retry"))
             again.setObjectName(f"timeline-try-again-{card.seq}")
             again.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            again.clicked.connect(lambda: signals.retry.emit(card.retry))
+            again.clicked.connect(lambda _=False, kind=card.retry: perform(self, RetrySummary(kind)))
             below.addSpacing(4)
             below.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
         self.body.addLayout(below)
@@ -387,14 +373,14 @@ class FailureView(Card):
 class PlacedView(Card):
     """Observations that were put in place, in one line with their undo."""
 
-    def __init__(self, card: PlacedCard, signals: CardSignals, now_ms: int) -> None:
+    def __init__(self, card: PlacedCard, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
         size = context_change_text(card.before, card.after)
         why = placement_text(card.reason, card.threshold, card.averted_handover_at)
         title = " · ".join((card_title(card), size, why))
         self.setAccessibleName(title)
         self.setToolTip(translate(STATE_WORDS["observed"].tooltip))
-        self.body.addWidget(rewrite_row(*_headline("eye", title, card.is_undone), card, signals, now_ms))
+        self.body.addWidget(rewrite_row(*_headline("eye", title, card.is_undone), card, now_ms))
 
 
 _QUIET_MARGINS = (14, 0, 14, 0)  # of a line without a card around it
@@ -414,18 +400,18 @@ _GLYPHS = {
 class ManualActionView(QWidget):
     """A pin, form, exclusion, policy, hold or branch in one quiet line, with what takes it back."""
 
-    def __init__(self, card: ManualActionCard, signals: CardSignals, now_ms: int) -> None:
+    def __init__(self, card: ManualActionCard, now_ms: int) -> None:
         super().__init__()
         end: list[QWidget] = [*_state_pills(card), TimeLabel(card.at_ms, now_ms)]
         show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         show.setAccessibleName(tr("Show in chat: {title}", title=card.text))
-        show.clicked.connect(lambda: signals.source.emit(card.target or card.seq))
+        show.clicked.connect(lambda: perform(self, ShowEvent(card.target or card.seq)))
         end.append(show)
         if card.kind in ("form", "exclude"):
-            end.append(undo_button(signals, card.seq, card.is_undone, card.inside))
+            end.append(undo_button(card.seq, card.is_undone, card.inside))
         elif card.reversal:
-            end.append(_pin_button(signals, card))
+            end.append(_pin_button(card))
         words = SelectableText(card_title(card), 12, "muted")
         line = icon_line(IconLabel(_GLYPHS[card.kind], px=13, color_token="faint"), words, end)
         self.setLayout(row(line, margins=_QUIET_MARGINS))

@@ -27,11 +27,19 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import TextRole, retint
+from helix_desktop.ui.kit.intents import (
+    CompareHandover,
+    ContinueSession,
+    EditHandover,
+    ExportHandover,
+    RunHandoverAgain,
+    ShowEvent,
+    perform,
+)
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import HandoverCard
+from helix_desktop.ui.timeline.card_data import HandoverCard, Unfolded
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
-    CardSignals,
     TimeLabel,
     cost_pills,
     index_pill,
@@ -62,9 +70,7 @@ _MAX_FOCUS_CHARS = 40  # characters of what a handover paid attention to
 _SIDE_BY_SIDE_PX = 520  # pixels from which two sections are beside each other
 
 
-def section_disclosure(
-    section: Section, role: TextRole, signals: CardSignals, *, is_flagged: bool = True
-) -> Disclosure:
+def section_disclosure(section: Section, role: TextRole, *, is_flagged: bool = True) -> Disclosure:
     """Return one of the sections, its bullets one below the other; see BulletView for `is_flagged`."""
 
     def build() -> QWidget:
@@ -74,7 +80,6 @@ def section_disclosure(
         lines.setSpacing(3)
         for bullet in section.bullets:
             view = BulletView(bullet, role, is_flagged=is_flagged)
-            view.source_clicked.connect(signals.source)
             lines.addWidget(view)
         return body
 
@@ -88,7 +93,7 @@ def section_disclosure(
 class _OpenPoints(QWidget):
     """Current issues and to-do items: side by side, one below the other where that is too narrow."""
 
-    def __init__(self, card: HandoverCard, signals: CardSignals) -> None:
+    def __init__(self, card: HandoverCard) -> None:
         super().__init__()
         self._flow = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._flow.setContentsMargins(0, 0, 0, 4)
@@ -99,7 +104,6 @@ class _OpenPoints(QWidget):
             lines.addWidget(TextLine(section.title, 12, 600, "faint" if card.is_undone else "muted"))
             for bullet in section.bullets:
                 view = BulletView(bullet, role, is_flagged=not card.origin)
-                view.source_clicked.connect(signals.source)
                 lines.addWidget(view)
             lines.addStretch(1)
             self._flow.addLayout(lines, 1)
@@ -116,11 +120,9 @@ class _OpenPoints(QWidget):
 class HandoverView(Card):
     """What is open by it comes first; unfolded it shows everything, with what it took."""
 
-    def __init__(
-        self, card: HandoverCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False
-    ) -> None:
+    def __init__(self, card: HandoverCard, now_ms: int, unfolded: Unfolded) -> None:
         super().__init__((14, 9, 12, 12), 7)
-        self._card, self._signals = card, signals
+        self._card, self._unfolded = card, unfolded
         self._text_role: TextRole = "faint" if card.is_undone else "text"
         self.parts: list[Disclosure] = []
         self._details: QWidget | None = None
@@ -131,13 +133,13 @@ class HandoverView(Card):
         self.body.addWidget(self._heading(now_ms))
         if card.is_checkpoint:
             self.body.addWidget(SelectableText(explain_checkpoint(), 12, "muted"))
-        self.body.addWidget(_OpenPoints(card, signals))
+        self.body.addWidget(_OpenPoints(card))
         points = sum(len(section.bullets) for section in card.sections)
         note = tr.plural(points, "%n point", "%n points")
         self.opener = DisclosureHead(tr("Full handover"), note, "muted")
         self.body.addWidget(self.opener)
         self.opener.toggled.connect(self._unfold)
-        if unfolded:
+        if unfolded.get(card.seq, False):
             self.opener.setChecked(True)
 
     def _heading(self, now_ms: int) -> QWidget:
@@ -145,10 +147,10 @@ class HandoverView(Card):
         title = TextLine(card_title(card), 14, 600, self._text_role)
         compare = PushButton(tr("Compare…"), "link", name="compare")
         compare.setAccessibleName(tr("Compare {title} with another handover", title=card_title(card)))
-        compare.clicked.connect(lambda: self._signals.compare.emit(card.seq))
+        compare.clicked.connect(lambda: perform(self, CompareHandover(card.seq)))
         edit = PushButton(tr("Edit…"), "link", name="edit")
         edit.setAccessibleName(tr("Edit {title}", title=card_title(card)))
-        edit.clicked.connect(lambda: self._signals.edit.emit(card.seq))
+        edit.clicked.connect(lambda: perform(self, EditHandover(card.seq)))
         for button in (compare, edit):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         if card.origin:
@@ -158,14 +160,14 @@ class HandoverView(Card):
             end.insert(0, TextLine(_size_text(card), 12, role="muted"))
         if not card.is_checkpoint:
             inside = card.replaced_by or card.inside
-            end.append(undo_button(self._signals, card.seq, card.is_undone, inside))
+            end.append(undo_button(card.seq, card.is_undone, inside))
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.setObjectName("more")
         more.clicked.connect(lambda: popup_below(self._menu(), more))
         words: list[QWidget] = [title, *self._state_pills()]
         if card.origin:
             name = ellipsize_title(session_title(card.origin_title), _MAX_FOCUS_CHARS)
-            words.append(session_pill(tr("From “{title}”", title=name), card.origin, self._signals))
+            words.append(session_pill(tr("From “{title}”", title=name), card.origin))
         return ResponsiveRow(FlowBox(words), end, corner=more)
 
     def _state_pills(self) -> list[Pill]:
@@ -203,7 +205,7 @@ class HandoverView(Card):
             focus = ellipsize(card.focus, _MAX_FOCUS_CHARS)
             pills.append(Pill(tr("Focus: {focus}", focus=focus), icon_name="search"))
         if card.index:
-            pills.append(index_pill(card.index, card.index_entries, self._signals))
+            pills.append(index_pill(card.index, card.index_entries))
         return pills
 
     def _source_pills(self) -> list[QWidget]:
@@ -229,7 +231,7 @@ class HandoverView(Card):
             model_pill(card),
         ]
         if card.index:
-            pills.append(index_pill(card.index, card.index_entries, self._signals))
+            pills.append(index_pill(card.index, card.index_entries))
         return pills
 
     def _unfold(self, is_open: bool) -> None:
@@ -238,7 +240,7 @@ class HandoverView(Card):
             self.body.addWidget(self._details)
             retint(self._details, self._theme)
         self._details.setVisible(is_open)
-        self._signals.unfolded.emit(self._card.seq, is_open)
+        self._unfolded[self._card.seq] = is_open
 
     def _build_details(self) -> QWidget:
         everything, rest = QWidget(), QVBoxLayout()
@@ -249,7 +251,7 @@ class HandoverView(Card):
         rest.addSpacing(4)
         above = gist_sections(self._card.sections)
         self.parts = [
-            section_disclosure(section, self._text_role, self._signals, is_flagged=not self._card.origin)
+            section_disclosure(section, self._text_role, is_flagged=not self._card.origin)
             for section in ordered_sections(self._card.sections)
             if section not in above
         ]
@@ -275,16 +277,16 @@ class HandoverView(Card):
         is_live = not (self._card.is_undone or self._card.inside or self._card.replaced_by)
         is_own, is_placed = not self._card.origin, not self._card.is_checkpoint
         for words, callback, is_enabled in (
-            (tr("Show in chat"), lambda: self._signals.show_in_chat.emit(seq), is_placed),
-            (tr("Compare…"), lambda: self._signals.compare.emit(seq), True),
-            (tr("Edit…"), lambda: self._signals.edit.emit(seq), is_own),
+            (tr("Show in chat"), lambda: perform(self, ShowEvent(seq)), is_placed),
+            (tr("Compare…"), lambda: perform(self, CompareHandover(seq)), True),
+            (tr("Edit…"), lambda: perform(self, EditHandover(seq)), is_own),
             (
                 tr("Run again…"),
-                lambda: self._signals.run_again.emit(seq),
+                lambda: perform(self, RunHandoverAgain(seq)),
                 is_own and is_live and is_placed,
             ),
-            (tr("Start new session"), lambda: self._signals.new_session.emit(seq), True),
-            (tr("Export as Markdown…"), lambda: self._signals.export.emit(seq), True),
+            (tr("Start new session"), lambda: perform(self, ContinueSession(seq)), True),
+            (tr("Export as Markdown…"), lambda: perform(self, ExportHandover(seq)), True),
         ):
             action = QAction(words, menu)
             action.setEnabled(is_enabled)

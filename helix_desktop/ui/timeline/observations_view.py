@@ -22,11 +22,11 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.themed import TextRole
+from helix_desktop.ui.kit.intents import ShowEvent, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import ObservationsCard, ObservedFact
+from helix_desktop.ui.timeline.card_data import ObservationsCard, ObservedFact, Unfolded
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
-    CardSignals,
     TimeLabel,
     cost_pills,
     icon_line,
@@ -74,11 +74,9 @@ def _state_pill(card: ObservationsCard) -> Pill:
 class ObservationsView(Card):
     """The most important facts at once; opens onto all of them."""
 
-    def __init__(
-        self, card: ObservationsCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False
-    ) -> None:
+    def __init__(self, card: ObservationsCard, now_ms: int, unfolded: Unfolded) -> None:
         super().__init__((14, 9, 12, 11), 6)
-        self._card, self._signals = card, signals
+        self._card = card
         self._text_role: TextRole = "faint" if card.is_undone else "text"
         facts = tr.plural(len(card.facts), "%n observation", "%n observations")
         size, self._state = format_token_count(card.after), _state_pill(card)
@@ -91,8 +89,8 @@ class ObservationsView(Card):
         self.parts = self._make_parts()
         for part in self.parts:
             self.body.addWidget(part)
-        self.parts[0].head.toggled.connect(lambda opened: signals.unfolded.emit(card.seq, opened))
-        self.parts[0].head.setChecked(unfolded)
+        self.parts[0].head.toggled.connect(lambda opened: unfolded.update({card.seq: opened}))
+        self.parts[0].head.setChecked(unfolded.get(card.seq, False))
 
     def _heading(self, now_ms: int) -> QWidget:
         card = self._card
@@ -100,7 +98,7 @@ class ObservationsView(Card):
         title = TextLine(card_title(card), 14, 600, self._text_role)
         end: list[QWidget] = [TimeLabel(card.at_ms, now_ms)]
         if card.placed_seq:
-            end.append(undo_button(self._signals, card.placed_seq, card.is_undone, card.inside))
+            end.append(undo_button(card.placed_seq, card.is_undone, card.inside))
         return icon_line(icon, FlowBox([title, self._state]), end)
 
     def _pills(self) -> list[QWidget]:
@@ -113,7 +111,7 @@ class ObservationsView(Card):
             Pill(format_exact_duration(card.duration_ms), icon_name="clock"),
         ]
         if card.index:
-            pills.append(index_pill(card.index, card.index_entries, self._signals))
+            pills.append(index_pill(card.index, card.index_entries))
         return pills
 
     def _make_parts(self) -> list[Disclosure]:
@@ -157,7 +155,6 @@ class ObservationsView(Card):
         inside.addWidget(pill, 0, Qt.AlignmentFlag.AlignRight)
         row.addWidget(holder, 0, Qt.AlignmentFlag.AlignTop)
         view = BulletView(Bullet(fact.text, fact.sources), "faint" if self._card.is_undone else role)
-        view.source_clicked.connect(self._signals.source)
         row.addWidget(view, 1)
         return row
 
@@ -168,7 +165,7 @@ class ObservationsView(Card):
             row.setSpacing(8)
             source = Pill(f"e{quote.sources[0]}", mono=True, clickable=True)
             source.setToolTip(tr("Show in chat"))
-            source.clicked.connect(lambda _=False, seq=quote.sources[0]: self._signals.source.emit(seq))
+            source.clicked.connect(lambda _=False, seq=quote.sources[0]: perform(self, ShowEvent(seq)))
             row.addWidget(source, 0, Qt.AlignmentFlag.AlignTop)
             row.addWidget(SelectableText(quote.text, 13, self._text_role), 1)
             column.addLayout(row)

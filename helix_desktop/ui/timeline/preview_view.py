@@ -17,9 +17,10 @@ from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import CompareHandover, ContinueSession, CopyText, WriteHandover, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import PREVIEW, Continuation, PreviewCard
-from helix_desktop.ui.timeline.cards import CardSignals, session_pill
+from helix_desktop.ui.timeline.cards import session_pill
 from helix_desktop.ui.timeline.handover_view import section_disclosure
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.rewrites import gist_bullets, ordered_sections
@@ -33,9 +34,8 @@ _MAX_TITLE_CHARS = 40  # characters of another session's title
 class PreviewView(Card):
     """Shows a PreviewCard: the gist at once, all of it on demand; the same card is not built twice."""
 
-    def __init__(self, signals: CardSignals) -> None:
+    def __init__(self) -> None:
         super().__init__((16, 11, 12, 12), 7)
-        self._signals = signals
         self._card: PreviewCard | None = None
         self._parts: list[Disclosure] = []
         self._title = SelectableText(tr("Handover as it would be now"), 14, weight=600)
@@ -64,9 +64,9 @@ class PreviewView(Card):
         self.copy_button.setToolTip(tr("Copy the whole handover as Markdown"))
         self.opener = DisclosureHead(tr("Full handover"), "", "muted")
         self._lay_out()
-        self.write_button.clicked.connect(signals.compact)
-        self.session_button.clicked.connect(lambda: signals.new_session.emit(0))
-        self.compare_button.clicked.connect(lambda: signals.compare.emit(PREVIEW))
+        self.write_button.clicked.connect(lambda: perform(self, WriteHandover()))
+        self.session_button.clicked.connect(lambda: perform(self, ContinueSession(0)))
+        self.compare_button.clicked.connect(lambda: perform(self, CompareHandover(PREVIEW)))
         self.copy_button.clicked.connect(self._copy)
         self.opener.toggled.connect(lambda _: self._show_details())
 
@@ -90,8 +90,6 @@ class PreviewView(Card):
         self._messages.set_text(card.messages)
         self._coverage.show_coverage(card.coverage, card.missing)
         bullets = [BulletView(bullet, "text") for bullet in gist_bullets(card.sections)]
-        for bullet in bullets:
-            bullet.source_clicked.connect(self._signals.source)
         self._fill(self._gist, bullets)
         self._gist.setVisible(bool(bullets) and not self.opener.isChecked())
         self._show_details()
@@ -105,7 +103,6 @@ class PreviewView(Card):
             session_pill(
                 tr("Continued in “{title}”", title=ellipsize_title(other.title, _MAX_TITLE_CHARS)),
                 other.session_id,
-                self._signals,
             )
             for other in continuations
         ]
@@ -114,7 +111,7 @@ class PreviewView(Card):
 
     def _copy(self) -> None:
         if self._card is not None:
-            self._signals.copy.emit(self._card.markdown)
+            perform(self, CopyText(self._card.markdown))
             show_copied(self.copy_button)
 
     def _show_details(self) -> None:
@@ -127,10 +124,7 @@ class PreviewView(Card):
         focused = next((part.head.text() for part in self._parts if part.head.hasFocus()), "")
         self._parts = []
         if is_open:
-            self._parts = [
-                section_disclosure(section, "text", self._signals)
-                for section in ordered_sections(card.sections)
-            ]
+            self._parts = [section_disclosure(section, "text") for section in ordered_sections(card.sections)]
             if card.ledger:
                 self._parts.append(ledger_disclosure(card.ledger, "text"))
         for part in self._parts:

@@ -15,9 +15,9 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.intents import CancelCompaction, perform
 from helix_desktop.ui.timeline.card_data import PHASES, Phase, RunningCard
 from helix_desktop.ui.timeline.card_texts import phase_text, running_text
-from helix_desktop.ui.timeline.cards import CardSignals
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
@@ -107,7 +107,7 @@ class PhaseSteps(Themed, QWidget):
 class RunningView(Card):
     """A compaction under way, with what the model writes and a Stop that changes nothing."""
 
-    def __init__(self, signals: CardSignals) -> None:
+    def __init__(self) -> None:
         super().__init__((14, 12, 12, 13), 9)
         self._title = TextLine("", 14, 600)
         self._usage = TextLine("", 12, role="muted")
@@ -116,7 +116,7 @@ class RunningView(Card):
         stop = PushButton(tr("Stop"), name="stop")
         stop.setToolTip(tr("Stop without changing anything"))
         stop.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        stop.clicked.connect(signals.cancel)
+        stop.clicked.connect(lambda: perform(self, CancelCompaction()))
         below = QVBoxLayout()
         below.setContentsMargins(0, 0, 4, 0)
         below.setSpacing(9)

@@ -28,12 +28,13 @@ from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.page_shortcut import add_shortcut
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.kit.commands import add_shortcut
+from helix_desktop.ui.kit.intents import FocusComposer, LookAtStep, RedoLast, ShowEvent, UndoLast, perform
 from helix_desktop.ui.timeline.card_data import (
     GROUPS,
     FailureCard,
@@ -49,6 +50,7 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     TimelineState,
     UndoCard,
+    Unfolded,
     card_groups,
 )
 from helix_desktop.ui.timeline.card_list import CardList
@@ -60,7 +62,6 @@ from helix_desktop.ui.timeline.card_texts import (
     fold_heading,
 )
 from helix_desktop.ui.timeline.cards import (
-    CardSignals,
     FailureView,
     FormView,
     ManualActionView,
@@ -153,9 +154,9 @@ _GLYPHS: dict[FoldKind, str] = {"fold": "list-tree", "condense": "minimize-2", "
 class FoldView(Card):
     """One line; opens onto the note, with what it covers."""
 
-    def __init__(self, card: FoldCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False) -> None:
+    def __init__(self, card: FoldCard, now_ms: int, unfolded: Unfolded) -> None:
         super().__init__((14, 8, 12, 10), 6)
-        self._card, self._signals = card, signals
+        self._card = card
         color: TextRole = "faint" if card.is_undone else "text"
         parts = [card_title(card), fold_card_text(card), context_change_text(card.before, card.after)]
         if card.is_undone:
@@ -168,9 +169,9 @@ class FoldView(Card):
         self.body.addWidget(self._heading(now_ms, color))
         size = format_token_count(card.tokens)
         self.note = Disclosure(DisclosureHead(tr("Note"), size, color), self._note)
-        self.note.head.toggled.connect(lambda opened: signals.unfolded.emit(card.seq, opened))
+        self.note.head.toggled.connect(lambda opened: unfolded.update({card.seq: opened}))
         self.body.addWidget(self.note)
-        if unfolded:
+        if unfolded.get(card.seq, False):
             self.note.head.setChecked(True)
 
     def _heading(self, now_ms: int, role: TextRole) -> QWidget:
@@ -179,16 +180,16 @@ class FoldView(Card):
         icon = IconLabel(_GLYPHS[card.kind], px=15, color_token=tone)
         words = f"{fold_heading(card)} · {context_change_text(card.before, card.after)}"
         title = SelectableText(words, 13, role, weight=500)
-        return rewrite_row(icon, title, card, self._signals, now_ms)
+        return rewrite_row(icon, title, card, now_ms)
 
     def _pills(self) -> list[QWidget]:
         card = self._card
         covers = Pill(f"e{card.first_seq}–e{card.last_seq}", mono=True, clickable=True)
         covers.setToolTip(tr("Show first step in chat"))
-        covers.clicked.connect(lambda: self._signals.source.emit(card.first_seq))
+        covers.clicked.connect(lambda: perform(self, ShowEvent(card.first_seq)))
         pills: list[QWidget] = [covers]
         if card.index:
-            pills.append(index_pill(card.index, card.index_entries, self._signals))
+            pills.append(index_pill(card.index, card.index_entries))
         return pills
 
     def _note(self) -> QWidget:
@@ -260,29 +261,8 @@ def _what_keeps(state: TimelineState, used: str) -> str:
 
 
 class Timeline(Themed, QWidget):
-    """Shows a TimelineState; seqs in its signals name events."""
+    """Shows a TimelineState."""
 
-    undo_requested = Signal(int)
-    redo_requested = Signal(int)
-    undo_last_requested = Signal()
-    redo_last_requested = Signal()
-    show_in_chat = Signal(int)
-    compare_requested = Signal(int)  # a handover with others; PREVIEW: as it would be now
-    edit_requested = Signal(int)  # a handover
-    run_again_requested = Signal(int)  # a handover
-    source_clicked = Signal(int)
-    digest_clicked = Signal(str)
-    export_requested = Signal(int)  # as Markdown
-    retry_requested = Signal(str)  # a Retry
-    form_requested = Signal(int, str, str)  # an output by its event, a Form, and instructions
-    pin_requested = Signal(int, bool)  # an output by its event; False: no longer
-    compact_requested = Signal()
-    copy_requested = Signal(str)  # a handover as Markdown
-    session_requested = Signal(str)  # another one, to show
-    new_session_requested = Signal(int)  # from a handover; 0: from the one as it would be now
-    compose_requested = Signal()  # the empty state's button
-    cancel_requested = Signal()  # of the running compaction
-    step_chosen = Signal(int)  # its event, to look at what was sent then; 0: now
     scrolled = Signal()
 
     def __init__(self, clock: ClockMs = wall_clock_ms, parent: QWidget | None = None) -> None:
@@ -291,8 +271,7 @@ class Timeline(Themed, QWidget):
         self._clock = clock
         self._state = TimelineState()
         self._past_step: Step | None = None
-        self._unfolded: dict[int, bool] = {}
-        self._signals = CardSignals(self)
+        self._unfolded: Unfolded = {}
         self.chart = UsageChart()
         self.filter_bar = TimelineFilterBar()
         self.empty = EmptyState(
@@ -300,9 +279,9 @@ class Timeline(Themed, QWidget):
             tr("The handover of this conversation, and what leaves its context, appear here."),
             tr("Write a message"),
         )
-        self.preview = PreviewView(self._signals)
+        self.preview = PreviewView()
         self.preview.hide()
-        self.running = RunningView(self._signals)
+        self.running = RunningView()
         self._running_row = TimelineRow(self.running, "live", 20)
         self._running_row.hide()
         self._lay_out()
@@ -444,33 +423,14 @@ class Timeline(Themed, QWidget):
 
     def _wire(self) -> None:
         MinuteClock(self).ticked.connect(self._update_times)
-        wishes = self._signals
-        wishes.undo.connect(self.undo_requested)
-        wishes.redo.connect(self.redo_requested)
-        wishes.show_in_chat.connect(self.show_in_chat)
-        wishes.compare.connect(self.compare_requested)
-        wishes.edit.connect(self.edit_requested)
-        wishes.run_again.connect(self.run_again_requested)
-        wishes.source.connect(self.source_clicked)
-        wishes.digest.connect(self.digest_clicked)
-        wishes.export.connect(self.export_requested)
-        wishes.retry.connect(self.retry_requested)
-        wishes.choose_form.connect(self.form_requested)
-        wishes.pin.connect(self.pin_requested)
-        wishes.cancel.connect(self.cancel_requested)
-        wishes.unfolded.connect(self._unfolded.__setitem__)
         self._scroll.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
-        self.chart.point_clicked.connect(self.show_in_chat)
-        self.chart.scrubber.step_chosen.connect(self.step_chosen)
-        wishes.compact.connect(self.compact_requested)
-        wishes.copy.connect(self.copy_requested)
-        wishes.session.connect(self.session_requested)
-        wishes.new_session.connect(self.new_session_requested)
-        self.empty.button_clicked.connect(self.compose_requested)
+        self.chart.point_clicked.connect(lambda seq: perform(self, ShowEvent(seq)))
+        self.chart.scrubber.step_chosen.connect(lambda seq: perform(self, LookAtStep(seq)))
+        self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
         self.filter_bar.changed.connect(self._show_cards)
         here = Qt.ShortcutContext.WidgetWithChildrenShortcut
-        add_shortcut(self, "Ctrl+Z", self.undo_last_requested.emit, here)
-        add_shortcut(self, "Ctrl+Shift+Z", self.redo_last_requested.emit, here)
+        add_shortcut(self, "Ctrl+Z", lambda: perform(self, UndoLast()), here)
+        add_shortcut(self, "Ctrl+Shift+Z", lambda: perform(self, RedoLast()), here)
 
     def _show_numbers(self) -> None:
         state = self._state
@@ -526,27 +486,25 @@ class Timeline(Themed, QWidget):
         now = self._clock()
         match card:
             case HandoverCard():
-                return HandoverView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, False))
+                return HandoverView(card, now, self._unfolded)
             case FoldCard():
-                return FoldView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, False))
+                return FoldView(card, now, self._unfolded)
             case ObservationsCard():
-                return ObservationsView(
-                    card, self._signals, now, unfolded=self._unfolded.get(card.seq, False)
-                )
+                return ObservationsView(card, now, self._unfolded)
             case _:
                 return self._create_line_view(card, now)
 
     def _create_line_view(self, card: LineCard, now_ms: int) -> QWidget:
         match card:
             case SweepCard():
-                return SweepView(card, self._signals, now_ms)
+                return SweepView(card, now_ms)
             case PlacedCard():
-                return PlacedView(card, self._signals, now_ms)
+                return PlacedView(card, now_ms)
             case ManualActionCard():
-                return ManualActionView(card, self._signals, now_ms)
+                return ManualActionView(card, now_ms)
             case FormCard():
-                return FormView(card, self._signals, now_ms)
+                return FormView(card, now_ms)
             case FailureCard():
-                return FailureView(card, self._signals, now_ms)
+                return FailureView(card, now_ms)
             case UndoCard():
                 return UndoView(card, now_ms)

@@ -15,7 +15,6 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import WorkspaceRecord
@@ -38,9 +37,9 @@ class _BackupSummary(NamedTuple):
 class BackupController(QObject):
     """Asks the app's backup service, and shows what became of it."""
 
-    def __init__(self, context: ControllerContext, jobs: JobRunner) -> None:
+    def __init__(self, context: ControllerContext) -> None:
         super().__init__(context.window)
-        self._window, self._services, self._jobs = context.window, context.services, jobs
+        self._window, self._services, self._jobs = context.window, context.services, context.window.jobs
 
     async def back_up(self) -> None:
         """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
@@ -58,7 +57,7 @@ class BackupController(QObject):
         await self._services.backup.check_folder(folder)
         problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
         summary = _BackupSummary(len(records) + len(errors), [], problems)
-        ended = await self._jobs.run_cancellable(
+        ended = await self._jobs.run(
             tr.plural(summary.requested, "Backing up %n workspace", "Backing up %n workspaces"),
             lambda tell: self._write(records, folder, summary, tell),
             tr("Files of workspaces that are done stay in the folder."),

@@ -8,11 +8,10 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace, delete_session
-from helix_desktop.agent.session import EventRecorded, Update
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.ui.chat.actions import BranchSession, EditMessage, OpenVersion, RetryAnswer, SessionAction
+from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.rows.versions import find_versions
+from helix_desktop.ui.kit.intents import BranchSession, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.controller_context import ControllerContext
@@ -38,28 +37,22 @@ class BranchController(QObject):
         self._session_controller = session = workspace_controller.session_controller
         self._view = context.views.chat.view
         start = self._start = context.async_actions.start
-        self._view.action_triggered.connect(self._on_action)
-        context.window.commands.branch_session.triggered.connect(lambda: self._on_action(BranchSession(0)))
+        context.window.intents.add(self)
         session.session_changed.connect(self._show_editing)
         session.session_loaded.connect(lambda: start(self._show_versions(), "show versions"))
-        session.updated.connect(self._on_update)
+        session.on(UserSpoke | TurnEnded, lambda _: self._show_versions_now())
         # A version may have gone to the trash, or come back from there.
         context.windows.lists_changed.connect(lambda _: start(self._show_versions(), "show versions"))
 
-    def _on_action(self, action: SessionAction) -> None:
-        match action:
-            case EditMessage(seq=seq):
-                self._start(
-                    self._branch(lambda workspace, of: workspace.branches.open_for_edit(of, seq)), "edit"
-                )
-            case RetryAnswer(seq=seq):
-                self._start(self._retry(seq), "retry answer")
-            case BranchSession(seq=seq):
-                self._start(self._branch(lambda workspace, of: workspace.branches.open(of, seq)), "branch")
-            case OpenVersion():
-                self._start(self._open_version(action), "open version")
-            case _:
-                pass
+    @handles(EditMessage)
+    async def edit(self, seq: int) -> None:
+        """Send a message again with other words, in a branch that begins before it."""
+        await self._branch(lambda workspace, of: workspace.branches.open_for_edit(of, seq))
+
+    @handles(BranchSession)
+    async def branch(self, seq: int) -> None:
+        """Go on from an event (0: the newest) in a branch of the session on screen."""
+        await self._branch(lambda workspace, of: workspace.branches.open(of, seq))
 
     async def _branch(self, make: _MakeBranch) -> None:
         await self._make_branch(make)
@@ -73,29 +66,27 @@ class BranchController(QObject):
             workspace, make(workspace, conversation.session.id)
         )
 
-    async def _retry(self, seq: int) -> None:
+    @handles(RetryAnswer)
+    async def retry(self, seq: int) -> None:
         conversation = await self._make_branch(
             lambda workspace, of: workspace.branches.open_for_retry(of, seq)
         )
         if conversation is not None:
             await conversation.retry()
 
-    async def _open_version(self, action: OpenVersion) -> None:
+    @handles(OpenVersion)
+    async def open_version(self, session_id: str, is_source: bool, versions: tuple[str, ...]) -> None:
         """Show another version at its message, where this one stood, with the same arrow in focus."""
-        _, top, arrow = self._view.version_place(action.versions)
-        await self._workspace_controller.session_opener.open_linked_session(action.session_id)
+        _, top, arrow = self._view.version_place(versions)
+        await self._workspace_controller.session_opener.open_linked_session(session_id)
         conversation = self._session_controller.conversation
-        if action.versions and conversation is not None and conversation.session.id == action.session_id:
+        if versions and conversation is not None and conversation.session.id == session_id:
             await self._show_versions()
-            self._view.show_version(action.versions, top, arrow)
+            self._view.show_version(versions, top, arrow)
 
-    def _on_update(self, update: Update) -> None:
-        match update:
-            case EventRecorded(recorded=RecordedEvent(event=UserSpoke() | TurnEnded())):
-                self._show_editing()
-                self._start(self._show_versions(), "show versions")
-            case _:
-                pass
+    def _show_versions_now(self) -> None:
+        self._show_editing()
+        self._start(self._show_versions(), "show versions")
 
     async def _show_versions(self) -> None:
         """Show below messages and answers which other versions they have."""

@@ -13,7 +13,6 @@ from helix_desktop.services.entry_export import ExportedEntries, export_to_folde
 from helix_desktop.ui.design.dialogs import choose, pick_folder, pick_save_file
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
 
@@ -25,9 +24,9 @@ _ZIP = ".zip"
 class CacheExportController(QObject):
     """Binds the cache browser's entries to what writes them."""
 
-    def __init__(self, context: ControllerContext, jobs: JobRunner) -> None:
+    def __init__(self, context: ControllerContext) -> None:
         super().__init__(context.window)
-        self._window, self._jobs = context.window, jobs
+        self._window, self._jobs = context.window, context.window.jobs
         self._active_workspace = context.active_workspace
         start, actions = context.async_actions.start, context.views.cache.entry_actions
         actions.export_all_requested.connect(lambda digests: start(self.export(digests), "export"))
@@ -65,7 +64,7 @@ class CacheExportController(QObject):
                 raise
             return True
 
-        ended = await self._jobs.run_cancellable(
+        ended = await self._jobs.run(
             _job_text(len(digests)), save, tr("What was saved so far stays in the folder.")
         )
         self._report(done, folder, tr("Saving canceled.") if ended is None else "")
@@ -79,7 +78,7 @@ class CacheExportController(QObject):
             return True
 
         outcome = tr("No new file is left. A file that was there stays as it is.")
-        if await self._jobs.run_cancellable(_job_text(len(digests)), save, outcome):
+        if await self._jobs.run(_job_text(len(digests)), save, outcome):
             self._report(done, path.parent)
 
     def _report(self, done: ExportedEntries, folder: Path, end: str = "") -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import CleanupResult, RetentionRule
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, exec_async
-from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import CleanUp, ShowTrash, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
@@ -25,7 +25,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
 
-_CLEANED, _STAYS, _TRASHING = "cleanup", "stays", "trashing"
+_CLEANED, _STAYS = "cleanup", "stays"
 _ASK_ABOVE = 1_000  # entries that go to the trash without a question
 _JOB_DELAY_S = 0.5  # what is over by then has no line
 
@@ -44,9 +44,8 @@ class CleanupController(QObject):
         self.cleanup_dialog: CleanupDialog | None = None
         self._leads_to_trash = False  # when the dialog is closed
         self.trash_dialog: TrashDialog | None = None
-        commands, start = context.window.commands, context.async_actions.start
-        commands.clean_up.triggered.connect(lambda: start(self.clean_up(), "clean up"))
-        commands.trash.triggered.connect(lambda: start(self.show_trash(), "trash"))
+        start = context.async_actions.start
+        context.window.intents.add(self)
         self._cache.entry_actions.trash_requested.connect(
             lambda digests: start(self.move_to_trash(digests), "discard")
         )
@@ -54,6 +53,7 @@ class CleanupController(QObject):
         # It answers what was asked for in the cache, and says nothing of another page.
         context.window.page_shown.connect(lambda _: context.window.notices.end(_STAYS))
 
+    @handles(CleanUp)
     async def clean_up(self) -> None:
         """Show what could go, and move it to the trash when the user confirms."""
         workspace = self._active_workspace.require()
@@ -125,9 +125,17 @@ class CleanupController(QObject):
         workspace = self._active_workspace.require()
         if len(digests) > _ASK_ABOVE and not await self._agrees_to_trash(len(digests)):
             return
-        with self._trashing_line(len(digests)):
-            result = await workspace.store.retention.collect(digests, grace_ms=0)
-            left = await asyncio.to_thread(_without, digests, result.digests)
+
+        async def trash(on_progress: OnProgress) -> tuple[CleanupResult, list[str]]:
+            shown = asyncio.get_running_loop().call_later(_JOB_DELAY_S, on_progress, 0, 0)
+            try:
+                result = await workspace.store.retention.collect(digests, grace_ms=0)
+                return result, await asyncio.to_thread(_without, digests, result.digests)
+            finally:
+                shown.cancel()
+
+        words = tr.plural(len(digests), "Moving %n entry to the trash…", "Moving %n entries to the trash…")
+        result, left = await self._window.jobs.run(words, trash)
         if result.digests:
             await self._show_trashed(workspace, result)
         if not left:
@@ -145,19 +153,6 @@ class CleanupController(QObject):
         why = tr("What a session uses and what is pinned stays. You can restore the rest from the trash.")
         choices = (DialogChoice("", tr("Cancel")), DialogChoice("trash", tr("Move to trash"), "danger"))
         return await ask(self._window, self._window.theme, what, why, choices) == "trash"
-
-    @contextmanager
-    def _trashing_line(self, count: int) -> Iterator[None]:
-        """Show a line below the page while entries go to the trash, if that takes a moment."""
-        words = tr.plural(count, "Moving %n entry to the trash…", "Moving %n entries to the trash…")
-        job = JobRow(_TRASHING, words, None, False)
-        jobs = self._window.jobs
-        timer = asyncio.get_running_loop().call_later(_JOB_DELAY_S, jobs.show_jobs, [job], _TRASHING)
-        try:
-            yield
-        finally:
-            timer.cancel()
-            jobs.show_jobs([], _TRASHING)
 
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
         self._last_cleanup = (workspace.id, result)
@@ -180,6 +175,7 @@ class CleanupController(QObject):
         if self.cleanup_dialog is not None:
             self.cleanup_dialog.reject()
 
+    @handles(ShowTrash)
     async def show_trash(self) -> None:
         """Show the trash until it is closed."""
         workspace = self._active_workspace.require()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
+from types import UnionType
+from typing import TypeVar
 from weakref import WeakSet
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -19,13 +22,14 @@ from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeArea
+from helix_desktop.ui.session.background_jobs import BackgroundProgress
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession
-from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
-from helix_desktop.ui.workspaces.sidebar_presenter import MISSING_FOLDER, SidebarPresenter
+from helix_desktop.ui.workspaces.sidebar_presenter import MISSING_FOLDER, ListedUpdate, SidebarPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.file_changes import auto_run_texts
 from helix_desktop.words.store_reports import repair_notice
@@ -34,6 +38,7 @@ from helix_desktop.workspaces.registry import WorkspaceRecord
 
 tr = Translator("Workspaces")
 changes_tr = Translator("Changes")
+T = TypeVar("T")
 
 _CLOSED_NOTICE = "workspace-closed"
 _SHOW_OPENING_MS = 300  # what opens sooner comes on screen without a page between
@@ -100,8 +105,6 @@ class WorkspaceController(QObject):
 
     workspace_opened = Signal(str)
     """A workspace was opened for the first time in this run."""
-    session_updated = Signal(object, str, object)
-    """Workspace, session id and update, of any session of an open workspace."""
     _repair_reported = Signal(str)
     """A workspace is being repaired; from another thread."""
 
@@ -111,7 +114,6 @@ class WorkspaceController(QObject):
         session_controller: SessionController,
         sidebar: SidebarPresenter,
         trust: TrustController,
-        jobs: JobRunner,
     ) -> None:
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
@@ -119,7 +121,8 @@ class WorkspaceController(QObject):
         self.session_controller, self.sidebar = session_controller, sidebar
         self.session_opener = SessionOpener(context, session_controller, sidebar)
         self.session_opener.session_opened.connect(self._end_opening)
-        self._trust, self._jobs, self._windows = trust, jobs, context.windows
+        self._trust, self._jobs, self._windows = trust, context.window.jobs, context.windows
+        self._handlers: list[tuple[type | UnionType, Callable[..., object]]] = []
         self._listening: WeakSet[OpenWorkspace] = WeakSet()  # those that were opened in any window
         self._opened_here: WeakSet[OpenWorkspace] = WeakSet()  # those that this window has shown
         self._targets = 0  # that are opened now, of the start and of another start of the app
@@ -129,8 +132,8 @@ class WorkspaceController(QObject):
         self._opening_timer.timeout.connect(
             lambda: self._async_actions.start(self._show_opening(), "show opening")
         )
-        self.session_updated.connect(sidebar.on_update)
-        self.session_updated.connect(self.session_controller.note_background)
+        self.on(ListedUpdate, lambda *_: sidebar.schedule_refresh())
+        self.on(BackgroundProgress, self.session_controller.note_background)
         self._connect(context)
         self._windows.workspace_opened.connect(self._listen)
         for workspace in self._services.open_workspaces.values():
@@ -138,12 +141,9 @@ class WorkspaceController(QObject):
 
     def _connect(self, context: ControllerContext) -> None:
         window, start, active = context.window, context.async_actions.start, context.active_workspace
-        actions = window.commands
-        actions.new_session.triggered.connect(lambda: start(self.new_session(), "new session"))
-        actions.open_folder.triggered.connect(lambda: start(self.pick_folder(), "open folder"))
+        window.intents.add(self)
         for selected in (window.rail.workspace_selected, window.switcher.workspace_selected):
             selected.connect(lambda identity: start(self.open_workspace(identity), "switch"))
-        window.switcher.add_requested.connect(actions.open_folder.trigger)
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
         window.missing_folder.read_only_requested.connect(
             lambda: start(self.open_workspace(active.id, read_only=True), "open read-only")
@@ -199,6 +199,7 @@ class WorkspaceController(QObject):
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
 
+    @handles(OpenFolder)
     async def pick_folder(self) -> None:
         """Let the user choose a folder, and open it."""
         path = await pick_folder(
@@ -230,7 +231,7 @@ class WorkspaceController(QObject):
         ):
             await self._begin_session()
         elif self.session_controller.conversation is not None and self._window.page() != "settings":
-            self._window.commands.focus_composer.trigger()
+            self._window.perform(FocusComposer())
 
     async def open_workspace(
         self, workspace_id: str, read_only: bool = False, session_id: str | None = ""
@@ -323,7 +324,7 @@ class WorkspaceController(QObject):
         self._windows.workspace_opened.emit(workspace)
         self.workspace_opened.emit(workspace.id)
         await watch_store_health(workspace, self._window.notices)
-        put = self.session_controller.views.chat.view.action_triggered.emit
+        put = self._window.perform
         await report_undone_changes(workspace, self._window.notices, put)
         if workspace.id in self._windows.started_workspaces:
             return  # by another window
@@ -337,9 +338,17 @@ class WorkspaceController(QObject):
         """Follow the sessions of a workspace, whichever window shows it."""
         if workspace not in self._listening:
             self._listening.add(workspace)
-            workspace.listen(
-                lambda session_id, update: self.session_updated.emit(workspace, session_id, update)
-            )
+            for kind, handler in self._handlers:
+                workspace.on(kind, partial(handler, workspace))
+
+    def on(self, kind: type[T] | UnionType, handler: Callable[[OpenWorkspace, str, T], object]) -> None:
+        """Call `handler` with the updates and events of a type, or of a union, of any session.
+
+        It gets the workspace and the session's id, too.
+        """
+        self._handlers.append((kind, handler))
+        for workspace in self._listening:
+            workspace.on(kind, partial(handler, workspace))
 
     async def _run_housekeeping(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
@@ -399,6 +408,7 @@ class WorkspaceController(QObject):
         if self._active_workspace.id == workspace_id:
             await self._begin_session()
 
+    @handles(NewSession)
     async def new_session(self) -> None:
         """Begin a session in this workspace, which is opened first if it is not, and show it."""
         self._window.leave_settings()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import EventRecorded, TurnChanged, Update
+from helix_desktop.agent.session import TurnChanged
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.files.file_use import tool_kind
+from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommitChanges, handles
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 
@@ -26,31 +26,29 @@ class GitController(QObject):
         self._git, self._sidebar = context.services.git, workspace_controller.sidebar
         self._git.listen(lambda _: self._sidebar.show_workspaces())
         workspace_controller.workspace_opened.connect(self._git.refresh)
-        workspace_controller.session_updated.connect(self._on_update)
-        context.window.commands.switch_workspace.triggered.connect(self._refresh_all)
+        workspace_controller.on(TurnChanged | ChangesRecorded | ToolAnswered, self._on_update)
+        context.window.intents.add(self)
         self._session = workspace_controller.session_controller
-        context.window.commands.commit_changes.triggered.connect(self._show_changes)
         context.window.activated.connect(self._refresh_open)
 
     def _refresh_open(self) -> None:
         for workspace_id in self._services.open_workspaces:
             self._git.refresh(workspace_id)
 
+    @handles(OpenSwitcher)
     def _refresh_all(self) -> None:
         """Read the states of all workspaces: the switcher lists them."""
         for record in self._services.registry.list_workspaces():
             self._git.refresh(record.id)
 
-    def _on_update(self, workspace: OpenWorkspace, _session: str, update: Update) -> None:
-        match update:
-            case TurnChanged(running=False):
-                self._git.refresh(workspace.id)
-            case EventRecorded(recorded=RecordedEvent(event=ChangesRecorded())):
-                self._git.refresh(workspace.id)
-            case EventRecorded(recorded=RecordedEvent(event=ToolAnswered(name=name))):
-                if tool_kind(name) not in _READING:
-                    self._git.refresh(workspace.id)
+    def _on_update(
+        self, workspace: OpenWorkspace, _session: str, update: TurnChanged | ChangesRecorded | ToolAnswered
+    ) -> None:
+        is_read = isinstance(update, ToolAnswered) and tool_kind(update.name) in _READING
+        if not is_read and not (isinstance(update, TurnChanged) and update.running):
+            self._git.refresh(workspace.id)
 
+    @handles(ShowCommitChanges)
     def _show_changes(self) -> None:
         """List what differs from the last commit on the page of changes."""
         self._session.changes.show_commit()

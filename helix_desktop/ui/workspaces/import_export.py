@@ -14,10 +14,10 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
+from helix_desktop.ui.kit.intents import Export, ImportFile, handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
-from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary
@@ -39,14 +39,13 @@ class ImportExportController(QObject):
         self,
         context: ControllerContext,
         workspace_controller: WorkspaceController,
-        jobs: JobRunner,
         back_up: Callable[[], Awaitable[None]],
         export_entries: Callable[[Sequence[str]], Awaitable[None]],
     ) -> None:
         super().__init__(context.window)
         self._window, self._windows, self._services = context.window, context.windows, context.services
         self._active_workspace = context.active_workspace
-        self._workspace_controller, self._jobs = workspace_controller, jobs
+        self._workspace_controller, self._jobs = workspace_controller, context.window.jobs
         start, rail = context.async_actions.start, context.window.rail
         self._start = start
         rail.export_requested.connect(lambda identity: start(self.export(identity), "export"))
@@ -54,12 +53,11 @@ class ImportExportController(QObject):
         context.window.sidebar.session_list.export_requested.connect(
             lambda session_id: start(self._export_session(session_id), "export")
         )
-        commands = context.window.commands
         self._back_up, self._export_entries = back_up, export_entries
         self._entry_actions = context.views.cache.entry_actions
-        commands.export.triggered.connect(lambda: start(self._export_any(), "export"))
-        commands.import_file.triggered.connect(lambda: start(self._import_active(), "import"))
+        context.window.intents.add(self)
 
+    @handles(Export)
     async def _export_any(self) -> None:
         """Ask what to export of what is on screen, and do that. Raises HelixError."""
         workspace = self._active_workspace.opened
@@ -87,6 +85,7 @@ class ImportExportController(QObject):
             case "all":
                 await self._back_up()
 
+    @handles(ImportFile)
     async def _import_active(self) -> None:
         if self._active_workspace.opened is not None:
             await self.import_file(self._active_workspace.id)
@@ -104,7 +103,7 @@ class ImportExportController(QObject):
         )
         if place is None:
             return
-        done = await self._jobs.run_cancellable(
+        done = await self._jobs.run(
             tr("Exporting {workspace}", workspace=name),
             lambda tell: backup.export(workspace_id, place, tell),
             tr("No new file is left. A file that was there stays as it is."),
@@ -144,7 +143,7 @@ class ImportExportController(QObject):
             what = tr("{file} saved: {size}.", file=place.name, size=format_size(size))
             self._show_file(workspace.id, place, what)
             return
-        done = await self._jobs.run_cancellable(
+        done = await self._jobs.run(
             tr("Exporting {session}", session=title),
             lambda tell: backup.export_session(workspace.id, session_id, place, tell),
             tr("No new file is left. A file that was there stays as it is."),
@@ -167,7 +166,7 @@ class ImportExportController(QObject):
         if not await self._may_close(workspace_id):
             return
         async with self._workspace_controller.closed(workspace_id):
-            done = await self._jobs.run_cancellable(
+            done = await self._jobs.run(
                 tr("Importing {file}", file=path.name),
                 lambda tell: backup.import_file(workspace_id, path, tell),
                 tr("What was imported so far is complete and stays. Import again to continue."),

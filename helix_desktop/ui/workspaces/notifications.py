@@ -13,14 +13,11 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import (
     ApprovalRequested,
     CompactionProgress,
-    EventRecorded,
     ObservationProgress,
     QuestionAsked,
     TurnChanged,
-    Update,
 )
 from helix_desktop.domain.events.conversation import TurnEnded
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -36,6 +33,10 @@ _ALERT_MS = 0  # until the window is looked at
 Notification = Literal["waiting", "turn", "job", "error"]
 
 _MAX_TEXT_CHARS = 140  # characters of a line
+
+NotifiedUpdate = (
+    TurnChanged | ApprovalRequested | QuestionAsked | TurnEnded | CompactionProgress | ObservationProgress
+)
 
 
 class NotificationController(QObject):
@@ -59,7 +60,7 @@ class NotificationController(QObject):
         self._beep, self._is_current = beep, is_current
         self._started_s: dict[str, float] = {}
 
-    def on_update(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:
+    def on_update(self, workspace: OpenWorkspace, session_id: str, update: NotifiedUpdate) -> None:
         """Handle an update from a session of a workspace."""
         match update:
             case TurnChanged(running=True):
@@ -69,7 +70,7 @@ class NotificationController(QObject):
                 self._notify("waiting", workspace, session_id, title, translate(ask.summary))
             case QuestionAsked(ask=question):
                 self._notify("waiting", workspace, session_id, tr("The agent has a question"), question.text)
-            case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how=how))):
+            case TurnEnded(how=how):
                 is_long, title = self._is_over(session_id), self._title(workspace, session_id)
                 if how == "failed":
                     self._notify("error", workspace, session_id, tr("The agent stopped with an error"), title)

@@ -11,6 +11,7 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.kit.intents import Quit, handles
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -38,7 +39,7 @@ class QuitController(QObject):
         self._is_asking = False
         self._start = context.async_actions.start
         context.window.closing.connect(lambda: self._start(self._close(), "close window"))
-        context.window.quit_requested.connect(lambda: self._start(self._confirm_quit(), "quit"))
+        context.window.intents.add(self)
 
     def move(self, target: str, remove_old: bool) -> None:
         """End the app for its data to be moved, unless the user wants to stay for what cannot be saved."""
@@ -63,6 +64,7 @@ class QuitController(QObject):
             finally:
                 self._is_asking = False
 
+    @handles(Quit)
     async def _confirm_quit(self) -> None:
         asking = self._windows.asks_to_quit
         if asking is not None:

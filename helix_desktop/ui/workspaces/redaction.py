@@ -16,6 +16,7 @@ from helix_desktop.domain.store import Draft
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import RemoveSecret, handles
 from helix_desktop.ui.redaction.dialog import RedactDialog
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -37,11 +38,12 @@ class RedactionController(QObject):
         self._context, self._workspace_controller = context, workspace_controller
         self.presenter: RedactionPresenter | None = None
         start = context.async_actions.start
-        context.window.commands.forget.triggered.connect(lambda: start(self.redact(), "forget"))
+        context.window.intents.add(self)
         context.views.cache.entry_actions.redact_requested.connect(
             lambda digest: start(self.redact(digest), "forget")
         )
 
+    @handles(RemoveSecret)
     async def redact(self, digest: str = "") -> None:
         """Let the user redact a text, or an output and a text. Raises HelixError."""
         workspace = self._context.active_workspace.require()

@@ -13,9 +13,9 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
 from helix_desktop.ui.changes.rows import LineCounts
-from helix_desktop.ui.chat.actions import RewindTo, SessionAction
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import RewindTo, handles
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -35,13 +35,9 @@ class RewindController(QObject):
         self._window, self._start = context.window, context.async_actions.start
         self._workspace_controller, self._reverts = workspace_controller, reverts
         self._session_controller = workspace_controller.session_controller
-        context.views.chat.view.action_triggered.connect(self._on_action)
-        context.window.commands.rewind.triggered.connect(lambda: self._start(self.rewind(0), "rewind"))
+        context.window.intents.add(self)
 
-    def _on_action(self, action: SessionAction) -> None:
-        if isinstance(action, RewindTo):
-            self._start(self.rewind(action.seq), "rewind")
-
+    @handles(RewindTo)
     async def rewind(self, seq: int) -> None:
         """Preview going back to before the user's message of an event (0: their last one), and do it.
 

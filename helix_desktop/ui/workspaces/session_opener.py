@@ -15,6 +15,7 @@ from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.kit.intents import ContinueSession, FocusComposer, NewWindow, OpenSession, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
@@ -50,15 +51,10 @@ class SessionOpener(QObject):
             lambda session_id: start(self.open_session(session_id), "open session")
         )
         self._session_controller.composer.switched.connect(self.take_keyboard)
-        timeline = context.views.timeline
-        timeline.session_requested.connect(
-            lambda session_id: start(self.open_linked_session(session_id), "open session")
-        )
-        window.commands.new_window.triggered.connect(lambda: start(self.open_new_window(), "new window"))
+        window.intents.add(self)
         window.sidebar.session_list.window_requested.connect(
             lambda session_id: start(self.open_in_new_window(session_id), "new window")
         )
-        timeline.new_session_requested.connect(lambda seq: start(self.continue_session(seq), "new session"))
         for renamed in (window.sidebar.session_renamed, window.top_bar.renamed):
             renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
         context.views.cache.handover_requested.connect(
@@ -153,6 +149,7 @@ class SessionOpener(QObject):
         conversation = self._session_controller.conversation
         return conversation is not None and conversation.session.id == session_id
 
+    @handles(NewWindow)
     async def open_new_window(self) -> None:
         """Open a window with a new session of this workspace, or to choose a workspace if there is none."""
         workspace = self._active_workspace.opened
@@ -191,12 +188,13 @@ class SessionOpener(QObject):
         """Let the user write in a session that is new, unless the settings came on screen meanwhile."""
         if self._window.page() != "settings":
             self._window.show_page("chat")
-            self._window.commands.focus_composer.trigger()
+            self._window.perform(FocusComposer())
 
     async def continue_with(self, handover: HandoverMade) -> None:
         """Begin a session with a handover of the one on screen that a model wrote for it."""
         await self.continue_session(0, handover)
 
+    @handles(ContinueSession)
     async def continue_session(self, handover_seq: int, handover: HandoverMade | None = None) -> None:
         """Begin a session with a handover of the one on screen; 0: as it would be now, or `handover`."""
         workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
@@ -215,6 +213,7 @@ class SessionOpener(QObject):
         self._show_composer()
         return conversation
 
+    @handles(OpenSession)
     async def open_linked_session(self, session_id: str) -> None:
         """Show a session of this workspace that another one leads to."""
         workspace = self._active_workspace.require()

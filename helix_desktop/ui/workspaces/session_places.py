@@ -7,11 +7,14 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import EventRecorded, Update
+from helix_desktop.agent.session import EventRecorded
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.ui.kit.commands import set_action_words
+from helix_desktop.ui.kit.intents import ArchiveSession, PinSession, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.shell.commands import OWN_PLACE
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
@@ -38,7 +41,7 @@ class SessionPlaceController(QObject):
         self._notices, self._services = context.window.notices, context.services
         self._sidebar, self._active_workspace = workspace_controller.sidebar, context.active_workspace
         self._session_controller = session = workspace_controller.session_controller
-        self._actions = actions = context.window.commands
+        self._commands = context.window.commands
         self._moved: _ListMove | None = None  # what the notice is about
         start, sidebar = context.async_actions.start, context.window.sidebar
         sidebar.session_pin_requested.connect(
@@ -47,17 +50,14 @@ class SessionPlaceController(QObject):
         sidebar.session_archive_requested.connect(
             lambda identity, archived: start(self._move(identity, archived=archived), "archive session")
         )
-        actions.pin_session.triggered.connect(lambda: start(self._toggle_pin(), "pin session"))
-        actions.archive_session.triggered.connect(lambda: start(self._toggle_archive(), "archive session"))
+        context.window.intents.add(self)
         session.session_changed.connect(self._show_actions)
-        workspace_controller.session_updated.connect(self._on_update)
+        workspace_controller.on(EventRecorded, self._on_event)
         sidebar.session_deleted.connect(self._on_deleted)
         self._start = start
 
-    def _on_update(self, workspace: OpenWorkspace, session_id: str, update: Update) -> None:
+    def _on_event(self, workspace: OpenWorkspace, session_id: str, _: EventRecorded) -> None:
         """Follow the events of a session; a notice that is not true any more goes."""
-        if not isinstance(update, EventRecorded):
-            return
         self._show_actions()
         conversation, moved = workspace.find_open(session_id), self._moved
         if moved is None or conversation is None or session_id != moved.session_id:
@@ -72,19 +72,22 @@ class SessionPlaceController(QObject):
     def _show_actions(self) -> None:
         """Let the menu say what it would do with the session on screen; a subagent's goes with its parent."""
         conversation, place = self._session_controller.conversation, self._place()
-        for action in (self._actions.pin_session, self._actions.archive_session):
-            action.setEnabled(conversation is not None and not conversation.session.transcript.parent)
-        self._actions.pin_session.setText(tr("Unpin session") if place.pinned else tr("Pin session"))
+        is_subagent = conversation is not None and bool(conversation.session.transcript.parent)
+        self._commands.meet(OWN_PLACE, not is_subagent)
+        pin = tr("Unpin session") if place.pinned else tr("Pin session")
+        set_action_words(self._commands.pin_session, pin)
         archive = tr("Unarchive session") if place.archived else tr("Archive session")
-        self._actions.archive_session.setText(archive)
+        set_action_words(self._commands.archive_session, archive)
 
     def _place(self) -> ListPlace:
         conversation = self._session_controller.conversation
         return conversation.session.transcript.place if conversation is not None else ListPlace()
 
+    @handles(PinSession)
     async def _toggle_pin(self) -> None:
         await self._move_on_screen(pinned=not self._place().pinned)
 
+    @handles(ArchiveSession)
     async def _toggle_archive(self) -> None:
         await self._move_on_screen(archived=not self._place().archived)
 

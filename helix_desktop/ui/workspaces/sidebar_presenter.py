@@ -13,7 +13,17 @@ from time import perf_counter
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
-from helix_desktop.agent.session import ResponseDelta, Update
+from helix_desktop.agent.session import (
+    ApprovalRequested,
+    ErrorRaised,
+    EventRecorded,
+    ExternalChange,
+    QuestionAsked,
+    RequestChanged,
+    SpendRequestsChanged,
+    SubagentProgress,
+    TurnChanged,
+)
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import HelixError, StoreClosed
 from helix_desktop.domain.store import SessionSummary, SessionVersions
@@ -49,6 +59,19 @@ _PAUSE_FACTOR = 10  # the list takes at most so much less time than there is bet
 MISSING_FOLDER = "folder-missing"
 """Of the notice that the folder of a workspace is gone."""
 
+ListedUpdate = (
+    EventRecorded
+    | ApprovalRequested
+    | QuestionAsked
+    | SpendRequestsChanged
+    | SubagentProgress
+    | TurnChanged
+    | RequestChanged
+    | ErrorRaised
+    | ExternalChange
+)
+"""What may change a row of the lists."""
+
 
 class SidebarPresenter(QObject):
     """Shows the workspaces, and the sessions of the one on screen."""
@@ -74,11 +97,6 @@ class SidebarPresenter(QObject):
         # The user may have moved a folder meanwhile.
         context.window.activated.connect(self.show_workspaces)
         MinuteClock(sessions).ticked.connect(lambda: sessions.update_time(datetime.now()))
-
-    def on_update(self, _workspace: OpenWorkspace, _session: str, update: Update) -> None:
-        """Follow an update of any session of an open workspace."""
-        if not isinstance(update, ResponseDelta):
-            self.schedule_refresh()
 
     def mark_opening(self, session_id: str) -> None:
         """Mark a session as if it were on screen, until `end_opening`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from helix_desktop.domain.events.conversation import ApprovalGiven
+from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.session.approvals import ApprovalController
 from helix_desktop.ui.session.call_jobs import CallJobs
@@ -33,9 +35,8 @@ from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.delete_session import DeleteSessionController
 from helix_desktop.ui.workspaces.git import GitController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
-from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
-from helix_desktop.ui.workspaces.notifications import NotificationController
+from helix_desktop.ui.workspaces.notifications import NotificationController, NotifiedUpdate
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
@@ -58,9 +59,8 @@ class WindowControllers:
         self.session_controller = SessionController(context)
         self.sidebar = SidebarPresenter(context, self.session_controller)
         self.trust = TrustController(context, self.session_controller, self.sidebar)
-        self.jobs = JobRunner(context.window.jobs)
         self.workspace_controller = WorkspaceController(
-            context, self.session_controller, self.sidebar, self.trust, self.jobs
+            context, self.session_controller, self.sidebar, self.trust
         )
         self._add_session_controllers(context)
         self._add_workspace_controllers(context)
@@ -97,9 +97,8 @@ class WindowControllers:
         follow_session(context, session)
         HoldController(context, session)
         mode = ModeController(context, session)
-        self.workspace_controller.session_updated.connect(
-            lambda workspace, _session_id, update: mode.follow(workspace, update)
-        )
+        self.workspace_controller.on(ApprovalGiven, mode.follow_approval)
+        self.workspace_controller.on(ModeChanged, mode.follow_mode)
         PromptFileActions(context, session)
 
     def _add_workspace_controllers(self, context: ControllerContext) -> None:
@@ -111,11 +110,10 @@ class WindowControllers:
         window.waiting_sessions.session_requested.connect(
             lambda *place: context.async_actions.start(workspaces.open_in_front(*place), "go there")
         )
-        workspaces.session_updated.connect(self.notifications.on_update)
-        self.jobs.ended.connect(self.notifications.on_job_ended)
+        workspaces.on(NotifiedUpdate, self.notifications.on_update)
+        window.jobs.ended.connect(self.notifications.on_job_ended)
         tray.clicked.connect(context.windows.open_in_current)
         context.windows.activated.connect(tray.clear_message)
-        tray.quit_requested.connect(window.quit_requested)
         self.quit_controller = QuitController(context, tray)
         WorkspaceListController(context, workspaces)
         SwitcherPresenter(context, workspaces, self.navigation)
@@ -125,10 +123,10 @@ class WindowControllers:
         BranchController(context, workspaces, self.reverts)
         GitController(context, workspaces)
         RewindController(context, workspaces, self.reverts)
-        backup = BackupController(context, self.jobs)
-        self.cache_export = CacheExportController(context, self.jobs)
+        backup = BackupController(context)
+        self.cache_export = CacheExportController(context)
         self.cleanup = CleanupController(context, self.sidebar)
         self.redaction = RedactionController(context, workspaces)
         self.import_export = ImportExportController(
-            context, workspaces, self.jobs, backup.back_up, self.cache_export.export
+            context, workspaces, backup.back_up, self.cache_export.export
         )

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -113,7 +113,6 @@ def reached(replayer: Replayer, request: list[dict[str, Any]], recalled: dict[st
     return digests
 
 
-@settings(deadline=None, max_examples=15)
 @given(sessions(), policies(), st.sampled_from((6_000, 20_000, 128_000)))
 def test_any_session_fits_and_stays_within_reach(
     messages: list[dict[str, Any]], policy: ContextPolicy, window: int

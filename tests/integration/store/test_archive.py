@@ -145,7 +145,7 @@ async def there_and_back(script: list[Write], folder: Path) -> None:
         await second.close()
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(writes, max_size=8))
 def test_an_exported_store_is_imported_complete(script: list[Write]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -397,7 +397,7 @@ async def speak_nonsense(folder: Path, frames: list[tuple[bool, bool, bytes]]) -
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the raw connection is made by path")
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), requests), max_size=4))
 def test_nonsense_never_reaches_the_store(
     tmp_path_factory: pytest.TempPathFactory, frames: list[tuple[bool, bool, bytes]]

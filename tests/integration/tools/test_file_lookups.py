@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import settings
 
 from helix_desktop.tools.shell.file_lookups import FileLookups, LookupCache
 from helix_desktop.tools.shell.sandbox import SandboxScope
@@ -99,7 +100,8 @@ def _clear(place: Path) -> None:
         place.unlink()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.hypothesis
+@pytest.mark.parametrize("seed", range(max(1, settings().max_examples // 20)))
 @pytest.mark.parametrize("workspace", ["work", "."])
 def test_the_scope_of_a_command_is_what_the_files_say_now(tmp_path: Path, workspace: str, seed: int) -> None:
     home = Path(os.path.realpath(tmp_path)) / "home"

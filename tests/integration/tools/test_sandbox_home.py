@@ -72,7 +72,7 @@ async def test_keys_stay_hidden_where_the_workspace_is_the_home(sandbox_rig: San
 async def test_hidden_files_of_a_home_are_not_moved_or_linked_into_sight(
     sandbox_rig: SandboxRig, is_checkout: bool
 ) -> None:
-    """Under a name that is not hidden the next command would read them."""
+    """Under a name that is not hidden the next command would read them, with a network or without one."""
     home = sandbox_rig.home
     names = (".ssh/id_rsa", ".netrc", ".config/gh/hosts.yml", ".local/share/keyrings/login.keyring")
     for name in names:
@@ -86,13 +86,11 @@ async def test_hidden_files_of_a_home_are_not_moved_or_linked_into_sight(
         "mv .config/gh .config/g", "mv .config/git h", "mv .config i", "mv .local/share/keyrings j",
         "mv .local/share k", "mv .local l", "mv .config/git/config .config/git/m",
     )  # fmt: skip
-    previous = ""
-    for move in (*moves, "true"):
+    for script in ("; ".join(moves), "true"):
         for network in (False, True):  # each command looks for what the one before it moved
-            text = await sandbox_rig.text(f"grep -rs 4711 .; {move}; echo end", network=network)
-            assert "key-4711" not in text, previous
+            text = await sandbox_rig.text(f"grep -rs 4711 .; {script}; echo end", network=network)
+            assert "key-4711" not in text, text
             assert text.endswith("end\n")
-            previous = move
     for name in names:
         assert (home / name).read_text() == "key-4711\n"
 

@@ -102,9 +102,7 @@ async def test_a_stopped_turn_keeps_what_its_command_wrote_and_said(tmp_path: Pa
     make_project(tmp_path)
     async with loop_rig(tmp_path, CallingModel(), has_file_history=True) as rig:
         is_begun = asyncio.Event()
-        rig.conversation.session.listen(
-            lambda update: is_begun.set() if isinstance(update, CallOutput) else None
-        )
+        rig.conversation.session.on(CallOutput, lambda _: is_begun.set())
         call = ("run_command", {"command": "echo x > new.txt; echo begun; sleep 300; echo later"})
         await rig.conversation.send(json.dumps([call]))
         await is_begun.wait()

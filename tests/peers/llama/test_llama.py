@@ -164,7 +164,7 @@ async def test_a_stopped_turn_leaves_the_server_free(server: PeerServer, tmp_pat
             if isinstance(update, ResponseDelta):
                 came.set()
 
-        unsubscribe = rig.workspace.listen(on_update)
+        unsubscribe = rig.workspace.on(Update, on_update)
         await rig.conversation.send("What does the readme say?")
         await came.wait()
         await rig.conversation.stop()

@@ -175,7 +175,7 @@ async def serve(app: QApplication, folder: Path) -> None:
         loop.call_soon_threadsafe(lines.put_nowait, "end")
 
     threading.Thread(target=read, daemon=True).start()
-    async with open_window(app, folder, every_frame=True) as rig:
+    async with open_window(app, folder) as rig:
         sample = add_sample(rig.wiring.services.registry, folder / "samples", SAMPLES[0])
         await rig.wiring.workspace_controller.open_workspace(sample.id)
         await rig.wiring.workspace_controller.new_session()

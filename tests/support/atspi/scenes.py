@@ -33,7 +33,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.shell_data import JobRow
+from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -142,7 +142,7 @@ async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
     for ask in (SpendRequest("handover", estimate, 100_000), SpendRequest("observations", estimate, 100_000)):
         notices.notify(spend_notice(ask, rig.conversation.answer_spend_request))
     report_crash(rig.window, rig.context.actions, lambda: "", rig.folder, RecoverySummary(1, 2, 1))
-    rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, True),), "extras")
+    rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, JobAction("cancel", str)),), "extras")
     rig.composer.set_attachments((ChipText("k", "a.png", "1k tokens"),))
     rig.composer.set_text("words")
     yield rig.window

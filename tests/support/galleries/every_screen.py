@@ -254,11 +254,15 @@ def _fill_settings(view: SettingsView) -> None:
     view.permissions.show_trust("/home/mara/code/helix-desktop", True)
     view.permissions.show_demo_calls("once")
     view.permissions.show_revoked("Run: pytest -q")
-    switches = {"sandbox": True, "network": False, "fetch": True}
-    view.permissions.sandbox.show_sandbox(switches, half_longer("Commands run in a sandbox."), True)
+    view.permissions.show_sandbox(half_longer("Commands run in a sandbox."), True)
     view.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))
-    view.data.show_data("helix-desktop", RetentionRule(500 * 1024 * 1024, 30 * _DAY_MS), _TOTALS, _PLAN)
-    view.data.history_card.show_settings(FileCoverageSettings(("build/output", "resources/generated/" * 5)))
+    view.data.show_data("helix-desktop", _TOTALS, _PLAN)
+    for name, value in (
+        ("quota", 500 * 1024 * 1024),
+        ("unused_days", 30),
+        ("history_included", ("build/output", "resources/generated/" * 5)),
+    ):
+        view.settings.set(name, value)
     view.data.show_all_data(2_400_000_000)
     view.data.show_history(
         FileHistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota
@@ -320,7 +324,7 @@ _PLAN = CleanupPlan(
 def dialog_screens() -> Iterator[Screen]:
     """Yield the dialogs, each in its stages."""
     window = _closable_window()
-    guide = GuideDialog(window, shortcuts(window.commands, window.key_bindings))
+    guide = GuideDialog(window, shortcuts(window.key_bindings))
     for topic in guide_pages():
         guide.show_topic(topic)
         yield Screen(f"guide {topic}", guide, ((860, 640), (1, 1)))

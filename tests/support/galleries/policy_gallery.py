@@ -8,7 +8,6 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
-from helix_desktop.ui.settings.policy.form import policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.words.policies import policy_name
 
@@ -57,9 +56,8 @@ def sample_comparison(*, is_exact: bool = True) -> PolicyComparison:
 
 def fill_policy(page: PolicyPage) -> None:
     """Show an edited policy with its replay, effects and its fields."""
-    form = policy_form("helix-desktop", EDITED)
     name = policy_name(PROFILES["balanced"])
-    page.show_policy(form, PolicyUse(name, "", True, True, True, True))
+    page.show_policy("helix-desktop", EDITED, PolicyUse(name, "", True, True, True, True))
     page.replay_card.show_comparison(sample_comparison(is_exact=False))
-    page.fields.show_effects({"protect_steps": "This session: bills 12k more, coverage +1 %"})
-    page.fields.show_error("observe_at", "“Observations from” can't be above “observe_place_at”.")
+    page.show_effects({"protect_steps": "This session: bills 12k more, coverage +1 %"})
+    page.form.show_error("observe_at", "“Observations from” can't be above “observe_place_at”.")

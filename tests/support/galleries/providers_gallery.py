@@ -24,6 +24,7 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
+from tests.support.default_settings import default_settings
 from tests.support.window.bare_window import make_window
 
 OUT = Path("build/gallery-providers")
@@ -132,7 +133,7 @@ DETECTED_SERVERS = (
 
 def show_settings(window: MainWindow) -> SettingsView:
     """The settings of a window, on screen, with three providers."""
-    view = SettingsView()
+    view = SettingsView(default_settings())
     window.add_settings(view.names, view.head, view)
     view.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
     view.providers.show_providers(FORMS, STATUSES)

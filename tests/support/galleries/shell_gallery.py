@@ -20,7 +20,7 @@ from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.dialogs import DialogChoice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
-from helix_desktop.ui.design.shell_data import JobRow, TopBarState
+from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
@@ -144,8 +144,8 @@ NOTICE = Notice(
     (Answer("Try again", lambda: None, "retry"), Answer("Open settings", lambda: None, "settings")), "error",
 )  # fmt: skip
 JOBS = (
-    JobRow("j1", "Compacting: Read → Summarize → Check → Save", 0.4, True),
-    JobRow("j2", "Verifying 312 entries", None, True),
+    JobRow("j1", "Compacting: Read → Summarize → Check → Save", 0.4, JobAction("cancel", str)),
+    JobRow("j2", "Verifying 312 entries", None, JobAction("cancel", str)),
 )
 
 
@@ -203,7 +203,6 @@ ABOUT = AboutInfo(
 def make_settings(window: MainWindow) -> SettingsView:
     """The settings of a window, on screen, with all pages filled."""
     view = providers_gallery.show_settings(window)
-    view.appearance.show_appearance("system", 13, True)
     fill_policy(view.policy)
     view.permissions.show_rules("helix-desktop", RULES)
     view.keyboard.show_commands(tuple(command_groups(window)))
@@ -215,9 +214,7 @@ def make_settings(window: MainWindow) -> SettingsView:
 def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_dir: Path) -> None:
     """Save the settings' pages, the guide and both questions."""
     view = make_settings(window)
-    dialogs: dict[str, QWidget] = {
-        "guide": GuideDialog(window, shortcuts(window.commands, window.key_bindings))
-    }
+    dialogs: dict[str, QWidget] = {"guide": GuideDialog(window, shortcuts(window.key_bindings))}
     choices = (DialogChoice("cancel", "Cancel"), DialogChoice("remove", "Remove from list", "danger"))
     dialogs["ask"] = QuestionDialog(
         window,

@@ -100,7 +100,7 @@ class SoakRun:
         plan = plan_turns(self.turn_count, self.seed)
         with self.monitor.count_iterators():
             async with self._open_workspace() as (workspace, model):
-                workspace.listen(self.report.record_update)
+                workspace.on(Update, self.report.record_update)
                 for at in range(0, self.turn_count, self.turns_per_session):
                     await self._run_session(
                         workspace, model, at, plan[at : at + self.turns_per_session], on_sample
@@ -194,7 +194,7 @@ class SoakRun:
             if isinstance(update, ResponseDelta | CallStarted):
                 started.set()
 
-        unsubscribe = workspace.listen(on_update)
+        unsubscribe = workspace.on(Update, on_update)
         try:
             await conversation.send(text)
             async with asyncio.timeout(_STOP_TIMEOUT_S):

@@ -12,6 +12,7 @@ from helix_desktop.ui.chat.viewport.row_menus import menu_groups
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.mirror import visual_rect
+from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.action_labels import ActionName
 
 
@@ -94,4 +95,4 @@ def press_action(view: ChatView, row: DividerRow | NoticeRow | ToolRow, name: st
         if isinstance(now, ToolRow)
         else {button_name(action): action for action in now.actions}
     )
-    view.action_triggered.emit(actions[name])
+    perform(view, actions[name])

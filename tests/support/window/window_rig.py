@@ -38,6 +38,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row, ToolRow
+from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.session.controller_context import SessionViews
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -302,11 +303,15 @@ class WindowRig:
         folded = [card for card in cards if getattr(card, "is_folded", False) and card.objectName() in names]
         return "\n".join(card.accessibleName() for card in (*shown, *folded))
 
+    def perform(self, intent: Intent) -> None:
+        """Do what a click, a key or a menu of the window would do."""
+        self.window.perform(intent)
+
     async def answer_approval(self, decision: ApprovalAnswer, rule_index: int = 0) -> ApprovalRow:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""
         await until(lambda: self.rows(ApprovalRow), "a question")
         approval_row = self.rows(ApprovalRow)[0]
-        self.chat.view.action_triggered.emit(Decide(approval_row.key.call_id, decision, rule_index))
+        self.perform(Decide(approval_row.key.call_id, decision, rule_index))
         await until(
             lambda: approval_row.key not in [row.key for row in self.rows(ApprovalRow)], "the question gone"
         )
@@ -315,19 +320,15 @@ class WindowRig:
 
 @asynccontextmanager
 async def open_window(
-    app: QApplication, folder: Path, pause_s: float = 0.0, visible: bool = True, every_frame: bool = False
+    app: QApplication, folder: Path, pause_s: float = 0.0, visible: bool = True
 ) -> AsyncIterator[WindowRig]:
-    """A window over `folder`/data, ended like the app ends; opening it again is a restart.
-
-    With `every_frame` it is painted at each change, for one who looks at it from another process.
-    """
+    """A window over `folder`/data, ended like the app ends; opening it again is a restart."""
     set_application_identity(app)  # without it, closing the last window stops the loop
     data = DataDir(folder / "data")
     data.ensure()
     frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
     front = create_window_context(frame)
-    if not every_frame:
-        _Frames(front.window)
+    _Frames(front.window)
     if visible:
         front.window.show()
     opened = wire_app(data, front, pause_s)

@@ -27,7 +27,9 @@ from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import OpenFolder, ShowPage
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
+from tests.support.intents import performed
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 
 _TIP = Qt.ItemDataRole.ToolTipRole
@@ -52,8 +54,9 @@ async def test_without_a_workspace_it_says_so(qtbot: QtBot, scope: TaskScope) ->
     pane.set_source(None)
     assert pane.empty.isVisible()
     assert pane.empty.sentence == "No workspace is open. Open a folder to see its cached outputs."
-    with qtbot.waitSignal(pane.folder_requested):
+    with performed(pane) as intents:
         pane.empty.button.click()
+    assert intents == [OpenFolder()]
     pane.set_source(sample_cache(0))
     await wait_until(pane.empty.isVisible)
     assert pane.empty.sentence.startswith("No cached outputs yet.")
@@ -198,8 +201,9 @@ async def test_an_empty_cache_has_a_message(qtbot: QtBot, scope: TaskScope) -> N
     source = sample_cache(0)
     pane = await open_cache_browser(qtbot, scope, source)
     await wait_until(pane.empty.isVisible)
-    with qtbot.waitSignal(pane.chat_requested):
+    with performed(pane) as intents:
         pane.empty.button.click()
+    assert intents == [ShowPage("chat")]
     source.all_rows.append(cache_row(1))
     pane.refresh()
     await wait_until(pane.table.isVisible)

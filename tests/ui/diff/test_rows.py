@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.file_history.diff import diff_contents
@@ -19,7 +19,6 @@ _TEXTS = st.lists(st.sampled_from(["a = 1", "a = 2", "b", "", "x y z"]), max_siz
 )
 
 
-@settings(max_examples=60)
 @given(_TEXTS, _TEXTS, st.booleans(), st.booleans(), st.sets(st.integers(0, 5)))
 def test_every_line_stands_in_one_row(
     before: bytes, after: bytes, side_by_side: bool, has_heads: bool, opened: set[int]

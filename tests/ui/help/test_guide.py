@@ -206,7 +206,7 @@ def test_shortcuts_are_those_that_commands_have_now(guide: GuideDialog) -> None:
 
 def test_the_file_has_the_first_shortcuts(window: MainWindow) -> None:
     """Who reads it in the repository reads what a new installation has, on Linux and Windows."""
-    table = shortcut_table(shortcuts(window.commands, window.key_bindings))
+    table = shortcut_table(shortcuts(window.key_bindings))
     assert (resources_dir() / "guide" / "keys.md").read_text(encoding="utf-8").endswith(f"\n\n{table}")
 
 

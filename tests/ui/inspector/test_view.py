@@ -20,9 +20,11 @@ from helix_desktop.ui.inspector.inspector_data import (
 )
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE
 from helix_desktop.ui.inspector.view import Inspector, KeyValue
+from helix_desktop.ui.kit.intents import FocusComposer
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.times import format_relative_time
 from tests.support.galleries.panes_samples import NOW_MS, inspector_state, window_rows
+from tests.support.intents import performed
 
 MINUTE, HOUR = 60_000, 3_600_000
 
@@ -309,12 +311,13 @@ def test_nothing_is_said_until_the_state_is_known(qtbot: QtBot) -> None:
     assert inspector.requests.isVisible()
 
 
-def test_without_a_session_there_is_one_sentence_and_one_button(qtbot: QtBot, pane: Inspector) -> None:
+def test_without_a_session_there_is_one_sentence_and_one_button(pane: Inspector) -> None:
     """The empty state leads to the composer."""
     pane.set_state(None)
     assert pane.empty.isVisible()
-    with qtbot.waitSignal(pane.compose_requested):
+    with performed(pane) as intents:
         pane.empty.button.click()
+    assert intents == [FocusComposer()]
 
 
 @pytest.mark.parametrize(

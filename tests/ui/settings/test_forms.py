@@ -34,9 +34,10 @@ from helix_desktop.ui.settings.forms import (
     web_address,
 )
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
-from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
+from helix_desktop.ui.settings.policy.form import conflict_text, profiles_beside
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.view import SettingsView
+from tests.support.default_settings import default_settings
 from tests.support.window.buttons import find_button, find_buttons, press, trigger
 from tests.support.window.list_contents import cell_texts
 
@@ -50,7 +51,7 @@ CATALOG = ModelCatalog.load(resources_dir() / "models.toml")
 @pytest.fixture
 def dialog(qtbot: QtBot) -> Iterator[SettingsView]:
     """Settings with the demo in use and one provider whose key is in the keychain."""
-    frame, settings_dialog = QWidget(), SettingsView()
+    frame, settings_dialog = QWidget(), SettingsView(default_settings())
     frame.setLayout(row(settings_dialog.names, settings_dialog, gap=0))
     frame.resize(980, 760)
     qtbot.addWidget(frame)
@@ -323,12 +324,12 @@ def test_an_invalid_provider_is_refused_at_its_field(form: ProviderForm, field: 
     assert field in validate_provider(form)
 
 
-POLICY, USE = policy_form("helix", PROFILES["balanced"]), PolicyUse("Balanced", has_session=True)
+BALANCED, USE = PROFILES["balanced"], PolicyUse("Balanced", has_session=True)
 
 
 def typed(dialog: SettingsView, key: str, text: str) -> QLineEdit:
     """Type into a number of the policy and leave it with Enter."""
-    entry = dialog.policy.control(key)
+    entry = dialog.policy.form.controls[key]
     assert isinstance(entry, QLineEdit)
     entry.setFocus()
     entry.selectAll()
@@ -341,9 +342,9 @@ def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsView
     """From the one that sends most to the one that sends least, by click on its name and by keys."""
     page, selected = dialog.policy, list[str]()
     page.slider.profile_selected.connect(selected.append)
-    page.show_policy(POLICY, USE)
+    page.show_policy("helix", BALANCED, USE)
     dialog.show_page("policy")
-    for profile in POLICY.profiles:
+    for profile in profiles_beside(BALANCED):
         assert find_button(page, f"profile:{profile.name}").accessibleDescription() == profile.description
     find_button(page, "profile:lean").click()
     track = page.slider.track
@@ -360,7 +361,7 @@ def test_own_changes_stay_at_the_stop_of_their_profile(dialog: SettingsView) -> 
     page, selected = dialog.policy, list[str]()
     page.slider.profile_selected.connect(selected.append)
     own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14)
-    page.show_policy(policy_form("helix", own), USE)
+    page.show_policy("helix", own, USE)
     dialog.show_page("policy")
     track = page.slider.track
     interface = QAccessible.queryAccessibleInterface(track)
@@ -375,10 +376,10 @@ def test_own_changes_stay_at_the_stop_of_their_profile(dialog: SettingsView) -> 
 
 def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: SettingsView) -> None:
     page = dialog.policy
-    page.show_policy(POLICY, USE)
+    page.show_policy("helix", BALANCED, USE)
     dialog.show_page("policy")
     changes: list[dict[str, object]] = []
-    page.fields.changed.connect(changes.append)
+    page.values.change = lambda name, value: changes.append({name: value})
 
     typed(dialog, "protect_steps", "12")
     typed(dialog, "handover_at", "80")
@@ -394,41 +395,44 @@ def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: Setti
 def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog: SettingsView) -> None:
     page = dialog.policy
     own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, handover_at=0.7)
-    page.show_policy(policy_form("helix", own), USE)
+    page.show_policy("helix", own, USE)
     dialog.show_page("policy")
     assert page.slider.track.value_text == "Balanced with 2 changes"
     back = find_buttons(page, "reset")
     assert [button.text().strip() for button in back] == [str(PROFILES["balanced"].protect_steps), "85 %"]
-    with qtbot.waitSignal(page.fields.changed) as changed:
-        back[1].click()
-    assert changed.args == [{"handover_at": 0.85}]
-    page.show_policy(POLICY, USE)
+    changes: list[tuple[str, float]] = []
+    page.values.change = lambda name, value: changes.append((name, value))
+    back[1].click()
+    assert changes == [("handover_at", 0.85)]
+    page.show_policy("helix", BALANCED, USE)
     assert all(button.isHidden() for button in back)
     assert page.slider.track.value_text == "Balanced"
 
 
 def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog: SettingsView) -> None:
     page = dialog.policy
-    page.show_policy(POLICY, USE)
+    page.show_policy("helix", BALANCED, USE)
     dialog.show_page("policy")
-    with qtbot.assertNotEmitted(page.fields.changed):
-        typed(dialog, "handover_at", "20")
-    assert page.error_text("handover_at") == "Enter a number from 30 % to 95 %."
+    changes: list[str] = []
+    page.values.change = lambda name, _: changes.append(name)
+    typed(dialog, "handover_at", "20")
+    assert not changes
+    assert page.form.errors().get("handover_at", "") == "Enter a number from 30 % to 95 %."
     numbers = msgspec.structs.asdict(PROFILES["balanced"])
-    page.fields.show_error("observe_at", conflict_text({**numbers, "observe_at": 0.8}, POLICY))
-    assert page.error_text("observe_at") == "“Observations from” can't be above “observe_place_at”."
+    page.form.show_error("observe_at", conflict_text({**numbers, "observe_at": 0.8}))
+    assert page.form.errors()["observe_at"] == "“Observations from” can't be above “observe_place_at”."
 
 
 def test_fields_stay_while_another_policy_is_shown(dialog: SettingsView) -> None:
     """So that typing continues in the same one; while it is off, no number can be changed."""
-    dialog.policy.show_policy(policy_form("helix", PROFILES["off"]), USE)
+    dialog.policy.show_policy("helix", PROFILES["off"], USE)
     dialog.show_page("policy")
-    entry = dialog.policy.control("protect_steps")
-    assert not dialog.policy.control("handover_at").isEnabled()
-    dialog.policy.show_policy(POLICY, USE)
-    assert dialog.policy.control("handover_at").isEnabled()
-    dialog.policy.show_policy(policy_form("helix", PROFILES["lean"]), USE)
-    assert dialog.policy.control("protect_steps") is entry
+    entry = dialog.policy.form.controls["protect_steps"]
+    assert not dialog.policy.form.controls["handover_at"].isEnabled()
+    dialog.policy.show_policy("helix", BALANCED, USE)
+    assert dialog.policy.form.controls["handover_at"].isEnabled()
+    dialog.policy.show_policy("helix", PROFILES["lean"], USE)
+    assert dialog.policy.form.controls["protect_steps"] is entry
     assert isinstance(entry, QLineEdit)
     assert entry.text() == str(PROFILES["lean"].protect_steps)
 
@@ -445,15 +449,21 @@ def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsView) -> None:
     assert "the agent asks before what may change something" in words(dialog)
 
 
-def test_appearance_displays_and_emits(qtbot: QtBot, dialog: SettingsView) -> None:
+def test_general_shows_the_settings_and_changes_them(dialog: SettingsView) -> None:
+    """Whoever changed them; what depends on a switch can be changed while it is on."""
     dialog.show_page("appearance")
-    with qtbot.assertNotEmitted(dialog.appearance.enter_sends_chosen):
-        dialog.appearance.show_appearance("dark", 15, enter_sends=False)
-    assert find_button(dialog, "mode:dark").isChecked()
+    form = dialog.appearance
+    form.values.set("theme", "dark")
+    form.values.set("enter_sends", False)
+    assert find_button(dialog, "theme:dark").isChecked()
+    switches = {name: control for name, control in form.controls.items() if isinstance(control, Switch)}
+    assert not switches["enter_sends"].isChecked()
 
-    with qtbot.waitSignal(dialog.appearance.mode_chosen) as blocker:
-        press(dialog, "mode:light")
-    assert blocker.args == ["light"]
-    with qtbot.waitSignal(dialog.appearance.enter_sends_chosen) as sends:
-        dialog.appearance.findChildren(Switch)[0].click()
-    assert sends.args == [True]
+    press(dialog, "theme:light")
+    switches["enter_sends"].click()
+    switches["notify"].click()
+    assert [form.values.get(name) for name in ("theme", "enter_sends", "notify")] == ["light", True, False]
+    assert not switches["notify_sound"].isEnabled()
+    switches["notify"].click()
+    switches["notify_job"].click()
+    assert form.values.get("notify_job") is False

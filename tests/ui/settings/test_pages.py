@@ -13,12 +13,13 @@ from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.view import SettingsView
-from helix_desktop.ui.shell.actions import make_actions
+from helix_desktop.ui.shell.commands import WindowCommands
+from tests.support.default_settings import default_settings
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     """The focus ring follows the page: by mouse, by arrow keys, and when another page is asked for."""
-    frame, view = QWidget(), SettingsView()
+    frame, view = QWidget(), SettingsView(default_settings())
     frame.setLayout(row(view.names, view, gap=0))
     qtbot.addWidget(frame)
     names = ("providers", "roles", "data", "about")
@@ -49,7 +50,7 @@ def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
 def test_the_keys_of_a_command_count_as_use_of_the_keyboard(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
-    commands = make_actions(window)
+    commands = WindowCommands(window)
     with qtbot.waitActive(window):
         window.show()
         window.activateWindow()

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.services.provider_changes import DEMO
-from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from tests.support.window.buttons import find_button
@@ -55,7 +55,8 @@ def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot) -> 
         find_button(page.editor.footer, "save_provider").click()
     page.show_providers(forms, [ProviderStatus("box", True, "none")])
     assert page.editor.form().key == "sk-secret", "saving may have failed"
-    page.note_saved(*saved.args, forms[0])
+    (form,) = saved.args
+    page.note_saved(form, forms[0])
     page.show_providers(forms, [ProviderStatus("box", True, "keychain")])
     assert page.editor.form().key == ""
 
@@ -253,7 +254,7 @@ def test_a_name_says_what_it_is_saved_as_and_is_refused_where_it_is_taken(qtbot:
     editor = page.editor
     name = editor.findChild(QLineEdit, "provider_name")
     assert isinstance(name, QLineEdit)
-    field = next(field for field in editor.findChildren(FormField) if field.isAncestorOf(name))
+    field = next(field for field in editor.findChildren(FieldRow) if field.isAncestorOf(name))
     assert not field.note_text()
     page.add()
     QTest.keyClicks(name, "Local test")
@@ -272,3 +273,30 @@ def test_the_name_of_a_model_that_is_typed_is_saved_without_the_button_to_add_it
     with qtbot.waitSignal(page.editor.saved) as saved:
         find_button(page.editor.footer, "save_provider").click()
     assert [model.name for model in saved.args[0].models] == ["qwen3"]
+
+
+def test_no_field_of_a_provider_moves_while_the_user_types(qtbot: QtBot) -> None:
+    """Not at the first letter, nor where something is wrong."""
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    page.resize(760, 900)
+    with qtbot.waitExposed(page):
+        page.show()
+    page.add()
+    editor = page.editor
+    fields = editor.findChildren(FieldRow)
+
+    def places() -> list[tuple[int, int]]:
+        QTest.qWait(0)
+        return [(field.mapTo(page, field.rect().topLeft()).y(), field.height()) for field in fields]
+
+    before = places()
+    name = editor.findChild(QLineEdit, "provider_name")
+    assert isinstance(name, QLineEdit)
+    QTest.keyClicks(name, "M")
+    assert places() == before
+    QTest.keyClicks(name, "y own server")
+    assert places() == before
+    find_button(editor.footer, "save_provider").click()
+    assert "base_url" in editor.errors()
+    assert places() == before

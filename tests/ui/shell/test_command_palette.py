@@ -9,11 +9,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.kit.intents import Zoom
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.command_palette import CommandPalette
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.search_words import SEARCH_WORDS
+from helix_desktop.ui.shell.search_words import PLACE_WORDS
 from helix_desktop.ui.shell.switcher.commands import command_text
+from tests.support.intents import performed
 
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
@@ -47,8 +49,9 @@ def test_a_command_is_found_by_its_words_and_run(qtbot: QtBot, window: MainWindo
     panel = opened(window)
     QTest.keyClicks(panel.search, "text large")
     assert words(panel) == ["Larger text"]
-    with qtbot.waitSignal(window.commands.zoom_in.triggered):
+    with performed(window) as intents:
         QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert intents == [Zoom(1)]
     assert not panel.isVisible()
     assert words(opened(window))[0] == "Larger text"
 
@@ -87,7 +90,7 @@ def test_other_words_are_those_of_commands_that_exist(window: MainWindow) -> Non
     opened(window)
     pages = {f"settings:{page}" for page in SettingsView.page_titles()}
     names = pages | {action.objectName() for action in window.findChildren(QAction)}
-    assert names >= SEARCH_WORDS.keys()
+    assert names >= PLACE_WORDS.keys()
 
 
 def test_a_menus_name_finds_its_commands(window: MainWindow) -> None:
@@ -119,8 +122,9 @@ def test_the_focus_returns_to_its_previous_place(qtbot: QtBot, window: MainWindo
     assert QApplication.focusWidget() is field
     panel = opened(window)
     QTest.keyClicks(panel.search, "normal text size")
-    with qtbot.waitSignal(window.commands.zoom_reset.triggered):
+    with performed(window) as intents:
         QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert intents == [Zoom(0)]
     assert QApplication.focusWidget() is field
 
 

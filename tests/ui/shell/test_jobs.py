@@ -6,7 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.labels import ElidedLabel
-from helix_desktop.ui.design.shell_data import JobRow
+from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.shell.jobs import JobLines
 
 LONG = "Compacting: Read → Summarize → Check → Save, of 412 messages"
@@ -17,7 +17,9 @@ def _shown(qtbot: QtBot, *words: str) -> list[ElidedLabel]:
     lines = JobLines()
     qtbot.addWidget(lines)
     lines.resize(1_000, 40)
-    lines.show_jobs([JobRow(str(number), text, 0.4, cancellable=True) for number, text in enumerate(words)])
+    lines.show_jobs(
+        [JobRow(str(number), text, 0.4, JobAction("cancel", lines.hide)) for number, text in enumerate(words)]
+    )
     lines.show()
     qtbot.waitExposed(lines)
     labels = [label for label in lines.findChildren(ElidedLabel) if label.full_text() in words]

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.shell.actions import SPECS
+from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.key_bindings import (
     DEFAULT_KEYS,
@@ -41,7 +41,7 @@ _KEY = st.sampled_from(
     ]
 )
 _STORED = st.dictionaries(
-    st.sampled_from([*list(SPECS)[:6], "cache_pin", "cache_trash", "session_pin", "gone"]),
+    st.sampled_from([*list(WindowCommands.commands)[:6], "cache_pin", "cache_trash", "session_pin", "gone"]),
     st.one_of(st.lists(_KEY, max_size=3), _KEY, st.integers()),
     max_size=6,
 )
@@ -51,7 +51,7 @@ _STORED = st.dictionaries(
 def test_no_key_is_that_of_two_commands_that_meet(stored: dict[str, object]) -> None:
     """Whatever the file has: the user's keys go before defaults, reserved and invalid ones are ignored."""
     keys = resolve_keys(stored)
-    of_window = [key for command in SPECS for key in keys[command]]
+    of_window = [key for command in WindowCommands.commands for key in keys[command]]
     for page in PAGES:
         together = [*of_window, *(key for command in page.commands for key in keys[command])]
         assert len(together) == len(set(together))
@@ -63,7 +63,7 @@ def test_defaults_are_portable_and_free() -> None:
     defaults = {key for keys in DEFAULT_KEYS.values() for key in keys}
     assert {portable_key(key) for key in defaults} == defaults
     assert resolve_keys({}) == DEFAULT_KEYS
-    hints = {spec.display_shortcut for spec in SPECS.values()} - {"", "Esc Esc"}
+    hints = {spec.fixed_key for spec in WindowCommands.commands.values()} - {"", "Esc Esc"}
     everywhere = (
         *(hints - {"Ctrl+Shift+Enter"}),
         "Up",
@@ -90,9 +90,9 @@ def test_what_is_not_understood_is_logged_and_stays(
     with caplog.at_level(logging.WARNING):
         window.key_bindings.use(stored)
     assert len(caplog.records) == 3
-    assert window.key_bindings.keys("find") == SPECS["find"].keys
+    assert window.key_bindings.keys("find") == WindowCommands.find.keys
     assert window.key_bindings.keys("quit") == ("Ctrl+Alt+Q",)
-    window.key_bindings.change("quit", SPECS["quit"].keys)
+    window.key_bindings.change("quit", WindowCommands.quit.keys)
     assert window.key_bindings.stored == {"gone": ["F9"], "find": ["Esc"], "settings": 3}
     window.key_bindings.reset_all()
     assert window.key_bindings.stored == {"gone": ["F9"]}
@@ -111,14 +111,14 @@ def test_changed_keys_apply_at_once(qtbot: QtBot, window: MainWindow) -> None:
     assert commands.switch_workspace.shortcuts() == []
     tips = {button.toolTip() for button in window.sidebar.findChildren(QToolButton)}
     assert "New session (Ctrl+K)" in tips
-    lines = dict(shortcuts(commands, window.key_bindings))
+    lines = dict(shortcuts(window.key_bindings))
     assert lines["New session"] == "Ctrl+K"
     assert "Go to" not in lines
     listed = guide.browser.toPlainText().splitlines()
     assert listed[listed.index("New session") + 1] == "Ctrl+K"
     window.key_bindings.change("cut", ("Ctrl+Alt+X",))
     assert commands.cut.text() == "Cut"
-    assert dict(shortcuts(commands, window.key_bindings))["Cut"] == "Ctrl+Alt+X, Ctrl+X"
+    assert dict(shortcuts(window.key_bindings))["Cut"] == "Ctrl+Alt+X, Ctrl+X"
 
 
 def test_two_pages_can_have_one_key_and_the_window_takes_it_from_both(window: MainWindow) -> None:
@@ -134,6 +134,6 @@ def test_two_pages_can_have_one_key_and_the_window_takes_it_from_both(window: Ma
     assert set(bindings.owners("find", ("Ctrl+J",))) == {"cache_pin", "session_pin"}
     bindings.change("find", ("Ctrl+J",))
     assert bindings.keys("cache_pin") == bindings.keys("session_pin") == ()
-    lines = dict(shortcuts(window.commands, bindings))
+    lines = dict(shortcuts(bindings))
     assert lines["Cache: Verify"] == "X"
     assert "Cache: Pin or unpin" not in lines

@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.motion import reduce_motion
-from helix_desktop.ui.design.page_shortcut import add_shortcut
 from helix_desktop.ui.design.shell_data import JobRow
+from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.shell.keyboard import focus_pane
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -122,7 +122,7 @@ def test_nothing_moves_when_motion_is_reduced(window: MainWindow) -> None:
     try:
         for moves in (False, True):
             reduce_motion("off" if moves else "on")
-            window.jobs.show_jobs([JobRow("j", "Working", None, False), JobRow("k", "Copying", 0.5, False)])
+            window.jobs.show_jobs([JobRow("j", "Working"), JobRow("k", "Copying", 0.5)])
             bars = {bar.accessibleName(): bar.isVisible() for bar in window.jobs.findChildren(QProgressBar)}
             assert bars == {"Working": moves, "Copying": True}
             assert QGuiApplication.styleHints().cursorFlashTime() == (usual_ms if moves else 0)

@@ -15,15 +15,17 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Badge, Dot
-from helix_desktop.ui.design.shell_data import JobRow, TopBarState
+from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
-from helix_desktop.ui.shell.actions import make_actions
+from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme
+from helix_desktop.ui.shell.commands import RUNNING_AGENT, WindowCommands
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.shell.top_bar import DEMO_BADGE, TopBar
+from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -186,7 +188,7 @@ def test_the_page_names_stay_readable_with_any_title_and_status(
 ) -> None:
     host = QWidget()
     qtbot.addWidget(host)
-    bar = TopBar(make_actions(host))
+    bar = TopBar(WindowCommands(host))
     bar.setParent(host)
     fonts.load(resources_dir() / "fonts")
     bar.setFont(fonts.base())
@@ -250,15 +252,15 @@ def test_session_commands_need_a_session(window: MainWindow) -> None:
 
 def test_esc_twice_stops_and_once_does_not(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
-    stops: list[bool] = []
-    window.stop_requested.connect(lambda: stops.append(True))
+    window.commands.meet(RUNNING_AGENT, True)
     field = window.findChildren(QTextEdit)[0]
     field.setFocus()
 
-    QTest.keyClick(field, Qt.Key.Key_Escape)
-    assert stops == []
-    QTest.keyClick(field, Qt.Key.Key_Escape)
-    assert stops == [True]
+    with performed(window) as intents:
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+        assert intents == []
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+        assert intents == [StopAgent()]
 
 
 def test_the_edit_menu_acts_on_the_field_in_focus(qtbot: QtBot, window: MainWindow) -> None:
@@ -274,19 +276,20 @@ def test_the_edit_menu_acts_on_the_field_in_focus(qtbot: QtBot, window: MainWind
 
 
 def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow) -> None:
-    window.jobs.show_jobs([JobRow("a", "Verifying", 0.25, True), JobRow("b", "Indexing", None, False)])
+    canceled: list[str] = []
+    cancel_it = JobAction("cancel", lambda: canceled.append("a"))
+    window.jobs.show_jobs([JobRow("a", "Verifying", 0.25, cancel_it), JobRow("b", "Indexing")])
     height = window.jobs.sizeHint().height()
     first, second = window.jobs.findChildren(QProgressBar)
     assert first.value() == 250
     assert second.maximum() == 0
 
-    window.jobs.show_jobs([JobRow("a", "Verifying", 0.5, True)])
+    window.jobs.show_jobs([JobRow("a", "Verifying", 0.5, cancel_it)])
     assert (first.value(), window.jobs.sizeHint().height()) == (500, height)
     assert window.jobs.job_ids() == ("a",)
     cancel = next(b for b in window.jobs.findChildren(QPushButton) if b.isVisible())
-    with qtbot.waitSignal(window.jobs.cancel_requested) as canceled:
-        QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
-    assert canceled.args == ["a"]
+    QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
+    assert canceled == ["a"]
 
     window.jobs.show_jobs([])
     assert not window.jobs.isVisible()
@@ -329,7 +332,7 @@ def test_the_demo_model_is_always_named(window: MainWindow) -> None:
 def test_a_narrow_bar_keeps_the_title_then_the_state_then_the_demo_model(qtbot: QtBot) -> None:
     host = QWidget()
     qtbot.addWidget(host)
-    bar = TopBar(make_actions(host))
+    bar = TopBar(WindowCommands(host))
     bar.setParent(host)
     bar.sidebar.hide()
     bar.show_session(replace(HEADER, title="A" * 90, demo=True, waiting=True))
@@ -426,7 +429,7 @@ def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow)
     window.bind_appearance(appearance)
     assert window.commands.theme_light.isChecked()
 
-    window.rail.theme_requested.emit()
+    window.perform(ToggleTheme())
     assert window.theme is DARK
     assert window.commands.theme_dark.isChecked()
     window.commands.zoom_in.trigger()

@@ -7,9 +7,11 @@ from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.kit.intents import NewSession, OpenFolder
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from tests.support.galleries.providers_gallery import DETECTED_SERVERS
+from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
 from tests.support.window.buttons import press
 
@@ -39,18 +41,18 @@ def test_the_first_frame_says_that_the_sample_is_opened(qtbot: QtBot) -> None:
     ("name", "signal"),
     [
         ("suggestion:play", "sample_requested"),
-        ("suggestion:folder-open", "folder_requested"),
         ("suggestion:plug", "provider_requested"),
     ],
 )
-def test_there_are_three_ways_to_start(qtbot: QtBot, window: MainWindow, name: str, signal: str) -> None:
+def test_there_are_two_other_ways_to_start(qtbot: QtBot, window: MainWindow, name: str, signal: str) -> None:
     with qtbot.waitSignal(getattr(window.welcome, signal)):
         press(window.welcome, name)
 
 
-def test_the_welcome_page_opens_folders_by_the_window_s_own_command(qtbot: QtBot, window: MainWindow) -> None:
-    with qtbot.waitSignal(window.commands.open_folder.triggered):
+def test_the_welcome_page_opens_folders_by_the_window_s_own_command(window: MainWindow) -> None:
+    with performed(window) as intents:
         press(window.welcome, "suggestion:folder-open")
+    assert intents == [OpenFolder()]
 
 
 def test_one_button_stands_out(qtbot: QtBot, window: MainWindow) -> None:
@@ -82,13 +84,14 @@ def test_cards_stack_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> Non
     qtbot.waitUntil(lambda: len(card_lefts()) == 1)
 
 
-def test_an_empty_workspace_starts_a_session(qtbot: QtBot, window: MainWindow) -> None:
+def test_an_empty_workspace_starts_a_session(window: MainWindow) -> None:
     window.no_session.show_workspace("helix")
     window.show_center_page("empty")
     assert "No sessions in helix yet" in [words.text() for words in window.no_session.findChildren(QLabel)]
 
-    with qtbot.waitSignal(window.commands.new_session.triggered):
+    with performed(window) as intents:
         press(window.no_session, "new_session")
+    assert intents == [NewSession()]
 
 
 def test_a_missing_folder_can_be_located_read_or_removed(qtbot: QtBot, window: MainWindow) -> None:

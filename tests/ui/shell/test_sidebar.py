@@ -17,7 +17,8 @@ from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.style import stylesheet
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.shell.actions import WindowActions, make_actions
+from helix_desktop.ui.kit.intents import NewSession, OpenFolder, SearchMessages
+from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.session_model import WHEN_ROLE
@@ -27,6 +28,7 @@ from helix_desktop.ui.shell.sidebar.workspace_rows import (
     WorkspaceRow,
 )
 from helix_desktop.words.git import git_text
+from tests.support.intents import performed
 from tests.support.window.buttons import find_button, find_buttons
 from tests.support.window.list_contents import workspaces_in
 
@@ -58,17 +60,17 @@ SESSIONS = (
 
 
 @pytest.fixture
-def actions(qtbot: QtBot) -> Iterator[WindowActions]:
+def commands(qtbot: QtBot) -> Iterator[WindowCommands]:
     """The commands of a window."""
     owner = QWidget()
-    yield make_actions(owner)
+    yield WindowCommands(owner)
     owner.deleteLater()
 
 
 @pytest.fixture
-def sidebar(qtbot: QtBot, actions: WindowActions) -> Sidebar:
+def sidebar(qtbot: QtBot, commands: WindowCommands) -> Sidebar:
     """A sidebar with three sessions."""
-    new_sidebar = Sidebar(actions)
+    new_sidebar = Sidebar(commands)
     new_sidebar.add_session_list()
     qtbot.addWidget(new_sidebar)
     new_sidebar.resize(280, 700)
@@ -196,9 +198,9 @@ def test_typing_filters_and_enter_opens_the_first_hit(qtbot: QtBot, sidebar: Sid
 
 def test_a_search_can_go_on_in_all_messages_or_be_cleared(qtbot: QtBot, sidebar: Sidebar) -> None:
     sidebar.search.setText("nothing like this ")
-    with qtbot.waitSignal(sidebar.message_search_requested) as blocker:
+    with performed(sidebar) as intents:
         find_button(sidebar, "search_messages").click()
-    assert blocker.args == ["nothing like this"]
+    assert intents == [SearchMessages("nothing like this")]
     assert sidebar.search.text() == "", "here the search is over"
     sidebar.search.setText("nothing like this")
     button = find_button(sidebar, "clear_search")
@@ -262,8 +264,11 @@ def test_an_empty_workspace_offers_a_session(qtbot: QtBot, sidebar: Sidebar) -> 
     sidebar.show_sessions([], NOW)
     button = find_button(sidebar, "new_session")
 
-    with qtbot.waitSignal(sidebar.commands.new_session.triggered):
+    owner = sidebar.commands.new_session.parent()
+    assert owner is not None
+    with performed(owner) as intents:
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert intents == [NewSession()]
 
 
 def test_a_closed_workspace_is_labeled_and_claims_no_numbers(sidebar: Sidebar) -> None:
@@ -362,9 +367,9 @@ def test_two_thousand_sessions_are_laid_out_once(sidebar: Sidebar) -> None:
 
 
 @pytest.fixture
-def rail(qtbot: QtBot, actions: WindowActions) -> Rail:
+def rail(qtbot: QtBot, commands: WindowCommands) -> Rail:
     """A rail with three workspaces."""
-    new_rail = Rail(actions)
+    new_rail = Rail(commands)
     qtbot.addWidget(new_rail)
     new_rail.resize(64, 600)
     new_rail.show_workspaces(WORKSPACES)
@@ -493,6 +498,7 @@ def test_tab_stays_in_the_switcher_and_enter_presses_its_button(qtbot: QtBot, wi
     assert window.switcher.isVisible()
     QTest.keyClick(add, Qt.Key.Key_Tab)
     assert window.switcher.search.hasFocus()
-    with qtbot.waitSignal(window.switcher.add_requested):
+    with performed(window) as intents:
         QTest.keyClick(add, Qt.Key.Key_Return)
+    assert intents == [OpenFolder()]
     assert not window.switcher.isVisible()

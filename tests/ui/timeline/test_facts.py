@@ -7,9 +7,11 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.kit.intents import Redo, Undo
 from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState, card_groups
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, observations_card
+from tests.support.intents import performed
 from tests.support.timeline_pane import card, open_timeline
 from tests.support.window.buttons import find_buttons
 
@@ -45,10 +47,9 @@ def test_observations_wait_are_placed_or_are_undone(
     buttons = [*find_buttons(view, "undo"), *find_buttons(view, "redo")]
     assert len(buttons) == bool(undo)
     if undo:
-        signal = pane.redo_requested if expected == "Undone" else pane.undo_requested
-        with qtbot.waitSignal(signal) as blocker:
+        with performed(pane) as intents:
             buttons[0].click()
-        assert blocker.args == [undo]
+        assert intents == [Redo((undo,)) if expected == "Undone" else Undo((undo,))]
 
 
 def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: Timeline) -> None:

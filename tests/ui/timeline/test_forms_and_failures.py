@@ -11,11 +11,13 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger, Pinned, Undone
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.kit.intents import ChooseForm, RetrySummary
 from helix_desktop.ui.timeline.card_data import FormCard, TimelineState, card_groups
 from helix_desktop.ui.timeline.cards import FormView
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, long_timeline_state
+from tests.support.intents import performed
 from tests.support.window.buttons import find_button
 
 
@@ -32,14 +34,14 @@ def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
     late = pane.card_widget(459)
     assert isinstance(late, FormView)
     assert [action.text() for action in late.form_menu().actions()] == ["Send full output", "Send extract…"]
-    with qtbot.waitSignal(pane.form_requested) as form:
+    with performed(pane) as form:
         late.form_menu().actions()[0].trigger()
-    assert form.args == [459, "full", ""]
+    assert form == [ChooseForm(459, "full", "")]
     assert pane.card_widget(453) is None
     pane.filter_bar.choose(None)
-    with qtbot.waitSignal(pane.retry_requested) as retried:
+    with performed(pane) as retried:
         find_button(pane, "timeline-try-again-453").click()
-    assert retried.args == ["turn"]
+    assert retried == [RetrySummary("turn")]
 
 
 def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot: QtBot) -> None:

@@ -9,7 +9,6 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.timeline.cards import CardSignals
 from helix_desktop.ui.timeline.view import FoldView, Timeline
 from tests.support.galleries.panes_samples import NOW_MS, fold_card, timeline_state
 
@@ -56,7 +55,7 @@ def test_how_full_the_context_is_shows_before_the_log_has_been_read(qtbot: QtBot
 )
 def test_a_note_is_called_what_its_undo_calls_it(qtbot: QtBot, kind: FoldKind, heading: str) -> None:
     card = replace(fold_card(4, 497), kind=kind, messages="9 messages")
-    view = FoldView(card, CardSignals(), NOW_MS)
+    view = FoldView(card, NOW_MS, {})
     qtbot.addWidget(view)
     words = [words.text() for words in view.findChildren(SelectableText)]
     assert f"{heading} · Context: 23.9k → 14.8k" in words

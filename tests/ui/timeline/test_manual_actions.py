@@ -8,11 +8,13 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.rewrite import Pinned, Unpinned
 from helix_desktop.domain.events.session import HoldSet, SessionBranched
+from helix_desktop.ui.kit.intents import ShowEvent, Undo, Unpin
 from helix_desktop.ui.timeline.card_data import ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import long_timeline_state
 from tests.support.histories import SessionSimulator
+from tests.support.intents import performed
 from tests.support.timeline_pane import card, open_timeline
 from tests.support.window.buttons import find_button, find_buttons
 
@@ -24,16 +26,16 @@ def pane(qtbot: QtBot) -> Timeline:
 
 
 def test_each_links_to_its_output_and_can_be_taken_back(qtbot: QtBot, pane: Timeline) -> None:
-    with qtbot.waitSignal(pane.source_clicked) as source:
+    with performed(pane) as source:
         find_button(card(pane, 495), "show").click()
-    assert source.args == [37]
-    with qtbot.waitSignal(pane.undo_requested) as undo:
+    assert source == [ShowEvent(37)]
+    with performed(pane) as undo:
         find_button(card(pane, 494), "undo").click()
-    assert undo.args == [494]
+    assert undo == [Undo((494,))]
     assert not find_buttons(card(pane, 495), "undo")
-    with qtbot.waitSignal(pane.pin_requested) as pin:
+    with performed(pane) as pin:
         find_button(card(pane, 495), "unpin").click()
-    assert pin.args == [37, False]
+    assert pin == [Unpin(37)]
 
 
 def test_only_the_newest_pin_of_an_output_is_taken_back() -> None:

@@ -11,6 +11,7 @@ from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.kit.intents import ContinueSession, CopyText, FocusComposer, OpenSession, WriteHandover
 from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.view import Timeline, preview_status_text
@@ -21,6 +22,7 @@ from tests.support.galleries.panes_samples import (
     timeline_state,
     usage_points,
 )
+from tests.support.intents import performed
 from tests.support.timeline_pane import open_timeline
 
 NEXT = "At 85 %, a handover like this replaces older messages."
@@ -36,8 +38,9 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
     """Without a message there is nothing to hand on, and one button."""
     pane.set_state(TimelineState())
     assert pane.empty.isVisible()
-    with qtbot.waitSignal(pane.compose_requested):
+    with performed(pane) as intents:
         pane.empty.button.click()
+    assert intents == [FocusComposer()]
 
 
 @pytest.mark.parametrize(
@@ -117,15 +120,16 @@ def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline)
         False,
     ]  # as it was left
     assert after[0].hasFocus()
-    with qtbot.waitSignal(pane.copy_requested) as copied:
+    with performed(pane) as copied:
         preview.copy_button.click()
-    assert copied.args == ["# Handover"]
-    assert preview.copy_button.text() == "Copied"
-    preview.copy_button.click()  # once more, while it says so
+        assert copied == [CopyText("# Handover")]
+        assert preview.copy_button.text() == "Copied"
+        preview.copy_button.click()  # once more, while it says so
     qtbot.waitUntil(lambda: preview.copy_button.text() == "Copy")
     pane.set_state(timeline_state())
-    with qtbot.waitSignal(pane.compact_requested):
+    with performed(pane) as intents:
         preview.write_button.click()
+    assert intents == [WriteHandover()]
 
 
 def test_sessions_that_continue_each_other_are_linked_both_ways(qtbot: QtBot, pane: Timeline) -> None:
@@ -134,16 +138,16 @@ def test_sessions_that_continue_each_other_are_linked_both_ways(qtbot: QtBot, pa
     assert isinstance(origin, HandoverView)
     assert not [pill for pill in origin.findChildren(Pill) if pill.text() == "No source"]
     links = [pill for pill in origin.findChildren(Pill) if "From “Flush" in pill.text()]
-    with qtbot.waitSignal(pane.session_requested) as back:
+    with performed(pane) as back:
         links[0].click()
-    assert back.args == ["s-1"]
+    assert back == [OpenSession("s-1")]
     ahead = [pill for pill in pane.preview.findChildren(Pill) if "Continued in" in pill.text()]
-    with qtbot.waitSignal(pane.session_requested) as on:
+    with performed(pane) as on:
         ahead[1].click()
-    assert on.args == ["s-3"]
-    with qtbot.waitSignal(pane.new_session_requested) as requested:
+    assert on == [OpenSession("s-3")]
+    with performed(pane) as requested:
         pane.preview.session_button.click()
-    assert requested.args == [0]
+    assert requested == [ContinueSession(0)]
 
 
 def test_with_the_policy_off_the_chart_has_no_threshold(pane: Timeline) -> None:

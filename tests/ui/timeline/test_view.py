@@ -26,6 +26,15 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.kit.intents import (
+    CancelCompaction,
+    OpenCacheEntry,
+    Redo,
+    RedoLast,
+    ShowEvent,
+    Undo,
+    UndoLast,
+)
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import (
     HandoverCard,
@@ -50,6 +59,7 @@ from tests.support.galleries.panes_samples import (
     timeline_state,
     usage_points,
 )
+from tests.support.intents import performed
 from tests.support.timeline_pane import card, open_timeline
 from tests.support.window.buttons import find_button, find_buttons
 from tests.support.window.keyboard_focus import focused_widget
@@ -76,15 +86,15 @@ def chip(root: QWidget, words: str) -> QAbstractButton:
 
 def test_undo_and_redo_are_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
     """An active rewrite offers Undo, an undone one Redo, sweeps and handovers alike."""
-    with qtbot.waitSignal(pane.undo_requested) as undo:
+    with performed(pane) as undo:
         find_button(card(pane, 492), "undo").click()
-    assert undo.args == [492]
-    with qtbot.waitSignal(pane.redo_requested) as redo:
+    assert undo == [Undo((492,))]
+    with performed(pane) as redo:
         find_button(card(pane, 440), "redo").click()
-    assert redo.args == [440]
-    with qtbot.waitSignal(pane.redo_requested) as sweep:
+    assert redo == [Redo((440,))]
+    with performed(pane) as sweep:
         find_button(card(pane, 380), "redo").click()
-    assert sweep.args == [380]
+    assert sweep == [Redo((380,))]
 
 
 def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Timeline) -> None:
@@ -115,14 +125,14 @@ def test_a_handover_shows_what_is_open_first_and_sources_link_to_events(qtbot: Q
     view.opener.click()
     assert [fold.head.text() for fold in view.parts][-1] == "Files, commands and errors"
     assert {"Completed Work", "Technical Details"} < {fold.head.text() for fold in view.parts}
-    with qtbot.waitSignal(pane.source_clicked) as source:
+    with performed(pane) as source:
         chip(view, "e31").click()
-    assert source.args == [31]
+    assert source == [ShowEvent(31)]
     assert chip(view, "No source")
     index = handover_card(3, 492).index
-    with qtbot.waitSignal(pane.digest_clicked) as digest:
+    with performed(pane) as digest:
         chip(view, "List of").click()
-    assert digest.args == [index]
+    assert digest == [OpenCacheEntry(index)]
 
 
 def test_older_handovers_are_built_when_opened(pane: Timeline) -> None:
@@ -185,10 +195,12 @@ def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Tim
 
 def test_the_last_change_is_undone_and_redone_with_the_usual_keys(qtbot: QtBot, pane: Timeline) -> None:
     pane.setFocus()
-    with qtbot.waitSignal(pane.undo_last_requested):
+    with performed(pane) as intents:
         QTest.keySequence(focused_widget(), "Ctrl+Z")
-    with qtbot.waitSignal(pane.redo_last_requested):
+    assert intents == [UndoLast()]
+    with performed(pane) as intents:
         QTest.keySequence(focused_widget(), "Ctrl+Shift+Z")
+    assert intents == [RedoLast()]
 
 
 def test_a_running_compaction_displays_its_phase_and_can_be_canceled(qtbot: QtBot, pane: Timeline) -> None:
@@ -197,8 +209,9 @@ def test_a_running_compaction_displays_its_phase_and_can_be_canceled(qtbot: QtBo
     assert pane.running.isVisible()
     assert "Write" in pane.running.steps.accessibleName()
     assert pane.running.text.text().startswith("…")
-    with qtbot.waitSignal(pane.cancel_requested):
+    with performed(pane) as intents:
         find_button(pane.running, "stop").click()
+    assert intents == [CancelCompaction()]
     pane.set_running(None)
     assert not pane.running.isVisible()
 
@@ -234,15 +247,15 @@ def test_a_sweep_expands_to_its_hashes(qtbot: QtBot, pane: Timeline) -> None:
     view.unfold()
     digest = timeline_state().cards[1]
     assert isinstance(digest, SweepCard)
-    with qtbot.waitSignal(pane.digest_clicked) as clicked:
+    with performed(pane) as clicked:
         chip(view, digest.digests[3][:8]).click()
-    assert clicked.args == [digest.digests[3]]
+    assert clicked == [OpenCacheEntry(digest.digests[3])]
 
 
 def test_a_click_on_the_curve_selects_the_event(qtbot: QtBot, pane: Timeline) -> None:
-    with qtbot.waitSignal(pane.show_in_chat) as blocker:
+    with performed(pane) as blocker:
         QTest.mouseClick(pane.chart, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(2, 40))
-    assert blocker.args == [1]
+    assert blocker == [ShowEvent(1)]
 
 
 def test_thinning_keeps_peaks_and_drops() -> None:
@@ -281,15 +294,15 @@ def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) 
     assert fold_card(4, 497).text not in [label.text() for label in view.findChildren(SelectableText)]
     view.note.head.click()
     assert [label.text() for label in view.findChildren(SelectableText)][1:] == [fold_card(4, 497).text]
-    with qtbot.waitSignal(pane.digest_clicked) as digest:
+    with performed(pane) as digest:
         chip(view, "List of 31 cached outputs").click()
-    assert digest.args == [fold_card(4, 497).index]
-    with qtbot.waitSignal(pane.source_clicked) as source:
+    assert digest == [OpenCacheEntry(fold_card(4, 497).index)]
+    with performed(pane) as source:
         chip(view, "e12–e148").click()
-    assert source.args == [12]
-    with qtbot.waitSignal(pane.undo_requested) as undo:
+    assert source == [ShowEvent(12)]
+    with performed(pane) as undo:
         find_button(view, "undo").click()
-    assert undo.args == [497]
+    assert undo == [Undo((497,))]
     pane.set_state(TimelineState((fold_card(4, 497, is_undone=True),), usage_points(), 14_600, 24_000))
     assert card(pane, 497).accessibleName().endswith("Undone")
     assert find_button(card(pane, 497), "redo")
@@ -323,9 +336,9 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
     assert days == sorted(days)
     facts = [bullet.accessibleName() for bullet in view.findChildren(BulletView)]
     assert facts[0] == "Tests must stay green; pytest -q is the check that counts."
-    with qtbot.waitSignal(pane.source_clicked) as source:
+    with performed(pane) as source:
         chip(view, "e17").click()
-    assert source.args == [17]
+    assert source == [ShowEvent(17)]
     assert chip(view, "No source")
     view.parts[1].head.click()
     assert [label.text() for label in view.findChildren(SelectableText)] == [

@@ -184,7 +184,7 @@ async def _check_numbers(rig: WindowRig) -> None:
         rig.type_message("Once more")
         await until(lambda: len(rig.rows(ApprovalRow)) == 3, "three questions again")
         call_ids = rig.rows(ApprovalRow)[0].allowed_together
-        rig.chat.view.action_triggered.emit(AllowAllOnce(call_ids))
+        rig.perform(AllowAllOnce(call_ids))
         await rig.wait_for_turn_end()
         assert [row.state for row in rig.rows(ToolRow)][3:] == ["ok", "ok", "ok"]
         assert not saved_rules(rig)
@@ -288,9 +288,9 @@ async def _check_always(rig: WindowRig) -> None:
         await rig.run_turn("Once more")
         assert rig.events(ApprovalGiven)[-1].rule == "Never: run commands like: echo *"
 
-        page.sandbox.switches["sandbox"].click()
+        press(page, "sandbox")
         await until(lambda: not rig.wiring.services.registry.get(rig.workspace.id).sandbox, "no sandbox")
-        await until(lambda: not page.sandbox.switches["network"].isVisible(), "nothing to let through")
+        await until(lambda: not page.sandbox.controls["network"].isEnabled(), "nothing to let through")
         assert not await rig.wiring.services.tools.is_sandboxed(rig.workspace.id)
         rig.window.leave_settings()
 

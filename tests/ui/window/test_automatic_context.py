@@ -55,7 +55,7 @@ async def test_all_is_written_without_a_question_and_by_the_model(qapp: QApplica
         write_files(tmp_path / "project")
         await rig.use_server(server, window=32_000)
         assert rig.workspace.policy == PROFILES["balanced"]
-        rig.workspace.listen(lambda _, update: updates.append(update))
+        rig.workspace.on(Update, lambda _, update: updates.append(update))
         await run_until_all_was_written(rig, assistant)
 
         assert not [update for update in updates if isinstance(update, SpendRequestsChanged | ErrorRaised)]

@@ -9,8 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.chat.actions import BranchSession, EditMessage, OpenVersion, RetryAnswer
+from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, TurnFooterRow, UserRow
+from helix_desktop.ui.kit.intents import BranchSession
 from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import click_area
@@ -94,7 +95,7 @@ async def _check_a_canceled_edit(rig: WindowRig) -> None:
         await rig.use_server(server)
         await rig.run_turn("One")
         original = rig.conversation.session.id
-        rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
+        rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq))
         await in_branch(rig, original)
         assert [len(row.versions) for row in rig.window.sidebar.session_list.sessions()] == [2]
         press(rig.window.notices, "editing:cancel")
@@ -118,7 +119,7 @@ async def _check_a_retry(rig: WindowRig) -> None:
         footer = rig.rows(TurnFooterRow)[0]
         click_area(rig.chat.view, footer.key, "copy")
         assert QApplication.clipboard().text() == "One, call 1", "the answer as Markdown"
-        rig.chat.view.action_triggered.emit(RetryAnswer(footer.key.seq))
+        rig.perform(RetryAnswer(footer.key.seq))
         await in_branch(rig, original)
         await until(lambda: words(rig) == ["One", "One, call 2"], "the other answer")
         await rig.wait_for_turn_end()
@@ -128,7 +129,7 @@ async def _check_a_retry(rig: WindowRig) -> None:
         assert versions is not None
         branch = rig.conversation.session.id
         assert versions.session_ids == (original, branch)
-        rig.chat.view.action_triggered.emit(OpenVersion(original))
+        rig.perform(OpenVersion(original))
         await until(lambda: rig.app_window.shown_session.session_id == original, "the original")
         await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "two answers")
         rig.window.sidebar.session_deleted.emit(original)
@@ -150,7 +151,7 @@ async def _check_a_branch(rig: WindowRig) -> None:
         await rig.run_turn("One")
         await rig.run_turn("Two")
         original = rig.conversation.session.id
-        rig.chat.view.action_triggered.emit(BranchSession(rig.rows(TurnFooterRow)[0].key.seq))
+        rig.perform(BranchSession(rig.rows(TurnFooterRow)[0].key.seq))
         await in_branch(rig, original)
         await until(lambda: rig.rows(DividerRow), "where the branch begins")
         assert words(rig) == ["One", "One, call 1"]
@@ -172,7 +173,7 @@ async def _check_versions_by_keyboard_search_and_restart(rig: WindowRig) -> None
         await rig.run_turn("One")
         original = rig.conversation.session.id
         for text in ("better", "best"):
-            rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
+            rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq))
             await until(lambda: rig.composer.text() != "", "the message in the composer")
             rig.composer.editor.selectAll()
             rig.composer.editor.insertPlainText(f"One, {text}")

@@ -22,8 +22,8 @@ from helix_desktop.providers.http import HttpClient
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
-from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.shell.sidebar.session_rows import row_end
 from helix_desktop.words.costs import CostState
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
@@ -94,7 +94,7 @@ async def test_what_a_typed_limit_means(qapp: QApplication) -> None:
         (dialog.cost, "nan", "Enter a number."),
     ):
         line.setText(typed)
-        notes = [field.note_text() for field in dialog.findChildren(FormField)]
+        notes = [field.note_text() for field in dialog.findChildren(FieldRow)]
         assert notes == ([expected, used_up] if line is dialog.tokens else ["", expected]), typed
 
 
@@ -164,7 +164,7 @@ async def _check_an_invalid_number(rig: WindowRig) -> None:
         assert (dialog.tokens.text(), dialog.cost.text()) == ("5000", "1.50")
         QTest.keyClicks(dialog.tokens, "x")
         before = dialog.budget
-        assert "Enter a number." in [field.error_text() for field in dialog.findChildren(FormField)]
+        assert "Enter a number." in [field.error_text() for field in dialog.findChildren(FieldRow)]
         press(dialog, "set_budget")
         assert rig.events(BudgetSet) == []
         assert dialog.budget == before

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.kit.intents import OpenSession
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, text_reply
@@ -121,7 +122,7 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     await until(lambda: rig.rows(NoticeRow)[0].what.startswith("Not in the context"), "undone")
     rig.window.commands.redo_compaction.trigger()
     await until(lambda: rig.rows(NoticeRow) == [card], "redone")
-    rig.chat.view.action_triggered.emit(card.actions[0])
+    rig.perform(card.actions[0])
     await until(lambda: rig.app_window.shown_session.session_id == old, "the source session")
     await rig.wiring.workspace_controller.session_opener.open_session(new)
 
@@ -136,6 +137,6 @@ async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
     rig.window.sidebar.session_deleted.emit(old)
     await until(lambda: "moved to the trash" in rig.banner_text(), "the deletion")
     await rig.run_turn("And now?")
-    await act(lambda: rig.views.timeline.session_requested.emit(old))
+    await act(lambda: rig.perform(OpenSession(old)))
     await until(lambda: "isn't in this workspace" in rig.banner_text(), "the notice")
     assert rig.conversation.session.id != old

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu
 
 from helix_desktop.agent.ports import StoreRetention
 from helix_desktop.domain.digest import digest_of
@@ -21,7 +21,9 @@ from helix_desktop.domain.store import Commit, Content
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.redaction.dialog import confirmation_word
+from helix_desktop.ui.settings.data_page import DataPage
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -319,6 +321,14 @@ async def _check_a_quota(rig: WindowRig, unreferenced_contents: list[Content]) -
             await asyncio.sleep(0.01)
 
 
+def _choose(page: DataPage, name: str, place: int) -> None:
+    """Choose from the list of a setting."""
+    box = page.findChild(ComboBox, name)
+    assert isinstance(box, ComboBox)
+    box.setCurrentIndex(place)
+    box.activated.emit(place)
+
+
 async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Content]) -> None:
     """The data page displays the size and saves the rule and what the file history covers."""
     identity = await rig.open_folder("page")
@@ -332,22 +342,23 @@ async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Conte
     assert all_data.startswith("All data with session logs and search index: ")
     assert " 0 B" not in all_data
     advance_clock(keep, 2 * DAY_MS)
-    page.quota.setCurrentIndex(2)
-    page.quota.activated.emit(2)
+    _choose(page, "quota", 2)
     await until(lambda: registry.get(identity).quota == 500 << 20, "the rule on record")
     await until(lambda: page.removable.text().startswith("3 can be removed"), "the new plan")
 
-    card = page.history_card
-    card.place.setText("../elsewhere")
+    card = page.forms[1]
+    place = card.findChild(QLineEdit)
+    assert isinstance(place, QLineEdit)
+    place.setText("../elsewhere")
     press(card, "include_place")
     error = "The place must be a path in this workspace (got ../elsewhere)."
     await until(lambda: any(error in words.text() for words in card.findChildren(QLabel)), "the error")
-    card.place.setText("build/output/")
+    assert place.text() == "../elsewhere", "to be corrected"
+    place.setText("build/output/")
     press(card, "include_place")
     await until(lambda: registry.get(identity).history_included == ("build/output",), "the place")
-    await until(lambda: not card.place.text(), "the place on screen")
-    card.max_file.setCurrentIndex(0)
-    card.max_file.activated.emit(0)
+    await until(lambda: not place.text(), "the place on screen")
+    _choose(page, "history_max_file", 0)
     await until(lambda: registry.get(identity).history_max_file == 1 << 20, "the limit")
     press(card, "exclude:build/output")
     await until(lambda: not registry.get(identity).history_included, "no place")
@@ -355,7 +366,7 @@ async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Conte
     press(page, "clean_up")
     tidying = rig.wiring.cleanup
     await until(lambda: tidying.cleanup_dialog, "the dialog")
-    assert not settings.view.isVisible()
+    assert settings.view.isVisible(), "the page stays below it"
     assert tidying.cleanup_dialog is not None
     assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
     assert tidying.cleanup_dialog.automatic.isChecked()

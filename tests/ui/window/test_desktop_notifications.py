@@ -8,12 +8,13 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.agent.session import CompactionProgress
+from helix_desktop.agent.session import CompactionProgress, Update
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
-from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController
+from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController, NotifiedUpdate
 from tests.support.manual_clock import ManualClock
 from tests.support.model_servers.chat_server import (
     Call,
@@ -23,6 +24,7 @@ from tests.support.model_servers.chat_server import (
     api_error,
     text_reply,
 )
+from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -61,7 +63,9 @@ def listening(rig: WindowRig, watch: ManualClock | None = None) -> tuple[Notific
     messages = Messages(rig.window)
     notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or ManualClock())
     workspace = rig.workspace
-    workspace.listen(lambda session_id, update: notifying.on_update(workspace, session_id, update))
+    workspace.on(
+        NotifiedUpdate, lambda session_id, update: notifying.on_update(workspace, session_id, update)
+    )
     return notifying, messages
 
 
@@ -105,9 +109,7 @@ async def _check_an_approval(rig: WindowRig) -> None:
         assert text.startswith("Run a command in the workspace")
         rig.wiring.windows.activated.connect(messages.clear_message)
         rig.wiring.quit_controller.tray.clicked.emit(*messages.places[0])
-        await until(
-            lambda: rig.workspace.id == first and rig.conversation.session.id == session_id, "the session"
-        )
+        await until(lambda: rig.app_window.shown_session == (first, session_id), "the session")
         await until(rig.window.isActiveWindow, "the window in front")
         assert messages.withdrawn
         other.close()
@@ -127,7 +129,9 @@ async def _check_errors_and_jobs(rig: WindowRig) -> None:
             rig.window, services, messages, watch, lambda: beeps.append(len(messages.messages))
         )
         workspace = rig.workspace
-        workspace.listen(lambda session_id, update: notifying.on_update(workspace, session_id, update))
+        workspace.on(
+            NotifiedUpdate, lambda session_id, update: notifying.on_update(workspace, session_id, update)
+        )
         other = await another_in_front(rig)
         await rig.conversation.run("Fail")
         assert [title for title, _ in messages.messages] == ["The agent stopped with an error · errors"]
@@ -158,11 +162,11 @@ async def _check_a_long_turn(rig: WindowRig) -> None:
         watch = ManualClock()
         notifying, messages = listening(rig, watch)
         other = await another_in_front(rig)
-        rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))
+        rig.workspace.on(Update, lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))
         await rig.conversation.run("Short")
         assert messages.messages == []
         await rig.conversation.rename("The long one")
-        rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
+        rig.workspace.on(Update, lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
         await rig.conversation.run("Long")
         assert messages.messages == [("The agent is done · turns", "The long one")]
         services = rig.wiring.services
@@ -179,20 +183,22 @@ async def test_the_choices_are_saved(qapp: QApplication, tmp_path: Path) -> None
         await rig.open_folder("project")
         await rig.wiring.settings.show("appearance")
         page = rig.settings.appearance
-        assert page.notify.isChecked()
-        page.notifications["job"].click()
-        page.sound.click()
+        assert find_button(page, "notify").isChecked()
+        find_button(page, "notify_job").click()
+        find_button(page, "notify_sound").click()
         services = rig.wiring.services
         await until(lambda: services.settings.notify_off == ("job",), "one of them is off")
         await until(lambda: services.settings.notify_sound, "there is a sound")
-        page.motion.setCurrentIndex(page.motion.findData("on"))
-        page.motion.activated.emit(page.motion.currentIndex())
+        motion = page.controls["reduce_motion"]
+        assert isinstance(motion, ComboBox)
+        motion.setCurrentIndex(motion.findData("on"))
+        motion.activated.emit(motion.currentIndex())
         await until(lambda: services.settings.reduce_motion == "on", "motion is reduced")
         assert is_motion_reduced()
         reduce_motion("off")
-        page.notify.click()
+        find_button(page, "notify").click()
         await until(lambda: not services.settings.notify, "it is off")
-        assert not page.sound.isEnabled()
+        assert not page.controls["notify_sound"].isEnabled()
         rig.window.leave_settings()
     async with open_window(qapp, tmp_path) as rig:
         assert not rig.wiring.services.settings.notify

@@ -232,6 +232,6 @@ async def _check_an_output_that_is_not_saved(rig: WindowRig) -> None:
     (rig.folder / "call" / "ballast").unlink()
     (error,) = [row for row in rig.rows(NoticeRow) if row.level == "error"]
     assert error.actions[-1] == ControlTurn("retry")
-    rig.chat.view.action_triggered.emit(error.actions[-1])
+    rig.perform(error.actions[-1])
     await until(lambda: [row.text for row in rig.rows(AssistantRow)][-1:] == ["Hi."], "the answer")
     assert rig.rows(ToolRow)[0].answer_seq

@@ -21,11 +21,12 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.ui.chat.actions import CompactUpTo, Undo
+from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
+from helix_desktop.ui.kit.intents import EditHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.session.last_change import last_change
 from helix_desktop.ui.timeline.view import Timeline
@@ -43,7 +44,7 @@ from tests.support.part_files import part_files, read_part
 from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.handover_dialog import BY_HAND, open_dialog_after_two_turns, open_handover_dialog
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -286,7 +287,7 @@ async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
     end = dialog.range_box.itemData(dialog.range_box.count() - 1)
     dialog.reject()
     await _closed(rig)
-    rig.chat.view.action_triggered.emit(CompactUpTo(end))
+    rig.perform(CompactUpTo(end))
     await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog for this range")
     assert rig.wiring.rewrites.handover_presenter is not None
     dialog = rig.wiring.rewrites.handover_presenter.dialog
@@ -298,7 +299,7 @@ async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
     await _closed(rig)
     assert rig.events(HandoverMade)[-1].upto == end
     first = rig.conversation.session.transcript.messages.items[0].seq
-    rig.chat.view.action_triggered.emit(CompactUpTo(first))  # covered already: that one again
+    rig.perform(CompactUpTo(first))  # covered already: that one again
     await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog to run it again")
     dialog = rig.wiring.rewrites.handover_presenter.dialog
     await until(dialog.isVisible, "its ranges")
@@ -440,7 +441,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert active is not None
     assert (active[1].revises, active[1].sections[1].bullets) == (count, (Bullet("My own words", (4,)),))
     assert transcript.rewrites.handovers[count].sections[1].bullets[0].text == "Words about it."
-    rewrites.undo(count)
+    await act(lambda: rig.perform(Undo((count,))))
     assert REFUSED_COMPACTION in rig.window.notices.names(), "the edited one stands in its place"
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline
@@ -454,7 +455,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
     rewrites, active = rig.wiring.rewrites, rig.conversation.session.transcript.window.handover
     assert active is not None
     await rig.conversation.window.undo(active[0])
-    rewrites.edit(active[0])
+    rig.perform(EditHandover(active[0]))
     await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.isVisible(), "again")
     assert rewrites.edit_presenter is not None
     dialog = rewrites.edit_presenter.dialog

@@ -117,7 +117,7 @@ async def _check_a_job(rig: WindowRig) -> None:
         return "never"
 
     async def run() -> None:
-        ended.append(await rig.wiring.jobs.run_cancellable("Exporting all of it", go_on_for_ever, ""))
+        ended.append(await rig.window.jobs.run("Exporting all of it", go_on_for_ever, "Nothing."))
 
     rig.context.actions.start(run(), "a job")
     bar = rig.window.jobs
@@ -142,7 +142,7 @@ async def _check_a_repair(rig: WindowRig) -> None:
         return "mended"
 
     async def run() -> None:
-        ended.append(await rig.wiring.jobs.run("project is being mended", repair))
+        ended.append(await rig.window.jobs.run("project is being mended", repair))
 
     rig.context.actions.start(run(), "a mending")
     await until(on.is_set, "the work")

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.design.page_keys import native_key
-from helix_desktop.ui.shell.actions import SPECS
+from helix_desktop.ui.design.key_names import native_key
+from helix_desktop.ui.shell.commands import WindowCommands
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.window_rig import open_window, until
@@ -28,7 +28,7 @@ async def test_keys_are_recorded_and_stored(qapp: QApplication, tmp_path: Path) 
         page, bindings = rig.settings.keyboard, rig.window.key_bindings
         await until(lambda: find_buttons(page, "keys:trash"), "the commands")
         assert find_buttons(page, "keys:trash")[0].palette().buttonText().color().lightnessF() > 0.5, "dark"
-        for command in SPECS:
+        for command in WindowCommands.commands:
             find_button(page, f"keys:{command}")
 
         def record(command: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _CTRL) -> str:
@@ -63,14 +63,18 @@ async def test_keys_are_recorded_and_stored(qapp: QApplication, tmp_path: Path) 
 
         await until(lambda: saved() == [stored], "the keys in the file")
         press(page, "reset_all_keys")
-        assert bindings.keys("find") == SPECS["find"].keys
+        assert bindings.keys("find") == WindowCommands.find.keys
         press(page, "undo_keys")
         assert bindings.stored == stored
         QTest.keyClicks(page.filter, "ctrl+k")
-        found = [command for command in SPECS if find_button(page, f"keys:{command}").isVisible()]
+        found = [
+            command for command in WindowCommands.commands if find_button(page, f"keys:{command}").isVisible()
+        ]
         assert found == ["trash"]
         QTest.keyClicks(page.filter, " nothing of that name")
-        assert not any(find_button(page, f"keys:{command}").isVisible() for command in SPECS)
+        assert not any(
+            find_button(page, f"keys:{command}").isVisible() for command in WindowCommands.commands
+        )
 
 
 async def test_messages_are_reached_with_keys_from_the_input_and_nowhere_else(

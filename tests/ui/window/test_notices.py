@@ -102,7 +102,7 @@ async def test_in_a_low_window_undo_is_seen_above_what_the_opened_session_says(
         await rig.wiring.workspace_controller.new_session()
         await rig.run_turn("Hello again")
         other = rig.conversation.session.id
-        rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
+        rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq))
         await until(lambda: rig.conversation.session.id != other, "the version")
         await rig.wiring.workspace_controller.session_opener.open_session(original)
         await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "both in the list")

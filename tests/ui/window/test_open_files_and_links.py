@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.shell.commands import OPEN_WORKSPACE
 from tests.support.window.buttons import press, trigger
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -108,7 +109,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         press(await question(rig), "cancel")
         await importing
         assert rig.window.welcome.isVisible()
-        assert not any(action.isEnabled() for action in rig.window.commands.for_workspace())
+        assert not any(action.isEnabled() for action in rig.window.commands.that_need(OPEN_WORKSPACE))
 
         rig.window.commands.import_file.trigger()
         await choose_path(rig, place)
@@ -118,7 +119,8 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         await until(lambda: rig.wiring.session_controller.conversation is not None, "its session on screen")
         assert len(await rig.workspace.sessions()) == 1
         await until(
-            lambda: all(action.isEnabled() for action in rig.window.commands.for_workspace()), "commands"
+            lambda: all(action.isEnabled() for action in rig.window.commands.that_need(OPEN_WORKSPACE)),
+            "commands",
         )
 
 

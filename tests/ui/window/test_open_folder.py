@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 
 from helix_desktop.domain.errors import WorkspaceMissing
+from helix_desktop.ui.shell.commands import OPEN_WORKSPACE
 from helix_desktop.ui.trust.dialog import TrustDialog
 from tests.support.image_bytes import png
 from tests.support.window.buttons import press
@@ -109,8 +110,9 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_workspace(identity)
     await until(rig.window.closed_workspace.isVisible, "its page")
     assert "Not a directory" in rig.banner_text()
-    assert not any(action.isEnabled() for action in commands.for_workspace())
-    assert {action.statusTip() for action in commands.for_workspace()} == {"Needs an open workspace"}
+    of_workspace = commands.that_need(OPEN_WORKSPACE)
+    assert not any(action.isEnabled() for action in of_workspace)
+    assert {action.statusTip() for action in of_workspace} == {"Needs an open workspace"}
     for action in (commands.compact_now, commands.toggle_inspector):
         assert (action.isEnabled(), action.statusTip()) == (False, "Needs an open session")
     assert commands.import_file.isEnabled()
@@ -119,7 +121,7 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     store.with_name("elsewhere").rename(store)
     press(rig.window.closed_workspace, "retry")
     await until(lambda: rig.wiring.session_controller.conversation is not None, "it can be opened again")
-    assert all(action.isEnabled() and not action.statusTip() for action in commands.for_workspace())
+    assert all(action.isEnabled() and not action.statusTip() for action in of_workspace)
 
 
 async def _check_the_attach_dialog(rig: WindowRig) -> None:

@@ -157,7 +157,7 @@ async def _check_one_number(rig: WindowRig) -> None:
     )
     if isinstance(newest, FormCard):
         assert newest.after == row.tokens
-        rig.chat.view.action_triggered.emit(ReadOriginal(row.key, row.digest))
+        rig.perform(ReadOriginal(row.key, row.digest))
         await until(lambda: card(rig).original, "the original")
         assert (original := card(rig).original) is not None
         assert newest.before == original.tokens

@@ -33,7 +33,7 @@ async def _check_an_edited_file(rig: WindowRig) -> None:
     _file(rig).write_text(f'# mine\nprofile = "balanced"\nprotect_steps = 14\n{of_file}', encoding="utf-8")
     await until(lambda: rig.workspace.policy.protect_steps == 14, "the edited number")
     assert "2 changes" in page.slider.track.value_text
-    page.fields.changed.emit({"handover_at": 0.7})
+    page.form.write("handover_at", 0.7)
     assert rig.workspace.policy.handover_at == 0.85, "nothing is saved before it is applied"
     find_button(page, "apply_to_workspace").click()
     assert "# mine" in _file(rig).read_text(encoding="utf-8")

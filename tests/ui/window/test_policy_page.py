@@ -79,10 +79,10 @@ async def _check_a_preview(rig: WindowRig) -> None:
     assert rig.workspace.policy == PROFILES["balanced"]
     assert _text(page, "policy_in_use") == "Preview. Nothing changes until you apply it."
 
-    page.fields.changed.emit({"protect_steps": 9})
-    await until(lambda: "billed" in _text(page, "effect:protect_steps") or "bills" in
-                _text(page, "effect:protect_steps"), "the effect of the field")  # fmt: skip
-    assert _text(page, "effect:protect_steps").startswith("This session: bills ")
+    page.form.write("protect_steps", 9)
+    field = page.form.rows["protect_steps"]
+    await until(lambda: "bills" in field.note_text(), "the effect of the field")
+    assert field.note_text().startswith("This session: bills ")
     await _check_a_preview_is_kept_until_it_is_discarded(rig)
     rig.window.leave_settings()
     await _check_it_is_ready_with_the_page(rig, replays)
@@ -131,7 +131,7 @@ async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
     page = rig.settings.policy
     assert rig.settings.current_page() == "policy"
     assert not find_button(page, "apply_to_session").isEnabled()
-    page.fields.changed.emit({"protect_steps": 9})
+    page.form.write("protect_steps", 9)
     find_button(page, "apply_to_session").setFocus()
     QTest.keyClick(find_button(page, "apply_to_session"), Qt.Key.Key_Space)
     await until(lambda: rig.events(PolicyChosen), "the event")
@@ -156,7 +156,7 @@ async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
         page = rig.settings.policy
 
         def enter(key: str, text: str) -> None:
-            control = page.control(key)
+            control = page.form.controls[key]
             assert isinstance(control, QLineEdit)
             control.setFocus()
             control.selectAll()
@@ -164,21 +164,21 @@ async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
             QTest.keyClick(control, Qt.Key.Key_Return)
 
         def value_of(key: str) -> str:
-            control = page.control(key)
+            control = page.form.controls[key]
             assert isinstance(control, QLineEdit)
             return control.text().replace(",", "")
 
         enter("protect_steps", "9")
         enter("observe_at", "60")
-        assert "observe_place_at" in page.error_text("observe_at")
+        assert "observe_place_at" in page.form.errors().get("observe_at", "")
         enter("intake_above", "900")
         assert value_of("observe_at") == "60", "another change keeps what is to be corrected"
         for button in ("apply_to_session", "apply_to_workspace"):
             press(page, button)
-            assert page.window().focusWidget() is page.control("observe_at")
+            assert page.window().focusWidget() is page.form.controls["observe_at"]
         assert not rig.events(PolicyChosen)
-        page.fields.changed.emit({"observe_place_at": 0.7})  # as after an edit of the file
-        assert page.error_text("observe_at") == "", "the conflict is over"
+        page.values.set("observe_place_at", 0.7)  # as after an edit of the file
+        assert "observe_at" not in page.form.errors(), "the conflict is over"
         press(page, "apply_to_session")
         await until(lambda: rig.events(PolicyChosen), "the event")
         policy = rig.conversation.session.transcript.session_policy
@@ -186,5 +186,5 @@ async def test_a_value_that_conflicts_is_not_applied_around_and_not_lost(
         assert (policy.observe_at, policy.observe_place_at, policy.protect_steps) == (0.6, 0.7, 9)
         enter("observe_at", "90")
         page.slider.profile_selected.emit("lean")
-        assert page.error_text("observe_at") == ""
+        assert "observe_at" not in page.form.errors()
         rig.window.leave_settings()

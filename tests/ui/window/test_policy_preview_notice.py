@@ -25,14 +25,14 @@ async def _close_with_a_preview(rig: WindowRig) -> ScriptedReplays:
     rig.wiring.settings.policy.replays.create_worker = lambda: replays
     await rig.wiring.settings.show("policy")
     page = rig.settings.policy
-    page.fields.changed.emit({"protect_steps": 9})
-    control = page.control("intake_above")
+    page.form.write("protect_steps", 9)
+    control = page.form.controls["intake_above"]
     assert isinstance(control, QLineEdit)
     control.setFocus()
     control.selectAll()
     QTest.keyClicks(control, "30000000")
     QTest.keyClick(control, Qt.Key.Key_Return)
-    assert page.error_text("intake_above")
+    assert page.form.errors().get("intake_above", "")
     rig.window.leave_settings()
     await until(lambda: "Policy not applied: Balanced with 1 change." in rig.banner_text(), "the notice")
     return replays
@@ -57,8 +57,8 @@ async def test_discard_drops_what_was_not_applied(qapp: QApplication, tmp_path: 
         await rig.wiring.settings.show("policy")
         await until(page.isVisible, "the page again")
         assert page.slider.track.value_text == "Balanced"
-        assert not page.error_text("intake_above"), "nor what was typed"
-        steps = page.control("protect_steps")
+        assert not page.form.errors().get("intake_above", ""), "nor what was typed"
+        steps = page.form.controls["protect_steps"]
         assert isinstance(steps, QLineEdit)
         assert steps.text() == str(PROFILES["balanced"].protect_steps)
         rig.window.leave_settings()

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.app.run import StartTargets, StoredWindows
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.kit.intents import Quit
 from helix_desktop.ui.shell.tray import Tray
 from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text, Wait
 from tests.support.window.buttons import press
@@ -132,7 +133,7 @@ async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, tmp_
         await windows.open_window(rig.workspace.id)
         shown_sessions = [opened.shown_session for opened in windows.windows]
         rig.wiring.quit_controller.tray = TrayIcon(rig.window)
-        rig.window.quit_requested.emit()
+        rig.window.perform(Quit())
         await until(lambda: question(rig), "the question")
         press(question(rig)[0], "hide")
         await until(lambda: not rig.window.isVisible(), "the window hidden")
@@ -160,7 +161,7 @@ async def test_a_deleted_data_folder_is_said_and_asked_about(qapp: QApplication,
 
         agreed: list[bool] = []
         rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
-        rig.window.quit_requested.emit()
+        rig.window.perform(Quit())
         await until(lambda: question(rig), "the question")
         assert texts(question(rig)[0], "was deleted or moved")
         exports: list[str] = []
@@ -171,7 +172,7 @@ async def test_a_deleted_data_folder_is_said_and_asked_about(qapp: QApplication,
         assert not agreed
 
         (tmp_path / "away").rename(tmp_path / "data")
-        rig.window.quit_requested.emit()
+        rig.window.perform(Quit())
         await until(lambda: agreed, "no question once it is back")
 
 

@@ -13,6 +13,7 @@ from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.row_menus import menu_groups
+from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.ui.redaction.dialog import confirmation_word
 from helix_desktop.words.times import format_date
 from tests.support.model_servers.chat_server import (
@@ -85,6 +86,6 @@ async def _check_the_card(rig: WindowRig) -> None:
 
 async def _check_the_way_to_it(rig: WindowRig, digest: str) -> None:
     """A link of a card in the timeline still has the digest."""
-    rig.views.timeline.digest_clicked.emit(digest)
+    rig.perform(OpenCacheEntry(digest))
     await until(lambda: "You removed this output as a secret on" in rig.banner_text(), "the notice")
     assert rig.views.chat.isVisible(), "not a page without the entry"

@@ -18,6 +18,7 @@ from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
+from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, UndoLast
 from helix_desktop.words.numbers import format_tokens
 from tests.support.part_files import part_files, reads_all
 from tests.support.window.chat_geometry import action_names, press_action
@@ -77,7 +78,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         assert rig.conversation.window.measure()[0].estimate > sent.estimate
 
         rig.window.show_page("timeline")
-        rig.views.timeline.redo_requested.emit(divider.key.seq)
+        rig.perform(Redo((divider.key.seq,)))
         await until(lambda: not rig.rows(DividerRow)[0].is_undone, "the sweep holds again")
         await rig.wait_for_turn_end()
         assert _badges(rig)["part0.txt"] == "cached"
@@ -129,23 +130,23 @@ async def _check_a_handover(rig: WindowRig) -> None:
         source = next(
             s for part in rig.events(HandoverMade)[0].sections for b in part.bullets for s in b.sources
         )
-        rig.views.timeline.source_clicked.emit(source)
+        rig.perform(ShowEvent(source))
         assert rig.window.page() == "chat"
 
         commands = rig.window.commands
         assert (commands.undo_compaction.isEnabled(), commands.redo_compaction.isEnabled()) == (True, False)
-        rig.views.timeline.redo_last_requested.emit()
+        rig.perform(RedoLast())
         assert "Nothing to redo in the context." in rig.banner_text()
         commands.undo_compaction.trigger()
         await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
         await until(lambda: "Undone: Handover 1" in rig.banner_text(), "what was undone")
         assert (commands.undo_compaction.isEnabled(), commands.redo_compaction.isEnabled()) == (False, True)
-        rig.views.timeline.undo_last_requested.emit()
+        rig.perform(UndoLast())
         assert "Nothing to undo in the context." in rig.banner_text()
         await rig.wait_for_turn_end()
         assert rig.conversation.window.measure()[0] == before[0]
         assert _badges(rig)["part0.txt"] == "in_window"
-        rig.wiring.rewrites.redo(divider.key.seq)
+        rig.perform(Redo((divider.key.seq,)))
         await until(lambda: not any(row.is_undone for row in rig.rows(DividerRow)), "redone")
         assert rig.conversation.window.measure()[0] == after[0]
 

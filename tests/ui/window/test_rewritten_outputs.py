@@ -12,6 +12,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.ui.chat.actions import ReadOriginal
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
+from helix_desktop.ui.kit.intents import Undo
 from tests.support.model_servers.chat_server import (
     Call,
     StreamedReply,
@@ -122,7 +123,7 @@ async def _check_arguments(rig: WindowRig) -> None:
         for sweep_entry in [
             entry for entry in rig.conversation.session.log if isinstance(entry.event, SweepMade)
         ]:
-            rig.wiring.rewrites.undo(sweep_entry.seq)
+            rig.perform(Undo((sweep_entry.seq,)))
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
 
 
@@ -136,7 +137,7 @@ async def _check_an_original(rig: WindowRig) -> None:
         assert row.form == "preview"
         assert row.original is None
         rig.chat.view.jump_to(row.key)
-        rig.chat.view.action_triggered.emit(ReadOriginal(row.key, row.digest))
+        rig.perform(ReadOriginal(row.key, row.digest))
         await until(lambda: card(rig, "part3.txt").original, "the original")
         original = card(rig, "part3.txt").original
         assert original is not None
@@ -145,7 +146,7 @@ async def _check_an_original(rig: WindowRig) -> None:
         assert original.tokens > row.tokens
         assert card(rig, "part3.txt").head == row.head
 
-        rig.chat.view.action_triggered.emit(ReadOriginal(row.key, row.digest, in_full=True))
+        rig.perform(ReadOriginal(row.key, row.digest, in_full=True))
         await until(lambda: not card(rig, "part3.txt").original.head_and_tail.hidden_lines, "all lines")  # type: ignore[union-attr]  # it is there
         answer = next(event for event in rig.events(ToolAnswered) if event.target == "part3.txt")
         original_text = (await rig.workspace.store.get(answer.digest)).decode()

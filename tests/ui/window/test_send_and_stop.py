@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.agent.session import ResponseDelta
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -18,12 +21,14 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.domain.listeners import TypedListeners
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.chat.actions import RewindTo
+from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from helix_desktop.ui.kit.intents import RewindTo
 from helix_desktop.ui.kit.notices import AGENT_WORKING
 from helix_desktop.ui.shell.sidebar.session_rows import row_end
 from helix_desktop.words.numbers import format_tokens
@@ -76,6 +81,7 @@ async def test_messages_are_sent_queued_and_stopped(qapp: QApplication, tmp_path
         await _check_stop(rig)
         await _check_sending_while_scrolled_up(rig)
         await _check_a_silent_model(rig)
+        await _check_who_hears_of_a_token(rig)
 
 
 async def _check_numbers_agree(rig: WindowRig) -> None:
@@ -109,7 +115,7 @@ async def _check_streamed_answers(rig: WindowRig) -> None:
             await _drawn(rig, f"Answer {n} begins")
             assert _last_words(rig).count("Answer") == 1
             if n == 0:
-                rig.chat.view.action_triggered.emit(RewindTo(0))
+                rig.perform(RewindTo(0))
                 await until(lambda: AGENT_WORKING in rig.window.notices.names(), "the reason")
             release.set()
         await rig.wait_for_turn_end()
@@ -454,3 +460,27 @@ def _last_words(rig: WindowRig) -> str:
     shapes = rig.chat.model.raw_rows()
     drawn = viewport.widget_pool.visible.get(shapes[-1].key) if shapes else None
     return drawn.text() if drawn is not None else ""
+
+
+async def _check_who_hears_of_a_token(rig: WindowRig) -> None:
+    """Nobody but the chat is called."""
+    go = asyncio.Event()
+    reply = StreamedReply(Text("It begins"), Wait(go), Text(" and ends."))
+    async with ChatServer(lambda _: reply) as server:
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server)
+        rig.type_message("Stream")
+        await until(lambda: rig.conversation.partial, "the answer begins")
+        called: list[str] = []
+
+        def note_listener(frame: FrameType, event: str, _: object) -> None:
+            caller = frame.f_back
+            if event == "call" and caller is not None and caller.f_code is TypedListeners.notify.__code__:
+                called.append(frame.f_globals["__name__"])
+
+        sys.setprofile(note_listener)
+        rig.conversation.session.publish(ResponseDelta(", goes on"))
+        sys.setprofile(None)
+        assert [name for name in called if name != TypedListeners.__module__] == [ChatPresenter.__module__]
+        go.set()
+        await rig.wait_for_turn_end()

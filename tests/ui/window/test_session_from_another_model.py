@@ -145,7 +145,7 @@ async def test_the_model_that_continues_goes_along_to_branches_and_stays_after_a
 async def _branch(rig: WindowRig, action: SessionAction) -> None:
     """Branch the session on screen by a button below a message; the branch asks for no model."""
     original = rig.conversation.session.id
-    await act(lambda: rig.chat.view.action_triggered.emit(action))
+    await act(lambda: rig.perform(action))
     await until(lambda: rig.conversation.session.id != original, "the branch")
     assert not rig.conversation.model_choice.pending
     assert not is_question_open(rig)

@@ -266,9 +266,9 @@ async def test_policy_theme_text_size_and_enter_take_effect_and_persist(
         rig.window.commands.theme_dark.trigger()
         rig.window.commands.zoom_in.trigger()
         bigger = rig.context.appearance.text_px
-        assert find_button(page, "mode:dark").isChecked(), "what is in force, whatever changed it"
+        assert find_button(page, "theme:dark").isChecked(), "what is in force, whatever changed it"
         assert any(box.currentText() == f"{bigger} px" for box in page.findChildren(QComboBox))
-        page.enter_sends_chosen.emit(False)
+        find_button(page, "enter_sends").click()
         await until(lambda: not rig.wiring.services.settings.enter_sends, "kept")
         rig.type_message("first")
         rig.type_message("second", send=False)
@@ -287,7 +287,7 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     """It takes effect at once; numbers that contradict each other do not."""
     await rig.wiring.settings.show("policy")
     page = rig.settings.policy
-    entry = page.control("protect_steps")
+    entry = page.form.controls["protect_steps"]
     assert isinstance(entry, QLineEdit)
     rig.settings.activateWindow()
     await until(rig.settings.isActiveWindow, "the dialog in front")
@@ -298,14 +298,14 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     entry.editingFinished.emit()
     find_button(page, "apply_to_workspace").click()
     assert rig.workspace.policy.protect_steps == 3
-    assert page.control("protect_steps").hasFocus()
-    page.fields.changed.emit({"handover_at": 0.5})
+    assert page.form.controls["protect_steps"].hasFocus()
+    page.form.write("handover_at", 0.5)
     find_button(page, "apply_to_workspace").click()
     now = rig.conversation.window.measure()[1]
     left = f"handover in ≈ {format_tokens(now.window // 2 - now.used)}"
     await until(lambda: left in rig.composer.gauge.accessibleName(), "the gauge")
-    page.fields.changed.emit({"observe_at": 0.5})
-    assert page.error_text("observe_at") == "“Observations from” can't be above “observe_place_at”."
+    page.form.write("observe_at", 0.5)
+    assert page.form.errors()["observe_at"] == "“Observations from” can't be above “observe_place_at”."
     assert rig.workspace.policy.observe_at == 0.30
     rig.window.leave_settings()
 

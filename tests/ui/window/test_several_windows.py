@@ -19,6 +19,7 @@ from helix_desktop.services.links import Link
 from helix_desktop.ui.chat.actions import EditMessage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.kit.intents import Quit
 from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import (
@@ -411,7 +412,7 @@ async def _check_they_are_asked_about_once(rig: WindowRig, second: ControlledWin
     await until(lambda: not second.window.isVisible(), "the second window closed")
     agreed: list[bool] = []
     rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
-    rig.window.quit_requested.emit()
+    rig.window.perform(Quit())
     await until(lambda: agreed, "no question at the end")
 
 
@@ -424,7 +425,7 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
         original = rig.app_window.shown_session.session_id
         await rig.run_turn("Say hello.")
         rig.conversation.session.publish(CompactionProgress("summarize"))
-        await act(lambda: rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq)))
+        await act(lambda: rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq)))
         await until(lambda: rig.app_window.shown_session.session_id != original, "the branch")
         branch = rig.app_window.shown_session.session_id
         await until(lambda: row_of(rig.app_window, branch), "the branch in the list")
@@ -468,14 +469,14 @@ async def test_quit_asks_once_for_all_windows(qapp: QApplication, tmp_path: Path
         rig.type_message("Run it.")
         await until(lambda: rig.rows(ApprovalRow), "the approval")
         second = await new_window(rig)
-        rig.window.quit_requested.emit()
+        rig.window.perform(Quit())
         await until(lambda: _questions(rig.app_window), "the question")
-        second.window.quit_requested.emit()
+        second.window.perform(Quit())
         await until(_questions(rig.app_window)[0].isActiveWindow, "the same question in front")
         assert not _questions(second)
         _questions(rig.app_window)[0].reject()
         await until(lambda: not _questions(rig.app_window), "the question gone")
-        second.window.quit_requested.emit()
+        second.window.perform(Quit())
         await until(lambda: _questions(second), "the question over the other window")
         _questions(second)[0].reject()
 

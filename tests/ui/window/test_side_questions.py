@@ -66,7 +66,7 @@ async def test_a_side_question_stands_beside_the_turn(qapp: QApplication, tmp_pa
             press(dialog, "accept")
             await until(lambda: rig.conversation.side_questions.progress.answer, "words come")
             await until(lambda: rig.window.jobs.job_ids() == ("side_question",), "a job to cancel")
-            rig.window.jobs.cancel_requested.emit("side_question")
+            press(rig.window.jobs, "stop_job")
             await until(lambda: len(rig.events(SideQuestionAnswered)) == 2, "what came is on record")
             texts += ["(And the other?)", "(It was )"]
             assert visible_texts(rig) == texts

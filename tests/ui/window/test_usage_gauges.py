@@ -22,6 +22,7 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store import Commit, SessionSummary
 from helix_desktop.ui.chat.rows.row_types import DividerRow
+from helix_desktop.ui.kit.intents import Undo
 from helix_desktop.words.numbers import format_tokens
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
@@ -69,7 +70,7 @@ async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tm
             seq = next(
                 entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, SweepMade)
             )
-            rig.wiring.rewrites.undo(seq)
+            rig.perform(Undo((seq,)))
             await until(
                 lambda: _true(rig) > sweep and sidebar_item(rig).used == _true(rig), "the undo listed"
             )

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 import pytest
+from hypothesis import settings
 
 from helix_desktop.agent.window.compactor import HandoverDraft
 from helix_desktop.context.policy import PROFILES
@@ -205,7 +206,8 @@ class RandomUser:
         await conversation.session.drain()
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.hypothesis
+@pytest.mark.parametrize("seed", range(settings().max_examples))
 async def test_nothing_is_lost_in_any_order_of_actions(seed: int) -> None:
     """Each message is recorded once, in order; all requests were valid; log, store and state agree."""
     user = RandomUser(seed)

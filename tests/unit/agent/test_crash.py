@@ -239,9 +239,7 @@ async def test_a_crash_leaves_what_a_running_call_had_printed_and_how_long_it_ha
     script = replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))
     rig = AgentRig(ScriptedModel(script), POLICY, store=store)
     session_id = (await rig.begin()).session.id
-    rig.conversation.session.listen(
-        lambda update: rig.clock.advance_s(7) if isinstance(update, CallOutput) else None
-    )
+    rig.conversation.session.on(CallOutput, lambda _: rig.clock.advance_s(7))
     await rig.conversation.send("Look.")
     await store.has_outputs.wait()
     crashed = await store_after_crash(rig)

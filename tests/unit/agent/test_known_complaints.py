@@ -8,6 +8,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
+from helix_desktop.agent.session import Update
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.domain.errors import ContextWindowExceeded, DigestUnknown
@@ -107,7 +108,7 @@ async def test_the_summary_call_itself_does_not_overflow() -> None:
     )
     rig = AgentRig(model, HANDOVERS)
     conversation = await rig.begin()
-    rig.workspace.listen(lambda *_: rig.clock.advance_s(20))
+    rig.workspace.on(Update, lambda *_: rig.clock.advance_s(20))
     for _ in range(3):
         assert (await conversation.run("Think.")).how == "done"
         await rig.wait_until_idle()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
@@ -276,7 +276,6 @@ def test_the_file_shrinks_and_says_what_it_takes(history: History) -> None:
     assert history.database.path.stat().st_size < 200_000
 
 
-@settings(max_examples=10, deadline=None)
 @given(
     captures=st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("efgh")), max_size=12),
     gone=st.sets(st.integers(0, 11)),

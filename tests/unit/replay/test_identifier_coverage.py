@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.identifiers import identifiers_in
@@ -106,7 +106,6 @@ def test_an_absence_lasts_since_the_last_request_with_the_text_as_it_was() -> No
 
 
 @given(st.integers(0, 10_000), st.sampled_from((5, 12, 30)))
-@settings(max_examples=10, deadline=None)
 def test_an_unmanaged_request_holds_all_that_its_call_uses(seed: int, steps: int) -> None:
     counter, history = IdentifierCoverageCounter(), list[Message]()
     messages = [as_message(raw) for raw in make_session(seed, steps)]

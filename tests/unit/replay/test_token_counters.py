@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.messages import Message, ToolCall
@@ -19,7 +19,6 @@ BREAKS = ["\n", "\r\n", "\n\n", " ", "\t", "\x1c", "\u2028", "\u00a0"]
 PIECES = st.sampled_from([*BREAKS, "/", "./a", "word", "Wort's", "'s", "12345", ")", "#!", "é", "漢"])
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(PIECES | st.text(max_size=4), max_size=12).map("".join))
 def test_lines_add_up_to_the_text(text: str) -> None:
     by_lines, whole = LineTokenCounter.bundled(), MessageTokenCounter.bundled()

@@ -90,7 +90,7 @@ def stored(*bodies: bytes) -> Rows:
 bodies = st.binary(max_size=300) | st.binary(min_size=1, max_size=20).map(lambda part: part * 100)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bodies, bodies, damages())
 def test_a_damaged_content_is_read_correctly_or_refused(
     tmp_path: Path, data: bytes, other: bytes, damage: Damage
@@ -107,7 +107,7 @@ LARGE = bytes(range(256)) * ((MAX_SINGLE_ROW_BYTES + CHUNK_BYTES) // 256)
 LARGE_ROWS = stored(LARGE).rows
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0), st.integers(0), damages(), st.booleans())
 def test_a_damaged_large_content_is_read_correctly_or_refused(
     tmp_path: Path, row_index: int, other: int, damage: Damage, lost: bool

@@ -26,7 +26,6 @@ from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
 from helix_desktop.ui.design.layout.boxes import row as row_of
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.page_keys import PageKeys
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
@@ -36,6 +35,7 @@ from helix_desktop.ui.design.viewer.json_tree import MAX_JSON_BYTES, JsonNode, m
 from helix_desktop.ui.design.viewer.json_view import JsonView
 from helix_desktop.ui.design.viewer.picture import ImageView
 from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
+from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.call_targets import target_title
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.rewrite_explanations import changed_since

@@ -16,12 +16,12 @@ from helix_desktop.ui.changes.reverts.plan_texts import files_changed
 from helix_desktop.ui.changes.reverts.plan_view import PlanView
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.forms import FieldRow, align_labels
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
@@ -126,7 +126,7 @@ class RewindDialog(Themed, SizedDialog):
         buttons = FlowBox([cancel, self.rewind_button], right_from=0)
         layout = column(
             words,
-            *align_labels(FormField(tr("Before"), self.message_box)),
+            *align_labels(FieldRow(tr("Before"), self.message_box)),
             parts,
             self._conversation_note,
             self._files_note,

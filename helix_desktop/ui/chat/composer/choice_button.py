@@ -10,8 +10,8 @@ from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.style import MEDIUM, UI, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.key_names import tip_with_key
 from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
-from helix_desktop.ui.design.page_keys import tip_with_key
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.words.translation import Translator, translate
 

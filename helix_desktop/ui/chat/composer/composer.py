@@ -22,6 +22,7 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.kit.intents import StopAgent, perform
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -148,7 +149,6 @@ class Composer(Themed, QWidget):
     submitted = Signal(str)
     steered = Signal(str)
     """To be sent into the turn that runs, after the step under way."""
-    stop_requested = Signal()
     text_paused = Signal(str)
     """The text is worth saving: typing paused, or went on for long."""
     text_changed = Signal(str)
@@ -443,7 +443,7 @@ class Composer(Themed, QWidget):
         self._chips.left.connect(self.editor.setFocus)
         self._steer.clicked.connect(self.steer)
         self.editor.steer_submitted.connect(self.steer)
-        self._stop.clicked.connect(self.stop_requested)
+        self._stop.clicked.connect(lambda: perform(self, StopAgent()))
         self.model_button.clicked.connect(self.model_clicked)
         self._attach.clicked.connect(self.file_picker_requested)
         self.editor.files_added.connect(self.files_added)

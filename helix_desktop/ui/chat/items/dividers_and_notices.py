@@ -6,14 +6,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.actions import (
-    ButtonAction,
-    Redo,
-    RowAction,
-    ToggleSection,
-    Undo,
-    button_name,
-)
+from helix_desktop.ui.chat.actions import ButtonAction, RowAction, ToggleSection, button_name
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     BUTTON_HEIGHT,
@@ -38,6 +31,7 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI
+from helix_desktop.ui.kit.intents import Redo, Undo
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.translation import Translator
 

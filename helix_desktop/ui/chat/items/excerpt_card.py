@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.tools import Excerpt
-from helix_desktop.ui.chat.actions import OpenCacheEntry, ReadExcerpt, ToggleSection
+from helix_desktop.ui.chat.actions import ReadExcerpt, ToggleSection
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     HitArea,
@@ -24,6 +24,7 @@ from helix_desktop.ui.chat.rows.row_types import ExcerptContent, ToolRow
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")

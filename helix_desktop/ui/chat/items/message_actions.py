@@ -7,19 +7,12 @@ from collections.abc import Sequence
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.actions import (
-    BranchAction,
-    BranchSession,
-    CopyAnswer,
-    EditMessage,
-    OpenVersion,
-    RetryAnswer,
-    RewindTo,
-)
+from helix_desktop.ui.chat.actions import BranchAction, CopyAnswer, EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.rows.row_types import TurnFooterRow, Versions
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.kit.intents import BranchSession, RewindTo
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")

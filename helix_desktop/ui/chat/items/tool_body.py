@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
-from helix_desktop.ui.chat.actions import ChooseForm, CopyCode, OpenCacheEntry, ReadOriginal
+from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
@@ -24,6 +24,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.rows.tool_figures import figures_text
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
+from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, explain_changed

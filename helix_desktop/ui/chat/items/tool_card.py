@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter
 
 from helix_desktop.domain.tools import AutoRunChange
-from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, PutAutoRun, StopCall, ToggleSection
+from helix_desktop.ui.chat.actions import OpenMenu, PutAutoRun, StopCall, ToggleSection
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painted_line import PaintedLine
@@ -46,6 +46,7 @@ from helix_desktop.ui.chat.rows.tool_figures import figures_text, outcome_text
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.tool_icons import tool_icon
+from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
 from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.times import format_elapsed

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QImage, QPainter
 
-from helix_desktop.ui.chat.actions import EditMessage, OpenCacheEntry, RewindTo, ToggleSection
+from helix_desktop.ui.chat.actions import EditMessage, ToggleSection
 from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.message_actions import BUTTON_EDGE, MessageActions
@@ -29,6 +29,7 @@ from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, TINY, ChatStyle
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
+from helix_desktop.ui.kit.intents import OpenCacheEntry, RewindTo
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")

@@ -37,16 +37,10 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.file_history.changes import RevertDirections
-from helix_desktop.ui.chat.actions import (
-    ButtonAction,
-    OpenChanges,
-    OpenVersion,
-    Redo,
-    ShowInTimeline,
-    Undo,
-)
+from helix_desktop.ui.chat.actions import ButtonAction, OpenChanges, OpenVersion
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
+from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.policies import session_policy_text

@@ -15,21 +15,14 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.actions import (
     ApprovalAnswer,
     BranchAction,
-    BranchSession,
     CacheNow,
-    ChooseForm,
     CompactUpTo,
     Decide,
     EditMessage,
     MenuAction,
-    OpenCacheEntry,
     OpenSubagent,
-    Pin,
-    Recall,
     RetryAnswer,
-    RewindTo,
     ShowRewriteOf,
-    Unpin,
 )
 from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.rows.row_types import (
@@ -45,6 +38,15 @@ from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.safe_text import escape_command, plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.kit.intents import (
+    BranchSession,
+    ChooseForm,
+    OpenCacheEntry,
+    Pin,
+    Recall,
+    RewindTo,
+    Unpin,
+)
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

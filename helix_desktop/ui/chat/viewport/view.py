@@ -46,6 +46,7 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.tab_order import keep_own_tab_order
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -199,7 +200,6 @@ class ChatView(Themed, QAbstractScrollArea):
 
     link_activated = Signal(str)
     link_hovered = Signal(str)
-    action_triggered = Signal(object)  # a SessionAction
     follow_changed = Signal(bool)
     find_finished = Signal(bool)
     typed = Signal(str)  # signs that are meant for the composer
@@ -497,7 +497,7 @@ class ChatView(Themed, QAbstractScrollArea):
         if self.is_past and not isinstance(action, ReadingAction):
             self.now_required.emit()
         else:
-            self.action_triggered.emit(action)
+            perform(self, action)
 
     def _leave_conversation(self, forward: bool) -> None:
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)  # to be seen, and to stay here

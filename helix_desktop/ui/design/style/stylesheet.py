@@ -400,13 +400,16 @@ class Appearance(QObject):
 
     def set_mode(self, mode: ThemeMode) -> None:
         """Choose system, light or dark."""
-        self._mode = mode
-        self._change_colors()
+        if mode != self._mode:
+            self._mode = mode
+            self._change_colors()
 
     def set_text_px(self, px: int) -> None:
         """Choose a text size; the nearest of TEXT_PX is taken."""
-        self._text_px = min(TEXT_PX, key=lambda size: abs(size - px))
-        self._change_all()
+        nearest = min(TEXT_PX, key=lambda size: abs(size - px))
+        if nearest != self._text_px:
+            self._text_px = nearest
+            self._change_all()
 
     def zoom(self, steps: int) -> None:
         """Go some text sizes up or down; 0 returns to 100 %."""

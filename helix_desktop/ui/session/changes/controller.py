@@ -18,9 +18,10 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.files import may_run
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
-from helix_desktop.ui.chat.actions import PutAutoRun, SessionAction
+from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow, RevertOutcome
 from helix_desktop.ui.session.controller import SessionController
@@ -53,19 +54,15 @@ class ChangesController(QObject):
         actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
         actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
         context.views.changes.undone.restore_requested.connect(
-            lambda change_id: self._start_putting(PutAutoRun((change_id,), restore=True))
+            lambda change_id: self._window.perform(PutAutoRun((change_id,), restore=True))
         )
-        context.views.chat.view.action_triggered.connect(self._on_chat_action)
+        context.window.intents.add(self)
         reverts.undo = lambda done: start(self._undo(done), "undo revert")
 
-    def _on_chat_action(self, action: SessionAction) -> None:
-        if isinstance(action, PutAutoRun):
-            self._start_putting(action)
-
-    def _start_putting(self, action: PutAutoRun) -> None:
-        self._start(self._put_auto_run(action), "what runs by itself")
-
-    async def _put_auto_run(self, action: PutAutoRun) -> None:
+    @handles(PutAutoRun)
+    async def put_auto_run(
+        self, change_ids: tuple[str, ...], restore: bool, capture_id: str, paths: tuple[str, ...]
+    ) -> None:
         """Restore what was taken back of a call, or take it back."""
         workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
         store = workspace.services.auto_run if workspace is not None else None
@@ -73,35 +70,35 @@ class ChangesController(QObject):
             return
         session_id = conversation.session.id if conversation is not None else ""
         if conversation is not None:
-            await conversation.put_auto_run(action.change_ids, restore=action.restore)
+            await conversation.put_auto_run(change_ids, restore=restore)
         else:
-            for change_id in action.change_ids:
-                await store.put(change_id, restore=action.restore)
-        if action.change_ids:
+            for change_id in change_ids:
+                await store.put(change_id, restore=restore)
+        if change_ids:
             if not await store.unreported():
                 self._window.notices.end(UNDONE_CHANGES, workspace.id)
-            count = len(action.change_ids)
+            count = len(change_ids)
             what = (
                 tr.plural(count, "%n file restored.", "%n files restored.")
-                if action.restore
+                if restore
                 else tr.plural(
                     count, "%n file taken back. It is kept.", "%n files taken back. They are kept."
                 )
             )
-            take_back = PutAutoRun(action.change_ids, restore=False)
-            undo = Answer(tr("Undo"), lambda: self._start_putting(take_back), ",".join(action.change_ids))
+            take_back = PutAutoRun(change_ids, restore=False)
+            undo = Answer(tr("Undo"), lambda: self._window.perform(take_back), ",".join(change_ids))
             notice = Notice(
                 "auto_run",
                 what,
-                answers=(undo,) if action.restore else (),
+                answers=(undo,) if restore else (),
                 workspace_id=workspace.id,
                 session_id=session_id,
                 is_brief=True,
             )
             await self._session_controller.changes.refresh()  # what is on screen when it is reported
             self._window.notices.notify(notice)
-        if action.paths:
-            await self._revert(RevertSelection((action.capture_id,), action.paths))
+        if paths:
+            await self._revert(RevertSelection((capture_id,), paths))
 
     def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
         workspace, conversation = self._session_controller.workspace, self._session_controller.conversation

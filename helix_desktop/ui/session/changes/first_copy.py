@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.ui.changes.texts import copied_share
-from helix_desktop.ui.design.shell_data import JobRow
+from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
@@ -29,11 +31,6 @@ class FirstCopyJob(QObject):
         self._workspace: OpenWorkspace | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         session_controller.session_changed.connect(self._follow)
-        self._jobs.pause_requested.connect(self._pause)
-
-    def _pause(self, job_id: str, is_paused: bool) -> None:
-        if job_id == _GROUP and self._workspace is not None:
-            self._start(self._workspace.changes.pause_copy(is_paused), "pause the first copy")
 
     def _follow(self) -> None:
         workspace = self._session_controller.workspace
@@ -46,13 +43,20 @@ class FirstCopyJob(QObject):
 
     def _show(self) -> None:
         """Show how many files are in; after a restart it goes on, or still is paused."""
-        coverage = self._workspace.changes.coverage if self._workspace is not None else FileCoverage()
-        has_begun = bool(coverage.files) or coverage.is_paused
-        is_over = coverage.is_complete or bool(coverage.error)
-        self._jobs.show_jobs([_row(coverage)] if has_begun and not is_over else [], _GROUP)
+        rows = []
+        if self._workspace is not None:
+            changes, coverage = self._workspace.changes, self._workspace.changes.coverage
+            has_begun = bool(coverage.files) or coverage.is_paused
+            if has_begun and not (coverage.is_complete or coverage.error):
+                pause = partial(self._pause, changes, not coverage.is_paused)
+                rows = [_row(coverage, pause)]
+        self._jobs.show_jobs(rows, _GROUP)
+
+    def _pause(self, changes: WorkspaceChanges, is_paused: bool) -> None:
+        self._start(changes.pause_copy(is_paused), "pause the first copy")
 
 
-def _row(coverage: FileCoverage) -> JobRow:
+def _row(coverage: FileCoverage, pause: Callable[[], object]) -> JobRow:
     share = copied_share(coverage)
     if coverage.is_paused:
         words = tr.plural(
@@ -60,7 +64,7 @@ def _row(coverage: FileCoverage) -> JobRow:
             "Copying files for undo paused · %n file left",
             "Copying files for undo paused · %n files left",
         )
-        return JobRow(_GROUP, words, share, False, pause_action="resume")
+        return JobRow(_GROUP, words, share, JobAction("resume", pause))
     words = tr.plural(coverage.files, "Copying files for undo · %n file", "Copying files for undo · %n files")
     effect = tr("Until you resume, changes to files that aren't copied yet can't be undone.")
-    return JobRow(_GROUP, words, share, False, pause_action="pause", on_pause=effect)
+    return JobRow(_GROUP, words, share, JobAction("pause", pause, effect))

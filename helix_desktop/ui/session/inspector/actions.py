@@ -13,11 +13,12 @@ from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.chat.actions import CacheNow, SessionAction
+from helix_desktop.ui.chat.actions import CacheNow
 from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.inspector.from_window import window_rows
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.ui.inspector.row_actions import change_price_text, recall_price_text
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.translation import Translator
@@ -48,12 +49,7 @@ class InspectorActions(QObject):
         context.views.cache.entry_actions.context_requested.connect(
             lambda digest: context.async_actions.start(self._recall_entry(digest), "recall into context")
         )
-
-        context.views.chat.view.action_triggered.connect(self._on_chat_action)
-
-    def _on_chat_action(self, action: SessionAction) -> None:
-        if isinstance(action, CacheNow):
-            self._async_actions.start(self._cache_output(action.seq), "cache now")
+        context.window.intents.add(self)
 
     def _on_action(self, action: RowAction, row: WindowRow) -> None:
         conversation = self._session_controller.conversation
@@ -116,6 +112,7 @@ class InspectorActions(QObject):
                 return window.unpin(row.seq)
         return window.pin(row.seq)
 
+    @handles(CacheNow)
     async def _cache_output(self, seq: int) -> None:
         """Ask, with the cost, whether to replace the output of an event by a marker, and do it.
 

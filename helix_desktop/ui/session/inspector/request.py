@@ -14,6 +14,7 @@ from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.inspector.inspector_data import RequestTexts
 from helix_desktop.ui.inspector.request_text import curl_command, indented_json, request_text, window_json
+from helix_desktop.ui.kit.intents import ShowRequest, ToggleContextPanel, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.steps import sent_at_text
@@ -30,10 +31,10 @@ class RequestPresenter(QObject):
         self._window, self._async_actions = context.window, context.async_actions
         self._session_controller = session_controller
         self._inspector = context.views.inspector
-        context.views.inspector.request_requested.connect(self.show)
-        context.window.commands.show_request.triggered.connect(self.show)
+        context.window.intents.add(self)
         session_controller.session_changing.connect(self._inspector.close_page)
 
+    @handles(ShowRequest)
     def show(self) -> None:
         """Show the request that the inspector lists now."""
         if self._session_controller.conversation is not None:
@@ -59,7 +60,7 @@ class RequestPresenter(QObject):
         if conversation is not self._session_controller.conversation:
             return
         if not self._window.commands.toggle_inspector.isChecked():
-            self._window.commands.toggle_inspector.trigger()
+            self._window.perform(ToggleContextPanel())
         self._inspector.show_request(texts)
 
 

@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.inspector_data import InspectorState
+from helix_desktop.ui.kit.intents import LookAtStep, handles
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.steps import looking_at_text, sent_at_step, step_figures, step_name
 from helix_desktop.words.translation import Translator
@@ -52,7 +53,7 @@ class PastController(QObject):
         self._place: tuple[RowKey, float] | None = None  # in the chat of now; None: its end
         self._reveal: int = 0  # an event to be shown in the chat, once that shows the step
         chat_page = self._views.chat
-        self._views.timeline.step_chosen.connect(self.look_at)
+        context.window.intents.add(self)
         self._views.inspector.now_requested.connect(self.leave)
         chat_page.past_strip.action_requested.connect(self.leave)
         chat_page.view.now_required.connect(self.leave)
@@ -65,6 +66,7 @@ class PastController(QObject):
         self._forget()
         self._workspace, self._conversation = workspace, conversation
 
+    @handles(LookAtStep)
     def look_at(self, seq: int) -> None:
         """Look at the step whose answer is an event; 0: come back to now."""
         conversation = self._conversation

@@ -10,11 +10,11 @@ from helix_desktop.domain.mcp_server import McpServerConfig, validate_server
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
-from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.mcp.texts import (
     endpoint_text,
     parse_draft,
@@ -88,17 +88,17 @@ class ServerForm(Themed, QWidget):
         self._variables.setPlaceholderText(tr("NAME=value, one per line"))
         self._cwd.setPlaceholderText(tr("Workspace folder"))
         self._secrets: dict[str, QLineEdit] = {}
-        self._secret_fields: list[FormField] = []
+        self._secret_fields: list[FieldRow] = []
         self._missing: tuple[str, ...] = ()
         self._rows = QVBoxLayout()
         self._rows.setSpacing(8)
         self._fields = {
-            "name": FormField(tr("Name"), self._name),
-            "reach": FormField(tr("Command or URL"), self._endpoint),
-            "cwd": FormField(tr("Folder"), self._cwd),
-            "env": FormField(
+            "name": FieldRow(tr("Name"), self._name, room=1),
+            "reach": FieldRow(tr("Command or URL"), self._endpoint, room=1),
+            "cwd": FieldRow(tr("Folder"), self._cwd, room=1),
+            "env": FieldRow(
                 tr("Variables or headers"), self._variables,
-                note=secret_values_text(""),
+                note=secret_values_text(""), room=2,
             ),
         }  # fmt: skip
         for name, line in (("name", self._name), ("reach", self._endpoint), ("cwd", self._cwd)):
@@ -111,9 +111,9 @@ class ServerForm(Themed, QWidget):
         if text == self._secret_storage:
             return
         self._secret_storage = text
-        self._fields["env"].set_note(secret_values_text(text))
+        self._fields["env"].show_note(secret_values_text(text))
         for field in self._secret_fields:
-            field.set_note(text)
+            field.show_note(text)
 
     def focus_missing_secret(self) -> None:
         """Give the keyboard to the first secret that has no value; else to the first."""
@@ -153,7 +153,7 @@ class ServerForm(Themed, QWidget):
         field.textEdited.connect(lambda _: self.edited.emit())
         self._secrets[name] = field
         field.setAccessibleName(name)
-        form_field = FormField(with_break_points(name), field, note=self._secret_storage)
+        form_field = FieldRow(with_break_points(name), field, note=self._secret_storage, room=1)
         self._secret_fields.append(form_field)
         self._rows.addWidget(form_field)
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+from PySide6.QtWidgets import QLineEdit, QWidget
+
 from helix_desktop.context.policy import PROFILES, ContextPolicy, conflicting_fields
-from helix_desktop.ui.settings.forms import PolicyField, PolicyForm, PolicyGroup, Profile
-from helix_desktop.words.numbers import format_percent
-from helix_desktop.words.policies import policy_name, profile_name
-from helix_desktop.words.translation import Translator
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import row
+from helix_desktop.ui.kit.forms import Form, Group, Line, Values, all_fields
+from helix_desktop.words.numbers import format_integer, format_percent
+from helix_desktop.words.policies import profile_name
+from helix_desktop.words.translation import Translator, current_language, translate
 
 tr = Translator("Settings: Policy")
+text = TextContext("Settings: Policy")
 
 SLIDER_FIELDS = frozenset({"profile", "enabled"})
 FILE_FIELDS = frozenset(
@@ -33,26 +41,143 @@ FILE_FIELDS = frozenset(
 """What only `policy.toml` has; the form leaves it as it is."""
 
 
-def policy_form(workspace_name: str, policy: ContextPolicy) -> PolicyForm:
-    """Return the form of a workspace's policy; Plain is a stop of its slider only where a file chose it."""
-    profile = policy.profile if policy.enabled else "off"
-    names = [name for name in PROFILES if name != "plain" or profile == "plain"]
-    profiles = tuple(_profile(policy if name == policy.profile else PROFILES[name]) for name in names)
-    groups = (_cache(policy), _compact(policy), _budget(policy))
-    is_changed = policy.enabled and policy != PROFILES[policy.profile]
-    return PolicyForm(workspace_name, profile, profiles, groups, policy_name(policy), is_changed)
+class Profile(msgspec.Struct, frozen=True):
+    """A set of numbers by name, its title, and what it means in a sentence."""
+
+    name: str
+    title: str
+    description: str
 
 
-def conflict_text(fields: Mapping[str, Any], form: PolicyForm) -> str:
+class PolicyValues(Values):
+    """The numbers of the policy on the page; `change` makes another policy of one that was changed."""
+
+    policy = PROFILES["balanced"]
+
+    def __init__(self, change: Callable[[str, Any], None] = lambda name, value: None) -> None:
+        super().__init__()
+        self.change = change
+        """Raises ValueError with a sentence for a number that doesn't work together with others."""
+
+    def get(self, name: str) -> Any:
+        return getattr(self.policy, name)
+
+    def set(self, name: str, value: Any) -> None:
+        self.change(name, value)
+
+    def default(self, name: str) -> Any:
+        """Return what the policy's profile says."""
+        return getattr(PROFILES[self.policy.profile], name)
+
+    def use(self, policy: ContextPolicy) -> None:
+        """Show another policy."""
+        before, self.policy = self.policy, policy
+        for name in ContextPolicy.__struct_fields__:
+            if getattr(before, name) != getattr(policy, name):
+                self.changed.emit(name)
+
+
+class Number(Line, frozen=True, kw_only=True):
+    """A number of the policy with bounds, its unit, and the way back to what the profile says.
+
+    `hint` explains it. With `is_percent` it is stored as a part of 1 and shown times 100.
+    """
+
+    hint: str = ""
+    minimum: float = 0
+    maximum: float = 10_000_000
+    is_percent: bool = False
+    room: int = 1  # for its effect on the session, or what is wrong
+    width_px: int = 110
+
+    @property
+    def is_whole(self) -> bool:
+        """Return True if it has no decimals."""
+        return isinstance(getattr(PROFILES["balanced"], self.name), int)
+
+    def read(self, text: str) -> float:
+        try:
+            number = current_language().read_decimal(
+                text.replace("\u2009", "").strip().removesuffix("%").strip()
+            )
+        except ValueError:
+            raise ValueError(tr("Enter a number.")) from None
+        if self.is_whole and number != int(number):
+            raise ValueError(tr("Enter a whole number."))
+        scale = 100 if self.is_percent else 1
+        if not self.minimum * scale <= number <= self.maximum * scale:
+            low, high = self.in_text(self.minimum), self.in_text(self.maximum)
+            raise ValueError(tr("Enter a number from {low} to {high}.", low=low, high=high))
+        if self.is_percent:
+            return round(number / 100, 6)
+        return int(number) if self.is_whole else number
+
+    def typed(self, value: float) -> str:
+        if self.is_percent:
+            return f"{value * 100:g}"
+        return format_integer(int(value)) if self.is_whole else f"{value:g}"
+
+    def in_text(self, value: float) -> str:
+        """Return a value as a text has it."""
+        if self.is_percent:
+            return format_percent(value)
+        return format_integer(int(value)) if value == int(value) else f"{value:g}"
+
+    def texts(self) -> tuple[str, ...]:
+        return (*Line.texts(self), self.hint)
+
+    def make(self, form: Form) -> QWidget:
+        line = Line.make(self, form)
+        assert isinstance(line, QLineEdit)
+        line.setToolTip(translate(self.hint))
+        line.setAccessibleDescription(translate(self.hint))
+        return line
+
+    def beside(self, form: Form) -> QWidget:
+        reset = PushButton("", "link", "undo-2", px=13, name="reset")
+        values = form.values
+        assert isinstance(values, PolicyValues)
+        reset.clicked.connect(lambda: form.write(self.name, values.default(self.name)))
+
+        def show(changed: str) -> None:
+            if changed in (self.name, "profile"):
+                default = self.in_text(values.default(self.name))
+                words = tr("Reset to profile default ({value})", value=default)
+                reset.setText(default)
+                reset.setToolTip(words)
+                reset.setAccessibleName(
+                    tr(
+                        "{name}: reset to profile default ({value})",
+                        name=translate(self.label),
+                        value=default,
+                    )
+                )
+                reset.setVisible(values.get(self.name) != values.default(self.name))
+
+        values.changed.connect(show)
+        show(self.name)
+        beside = QWidget()
+        beside.setLayout(row(label(translate(self.unit), "faint"), reset, gap=6))
+        return beside
+
+
+def conflict_text(fields: Mapping[str, Any]) -> str:
     """Return why these numbers cannot work together, by their names in the form, else in the file."""
     conflict = conflicting_fields(fields)
     if conflict is None:
         return tr("These numbers don't work together.")
-    labels = {field.key: field.label for field in form.fields}
+    labels = {field.name: translate(field.label) for field in all_fields(POLICY)}
     lower, upper = (labels.get(key, key) for key in conflict)
     if fields[conflict[0]] == fields[conflict[1]]:
         return tr("“{lower}” must be below “{upper}”.", lower=lower, upper=upper)
     return tr("“{lower}” can't be above “{upper}”.", lower=lower, upper=upper)
+
+
+def profiles_beside(policy: ContextPolicy) -> tuple[Profile, ...]:
+    """Return the profiles to choose from, the policy's own with its numbers; Plain only if a file has it."""
+    is_plain = policy.enabled and policy.profile == "plain"
+    names = [name for name in PROFILES if name != "plain" or is_plain]
+    return tuple(_profile(policy if name == policy.profile else PROFILES[name]) for name in names)
 
 
 def _profile(policy: ContextPolicy) -> Profile:
@@ -89,74 +214,55 @@ def _profile(policy: ContextPolicy) -> Profile:
     return Profile(name, profile_name(name), description)
 
 
-def _field(
-    policy: ContextPolicy,
-    key: str,
-    label: str,
-    unit: str,
-    note: str = "",
-    *,
-    minimum: float = 0,
-    maximum: float = 10_000_000,
-    is_percent: bool = False,
-) -> PolicyField:
-    default: float = getattr(PROFILES[policy.profile], key)
-    return PolicyField(key, label, getattr(policy, key), unit, note, minimum, maximum, default, is_percent)
+def _number(name: str, title: str, unit: str, hint: str, *, maximum: float = 10_000_000) -> Number:
+    return Number(name, title, unit=unit, hint=hint, maximum=maximum)
 
 
-def _share(
-    policy: ContextPolicy, key: str, label: str, note: str, *, minimum: float = 0, maximum: float
-) -> PolicyField:
+def _share(name: str, title: str, hint: str, *, minimum: float = 0, maximum: float) -> Number:
     """Return the field of a share of the context window."""
-    return _field(policy, key, label, "%", note, minimum=minimum, maximum=maximum, is_percent=True)
+    return Number(name, title, unit="%", hint=hint, minimum=minimum, maximum=maximum, is_percent=True)
 
 
-def _cache(policy: ContextPolicy) -> PolicyGroup:
-    tokens = tr("tokens")
-    return PolicyGroup(tr("Cache"), (
-        _field(policy, "intake_above", tr("Large outputs over"), tokens,
-               tr("A large output is saved whole, and only a part enters the context. The agent can recall "
+POLICY = (
+    Group(text("Cache"), (
+        _number("intake_above", text("Large outputs over"), text("tokens"),
+               text("A large output is saved whole, and only a part enters the context. The agent can recall "
                   "it. 0: only outputs over a share of the context window are large.")),
-        _field(policy, "intake_deadline_s", tr("Preview after"), "s",
-               tr("The agent chooses the full output, a preview or an extract. After that time, previews are "
-                  "used. 0: the agent doesn't choose.")),
-        _field(policy, "protect_steps", tr("Newest steps kept"), tr("steps"),
-               tr("Older tool outputs are cached: a marker replaces each one, and the agent can recall it. "
+        _number("intake_deadline_s", text("Preview after"), "s",
+               text("The agent chooses the full output, a preview or an extract. After that time, previews "
+                  "are used. 0: the agent doesn't choose.")),
+        _number("protect_steps", text("Newest steps kept"), text("steps"),
+               text("Older tool outputs are cached: a marker replaces each one, and the agent can recall it. "
                   "At least 2 steps are always kept.")),
-        _field(policy, "protect_tokens", tr("Newest outputs kept"), tokens,
-               tr("The newest part ends at the limit that is reached first. Less in a context window below "
+        _number("protect_tokens", text("Newest outputs kept"), text("tokens"),
+               text("The newest part ends at the limit that is reached first. Less in a context window below "
                   "128,000 tokens.")),
-        _share(policy, "previous_turn_share", tr("Previous turn kept below"),
-               tr("While the context is below this share of the window, outputs of the running turn and of "
+        _share("previous_turn_share", text("Previous turn kept below"),
+               text("While the context is below this share of the window, outputs of the running turn and of "
                   "the one before it stay whole. 0 turns this off."), maximum=0.8),
-    ))  # fmt: skip
-
-
-def _compact(policy: ContextPolicy) -> PolicyGroup:
-    return PolicyGroup(tr("Compact"), (
-        _share(policy, "handover_at", tr("Compact at"),
-               tr("Share of the context window from which a handover replaces older messages."),
+    )),
+    Group(text("Compact"), (
+        _share("handover_at", text("Compact at"),
+               text("Share of the context window from which a handover replaces older messages."),
                minimum=0.30, maximum=0.95),
-        _field(policy, "handover_cooldown_s", tr("At most every"), "s",
-               tr("Doubles after each failure, up to four times as long.")),
-        _field(policy, "checkpoint_tokens", tr("Checkpoint every"), tr("tokens"),
-               tr("A model updates the handover ahead of time; requests stay as they are. Each checkpoint "
+        _number("handover_cooldown_s", text("At most every"), "s",
+               text("Doubles after each failure, up to four times as long.")),
+        _number("checkpoint_tokens", text("Checkpoint every"), text("tokens"),
+               text("A model updates the handover ahead of time; requests stay as they are. Each checkpoint "
                   "reads about 5,000 tokens. 0 turns them off.")),
-        _share(policy, "observe_at", tr("Observations from"),
-               tr("Share of the context window from which a model writes dated facts about older turns. They "
-                  "replace the turns when that pays off. 0 turns this off."), maximum=0.9),
-        _share(policy, "reflect_at", tr("Merge above"),
-               tr("Share of the context window above which observations become fewer: outdated ones are "
+        _share("observe_at", text("Observations from"),
+               text("Share of the context window from which a model writes dated facts about older turns. "
+                  "They replace the turns when that pays off. 0 turns this off."), maximum=0.9),
+        _share("reflect_at", text("Merge above"),
+               text("Share of the context window above which observations become fewer: outdated ones are "
                   "dropped."), minimum=0.05, maximum=0.9),
-    ))  # fmt: skip
-
-
-def _budget(policy: ContextPolicy) -> PolicyGroup:
-    return PolicyGroup(tr("Session budget"), (
-        _field(policy, "budget_tokens", tr("Tokens sent and received"), tr("tokens, 0: no limit"),
-               tr("What a session may spend before its turn stops."), maximum=10**12),
-        _field(policy, "budget_cost", tr("Cost"), tr("US dollars, 0: no limit"),
-               tr("Only models with known prices count."), maximum=10**6),
-        _field(policy, "ask_above", tr("Ask before background work"), tr("tokens, 0: never"),
-               tr("Handovers and observations that read more than that. The session budget holds anyway.")),
-    ))  # fmt: skip
+    )),
+    Group(text("Session budget"), (
+        _number("budget_tokens", text("Tokens sent and received"), text("tokens, 0: no limit"),
+               text("What a session may spend before its turn stops."), maximum=10**12),
+        _number("budget_cost", text("Cost"), text("US dollars, 0: no limit"),
+               text("Only models with known prices count."), maximum=10**6),
+        _number("ask_above", text("Ask before background work"), text("tokens, 0: never"),
+               text("Handovers and observations that read more than that. The session budget holds anyway.")),
+    )),
+)  # fmt: skip

@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAccessibleWidget, QSizePolicy, QWidget
 
+from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.help_link import HelpLink
@@ -27,7 +28,8 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.settings.forms import PolicyForm, Profile
+from helix_desktop.ui.settings.policy.form import Profile, profiles_beside
+from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
@@ -246,17 +248,19 @@ class PolicySlider(Themed, QWidget):
         parts = (ends, self.track, self._names, title, self._description)
         self.setLayout(column(*parts, gap=3))
 
-    def show_form(self, form: PolicyForm) -> None:
-        """Show the profile of a form, and how many numbers differ from it."""
-        stops = form.profiles[::-1]  # the profiles are in order, the one that spends least first
+    def show_policy(self, policy: ContextPolicy) -> None:
+        """Show the profile of a policy, and how many numbers differ from it."""
+        stops = profiles_beside(policy)[::-1]  # the profiles are in order, the one that spends least first
         if stops != self._stops:
             self._stops = stops
             self._names.set_names(stops)
         names = [profile.name for profile in stops]
-        profile = stops[names.index(form.profile)]
-        self._title.setText(form.title)
+        stop = names.index(policy.profile if policy.enabled else "off")
+        profile, title = stops[stop], policy_name(policy)
+        self._title.setText(title)
         self._description.setText(profile.description)
-        self.track.set_stop(len(stops), names.index(form.profile), form.is_changed, form.title)
+        is_changed = policy.enabled and policy != PROFILES[policy.profile]
+        self.track.set_stop(len(stops), stop, is_changed, title)
 
     def _on_selected(self, stop: int) -> None:
         self.profile_selected.emit(self._stops[stop].name)

@@ -19,12 +19,12 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, label, show_text
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, restyle
+from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.forms import (
     CheckNotice,
     ProviderForm,
@@ -253,14 +253,14 @@ class ProviderEditor(QWidget):
         key_buttons = QWidget()
         key_buttons.setLayout(row(self._reveal_button, self._remove_key, gap=2))
         self._fields = {
-            "name": FormField(tr("Name"), self._name),
-            "base_url": FormField(tr("Base URL"), self._url),
-            "dialect": FormField(
+            "name": FieldRow(tr("Name"), self._name, room=1),
+            "base_url": FieldRow(tr("Base URL"), self._url, room=1),
+            "dialect": FieldRow(
                 tr("API type"),
                 self._dialect,
                 note=tr("Most servers use Chat Completions, local ones too."),
             ),
-            "key": FormField(tr("API key"), self._key, trailing=key_buttons),
+            "key": FieldRow(tr("API key"), self._key, room=1, trailing=key_buttons),
         }
         self.models.listing_requested.connect(lambda: self.models_requested.emit(self.form()))
         self._check_view = ProviderCheckView()
@@ -321,7 +321,8 @@ class ProviderEditor(QWidget):
         """Say under which name the provider will be saved, where that is another one than what is typed."""
         saved = provider_name(typed)
         note = tr("Will be saved as {name}.", name=saved) if typed.strip() not in {"", saved} else ""
-        self._fields["name"].set_note(note)
+        self._fields["name"].show_error("")
+        self._fields["name"].show_note(note)
 
     def _name_fault(self, name: str) -> str:
         """Return why a provider can't be saved under a name; empty if it can."""
@@ -384,7 +385,7 @@ class ProviderEditor(QWidget):
         self._check_view.clear()
         for field in self._fields.values():
             field.show_error("")
-        self._fields["key"].set_note(
+        self._fields["key"].show_note(
             status.key_note or tr("Will be kept in the system's keychain, if there is one.")
         )
         self._use.setVisible(bool(form.id))
@@ -556,7 +557,7 @@ class ProviderEditor(QWidget):
         is_valid = not (faults or wrong or has_wrong_figures)
         wrong_fields = [field for name, field in self._fields.items() if faults.get(name)]
         if wrong_fields:  # it may have been scrolled out of sight
-            wrong_fields[0].take_focus()
+            wrong_fields[0].control.setFocus(Qt.FocusReason.OtherFocusReason)
         if is_valid:
             self.saved.emit(form)
         return is_valid

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.design.page_keys import PageCommand, PageCommands
+from helix_desktop.ui.kit.commands import Command, CommandTable
 
 text = TextContext("Window")
 
-SESSION_COMMANDS = PageCommands(
-    text("Sessions"),
-    {
-        "session_pin": PageCommand(text("Pin or unpin"), "P"),
-        "session_archive": PageCommand(text("Archive or unarchive"), "A"),
-        "session_trash": PageCommand(text("Move to trash"), "Del"),
-    },
-)
+
+class SessionCommands(CommandTable):
+    """They work while the keyboard is there."""
+
+    title = text("Sessions")
+    session_pin = Command(text("Pin or unpin"), None, "P")
+    session_archive = Command(text("Archive or unarchive"), None, "A")
+    session_trash = Command(text("Move to trash"), None, "Del")

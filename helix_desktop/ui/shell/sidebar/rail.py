@@ -22,7 +22,9 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.shell.actions import WindowActions, keep_tip
+from helix_desktop.ui.kit.commands import keep_tip
+from helix_desktop.ui.kit.intents import ToggleTheme, perform
+from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow, badge_label
 from helix_desktop.words.translation import Translator
@@ -95,7 +97,6 @@ class Rail(Themed, QFrame):
     """All workspaces as squares."""
 
     workspace_selected = Signal(str)
-    theme_requested = Signal()
     folder_requested = Signal(str)
     rename_requested = Signal(str)
     locate_requested = Signal(str)
@@ -104,21 +105,21 @@ class Rail(Themed, QFrame):
     import_requested = Signal(str)
     remove_requested = Signal(str)
 
-    def __init__(self, actions: WindowActions) -> None:
+    def __init__(self, commands: WindowCommands) -> None:
         """Start without workspaces."""
         super().__init__()
         self.setObjectName("rail")
         self._buttons: dict[str, WorkspaceButton] = {}
         self._add = IconButton("plus", "", px=_ICON_PX - 1, edge=_TILE_PX)
-        keep_tip(actions.open_folder, tr("Open folder"), self._add.set_tip)
+        keep_tip(commands.open_folder, tr("Open folder"), self._add.set_tip)
         self._add.setProperty("kind", "tile")
-        self._add.clicked.connect(actions.open_folder.trigger)
+        self._add.clicked.connect(commands.open_folder.trigger)
         self._theme_button = IconButton("moon", tr("Use dark theme"), px=_ICON_PX, edge=34)
-        self._theme_button.clicked.connect(self.theme_requested)
+        self._theme_button.clicked.connect(lambda: perform(self, ToggleTheme()))
         settings = self._settings_button = IconButton("settings", "", px=_ICON_PX, edge=34)
         settings.setCheckable(True)
-        keep_tip(actions.settings, tr("Settings"), settings.set_tip)
-        settings.clicked.connect(actions.settings.trigger)
+        keep_tip(commands.settings, tr("Settings"), settings.set_tip)
+        settings.clicked.connect(commands.settings.trigger)
         self._button_layout = QVBoxLayout()
         self._button_layout.setContentsMargins(0, 0, 0, 0)
         self._button_layout.setSpacing(0)

@@ -31,15 +31,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror
-from helix_desktop.ui.design.page_keys import PageKeys, pressed_key
 from helix_desktop.ui.design.pill import paint_pill, tone_colors
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.shell.sidebar.commands import SESSION_COMMANDS
+from helix_desktop.ui.kit.commands import PageKeys
+from helix_desktop.ui.shell.sidebar.commands import SessionCommands
 from helix_desktop.ui.shell.sidebar.session_model import (
     FOLDED_ROLE,
     ITEM_ROLE,
@@ -252,7 +253,7 @@ class SessionList(Themed, QListView):
     def __init__(self) -> None:
         """Start empty."""
         super().__init__()
-        self.keys = PageKeys(SESSION_COMMANDS, self)
+        self.keys = PageKeys(SessionCommands, self)
         self._open_id = ""
         self._typed_text: str | None = None  # since a session was chosen, until it takes the keyboard
         self._sessions_model = SessionModel(self)

@@ -14,12 +14,15 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.git_label import GitLabel
+from helix_desktop.ui.design.key_names import tip_with_key
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.shell.actions import WindowActions, keep_tip, tip_with_keys
+from helix_desktop.ui.kit.commands import action_shortcut, keep_tip
+from helix_desktop.ui.kit.intents import SearchMessages, perform
+from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_rows import message_query
 from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
@@ -55,7 +58,9 @@ class _NameButton(PushButton):
         self._update_tip()
 
     def _update_tip(self) -> None:
-        self.setToolTip(f"{self._title}\n{tip_with_keys(self._switch, tr('Switch workspace'))}")
+        self.setToolTip(
+            f"{self._title}\n{tip_with_key(tr('Switch workspace'), action_shortcut(self._switch))}"
+        )
 
     def tint(self, theme: Theme) -> None:
         side = scaled(15)
@@ -78,25 +83,23 @@ class Sidebar(QFrame):
     """Session and event."""
     messages_requested = Signal(str)
     """The words to find in messages of this workspace; empty: none, and a search that runs is over."""
-    message_search_requested = Signal(str)
-    """The words to find in all messages of all workspaces."""
 
-    def __init__(self, actions: WindowActions) -> None:
+    def __init__(self, commands: WindowCommands) -> None:
         """Start without a workspace, and without the session list: see `add_session_list`."""
         super().__init__()
         self.setObjectName("sidebar")
         self.setMinimumWidth(200)
-        self.commands = actions
-        self._name = _NameButton(actions.switch_workspace)
-        self._name.clicked.connect(actions.switch_workspace.trigger)
+        self.commands = commands
+        self._name = _NameButton(commands.switch_workspace)
+        self._name.clicked.connect(commands.switch_workspace.trigger)
         self._git = GitLabel()
-        self._git.clicked.connect(actions.commit_changes.trigger)
+        self._git.clicked.connect(commands.commit_changes.trigger)
         self._folder = IconButton("folder-open", "")
-        keep_tip(actions.open_folder, tr("Open folder"), self._folder.set_tip)
-        self._folder.clicked.connect(actions.open_folder.trigger)
+        keep_tip(commands.open_folder, tr("Open folder"), self._folder.set_tip)
+        self._folder.clicked.connect(commands.open_folder.trigger)
         self._new = IconButton("plus", "", px=18)
-        keep_tip(actions.new_session, tr("New session"), self._new.set_tip)
-        self._new.clicked.connect(actions.new_session.trigger)
+        keep_tip(commands.new_session, tr("New session"), self._new.set_tip)
+        self._new.clicked.connect(commands.new_session.trigger)
         self.search = SearchField(tr("Search sessions"))
         self.session_list: SessionList
         self._stack = QStackedWidget()
@@ -177,7 +180,7 @@ class Sidebar(QFrame):
         """Go on with the words where all open workspaces are searched; here the search is over."""
         words = self.search.text().strip()
         self.search.clear()
-        self.message_search_requested.emit(words)
+        perform(self, SearchMessages(words))
 
     def _closed_page(self) -> QWidget:
         page = QWidget()

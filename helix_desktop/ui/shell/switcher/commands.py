@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar
 from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.shell.actions import action_shortcut
+from helix_desktop.ui.kit.commands import action_shortcut, action_words
 from helix_desktop.ui.shell.search_words import matches_search_words
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
 from helix_desktop.words.translation import Translator
@@ -76,7 +76,7 @@ class CommandList(QObject):
             menu = top.menu()
             for action in menu.actions() if isinstance(menu, QMenu) else ():
                 if action.isEnabled() and not action.isSeparator() and action not in self._hidden:
-                    yield action, _without_mnemonic(top.text())
+                    yield action, without_mnemonic(top.text())
         for group, actions in self._groups.items():
             yield from ((action, group) for action in actions)
 
@@ -107,7 +107,7 @@ def paint_command(
 
 def command_text(action: QAction) -> str:
     """Return the words of a menu entry, without the keys that stand behind them."""
-    return _without_mnemonic(action.text().partition("\t")[0])
+    return without_mnemonic(action_words(action))
 
 
 def _item(action: QAction, menu: str) -> QStandardItem:
@@ -137,6 +137,6 @@ def _paint_text(
     return area.right() - wide - gap if at_end else area.left() + wide + gap
 
 
-def _without_mnemonic(text: str) -> str:
+def without_mnemonic(text: str) -> str:
     """Return a menu's text without its mark for the keyboard: `&File`, or `(&F)` behind Chinese words."""
     return _MNEMONIC.sub("", text)

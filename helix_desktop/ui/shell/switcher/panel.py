@@ -18,6 +18,7 @@ from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, head
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.kit.intents import OpenFolder, perform
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     WorkspaceBadge,
@@ -191,7 +192,6 @@ class Switcher(QuickPicker):
     """Workspace, session and event."""
     new_session_requested = Signal(str)
     """The workspace to begin it in."""
-    add_requested = Signal()
     opened = Signal()
     closed = Signal()
     messages_requested = Signal(str)
@@ -419,7 +419,7 @@ class Switcher(QuickPicker):
 
     def _add(self) -> None:
         self.hide()
-        self.add_requested.emit()
+        perform(self, OpenFolder())
 
 
 def _split_query(needle: str) -> tuple[str, str]:

@@ -7,14 +7,12 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.changes import FileCoverageSettings
 from helix_desktop.domain.retention import RetentionRule
 from helix_desktop.services.diagnostics import folder_sizes
-from helix_desktop.services.file_history import file_coverage_settings
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.data_page import DataPage
-from helix_desktop.words.errors import error_text
+
+_RULES = ("quota", "unused_days", "history_quota")
 
 
 class DataDialogs(msgspec.Struct, frozen=True):
@@ -32,12 +30,8 @@ class DataPresenter:
         self._page, self._services = page, context.services
         self._active_workspace = context.active_workspace
         start, commands = context.async_actions.start, context.window.commands
-        self._page.rule_chosen.connect(
-            lambda rule: start(self._save_rule(rule), "keep the rule of a clean-up")
-        )
-        self._page.history_card.settings_chosen.connect(
-            lambda settings: start(self._save_coverage(settings), "keep the settings of the file history")
-        )
+        context.workspace_settings.changed.connect(self._on_setting)
+        self._async_actions = context.async_actions
         for signal, open_dialog in (
             (self._page.clean_requested, dialogs.clean_up),
             (self._page.trash_requested, dialogs.trash),
@@ -57,9 +51,8 @@ class DataPresenter:
         record = self._services.registry.get(workspace.id)
         rule = RetentionRule(record.quota, record.unused_ms)
         totals, plan = await workspace.store.totals(), await workspace.store.retention.plan(rule)
-        self._page.show_data(record.name, rule, totals, plan)
+        self._page.show_data(record.name, totals, plan)
         history = self._services.history_storage(workspace.id)
-        self._page.history_card.show_settings(file_coverage_settings(record))
         self._page.show_history(await history.totals(), history.quota)
         folder = self._services.registry.data_folder(workspace.id)
         sizes = await asyncio.to_thread(folder_sizes, folder)
@@ -70,18 +63,7 @@ class DataPresenter:
         await open_dialog()
         await self.show()
 
-    async def _save_coverage(self, settings: FileCoverageSettings) -> None:
-        workspace = self._active_workspace.opened
-        if workspace is not None:
-            try:
-                await self._services.file_histories.use_settings(workspace.id, settings)
-            except InvalidInput as error:
-                self._page.history_card.show_error(error_text(error))
-            else:
-                await self.show()
-
-    async def _save_rule(self, rule: RetentionRule) -> None:
-        workspace = self._active_workspace.opened
-        if workspace is not None:
-            self._services.registry.change(workspace.id, quota=rule.quota, unused_ms=rule.unused_ms)
-            await self.show()
+    def _on_setting(self, name: str) -> None:
+        """Count again what the rule removes."""
+        if name in _RULES and self._page.isVisible():
+            self._async_actions.start(self.show(), "figures of the data")

@@ -20,10 +20,10 @@ class InstructionsPresenter(QObject):
         self._active_workspace, start = context.active_workspace, context.async_actions.start
         self._workspace_id = ""
         page.personal.save_requested.connect(
-            lambda *texts: start(self._save(*texts, ""), "save instructions")
+            lambda words, before: start(self._save(words, before, ""), "save instructions")
         )
         page.workspace.save_requested.connect(
-            lambda *texts: start(self._save(*texts, self._workspace_id), "save instructions")
+            lambda words, before: start(self._save(words, before, self._workspace_id), "save instructions")
         )
 
     async def show(self) -> None:

@@ -6,15 +6,22 @@ from collections.abc import Iterator
 
 import msgspec
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QMenu
 
-from helix_desktop.ui.design.page_keys import native_key
+from helix_desktop.ui.design.key_names import native_key
+from helix_desktop.ui.kit.commands import action_words
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.keyboard_page import CommandGroup, CommandKeys, KeyboardPage
-from helix_desktop.ui.shell.actions import SPECS
-from helix_desktop.ui.shell.key_bindings import DEFAULT_KEYS, PAGES, KeyBindings, command_title, why_reserved
+from helix_desktop.ui.shell.commands import MENUS
+from helix_desktop.ui.shell.key_bindings import (
+    COMMANDS,
+    DEFAULT_KEYS,
+    PAGES,
+    KeyBindings,
+    command_title,
+    why_reserved,
+)
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.switcher.commands import command_text
+from helix_desktop.ui.shell.switcher.commands import without_mnemonic
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Keyboard")
@@ -31,8 +38,6 @@ class KeyboardPresenter(QObject):
         self._previous = self._bindings.stored
         self._waiting: tuple[str, tuple[str, ...]] | None = None
         """The command and keys that a conflict keeps apart."""
-        if context.services.settings.shortcuts:
-            self._bindings.use(context.services.settings.shortcuts)
 
     def attach(self, page: KeyboardPage) -> None:
         """Serve the page, which is built when it is first needed."""
@@ -103,22 +108,18 @@ class KeyboardPresenter(QObject):
 def command_groups(window: MainWindow) -> Iterator[CommandGroup]:
     """Yield the commands of each menu of a window with their keys, then those of each page."""
     bindings = window.key_bindings
-    for top in window.menuBar().actions():
-        menu = top.menu()
-        actions = menu.actions() if isinstance(menu, QMenu) else ()
-        entries = (
-            _entry(bindings, action.objectName(), command_text(action))
-            for action in actions
-            if action.objectName() in SPECS
-        )
-        yield CommandGroup(command_text(top), tuple(entries))
+    for menu in MENUS:
+        commands = (action for group in window.commands.menu_groups(menu) for action in group)
+        entries = (_entry(bindings, action.objectName(), action_words(action)) for action in commands)
+        yield CommandGroup(without_mnemonic(translate(menu)), tuple(entries))
     for page in PAGES:
         title = tr("In {page}", page=translate(page.title))
-        entries = (_entry(bindings, name, translate(own.text)) for name, own in page.commands.items())
+        entries = (_entry(bindings, name, translate(own.words)) for name, own in page.commands.items())
         yield CommandGroup(title, tuple(entries))
 
 
 def _entry(bindings: KeyBindings, command: str, title: str) -> CommandKeys:
     keys = ", ".join(map(native_key, bindings.keys(command)))
-    fixed = native_key(SPECS[command].display_shortcut) if command in SPECS else ""
-    return CommandKeys(command, title, keys, fixed, bindings.is_changed(command))
+    return CommandKeys(
+        command, title, keys, native_key(COMMANDS[command].fixed_key), bindings.is_changed(command)
+    )

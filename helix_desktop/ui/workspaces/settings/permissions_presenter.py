@@ -9,11 +9,9 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
+from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.permissions.home_folder import home_changes
-from helix_desktop.domain.permissions.reading_programs import reading_changes, reading_lines
 from helix_desktop.domain.permissions.rules import parse_rule, rule_names
 from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext
@@ -26,7 +24,6 @@ from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, translate
-from helix_desktop.workspaces.registry import Grant
 from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, user_rules
 
 tr = Translator("Settings: Permissions")
@@ -65,21 +62,15 @@ class PermissionsPresenter(QObject):
         page.revoke_requested.connect(self._revoke)
         page.undo_requested.connect(self._undo)
         page.form.submitted.connect(self._add_rule)
-        page.sandbox.changed.connect(lambda name, on: start(self._grant(name, on), "grant"))
-        page.sandbox.home_names_changed.connect(
-            lambda names: start(self._save_home_names(names), "home folder")
-        )
-        page.reading.switched.connect(lambda on: start(self._switch_reading(on), "reading commands"))
-        page.reading.lines_changed.connect(
-            lambda lines: start(self._save_reading_lines(lines), "reading commands")
-        )
+        self._settings = context.workspace_settings
+        self._settings.changed.connect(self._on_setting)
         page.demo_calls_changed.connect(self._set_demo_calls)
         page.trust_requested.connect(lambda trusted: start(self._trust(trusted), "trust"))
 
     async def show(self) -> None:
         """Show the page as things are now; what takes counting comes a moment later."""
         self._show({})
-        self._show_reading()
+        self._page.sandbox.refresh()
         await self._show_sandbox()
         workspace = self._active_workspace.opened
         if workspace is not None and self._rules_by_key:
@@ -164,46 +155,15 @@ class PermissionsPresenter(QObject):
         workspace_id = self._active_workspace.id
         if self._active_workspace.opened is None:
             return
-        text, is_confined = await self._services.tools.sandbox_status(workspace_id)
+        status, is_confined = await self._services.tools.sandbox_status(workspace_id)
         if workspace_id == self._active_workspace.id:
-            record = self._services.registry.get(workspace_id)
-            on = {"sandbox": record.sandbox, "network": record.network, "fetch": record.fetch}
-            self._page.sandbox.show_sandbox(on, text, is_confined)
-            self._page.sandbox.show_home_names(self._services.settings.home_names)
+            self._settings.is_confined = is_confined
+            self._settings.changed.emit("is_confined")
+            self._page.show_sandbox(status, is_confined)
 
-    async def _save_home_names(self, names: Sequence[str]) -> None:
-        shown, hidden = home_changes(names)
-        settings = self._services.settings
-        await self._services.save_settings(
-            msgspec.structs.replace(settings, home_shown=shown, home_hidden=hidden)
-        )
-        await self._show_sandbox()
-
-    async def _switch_reading(self, is_on: bool) -> None:
-        settings = msgspec.structs.replace(self._services.settings, reading_commands=is_on)
-        await self._services.save_settings(settings)
-        self._show_reading()
-
-    async def _save_reading_lines(self, lines: Sequence[str]) -> None:
-        try:
-            added, removed = reading_changes(lines)
-        except InvalidInput as error:
-            self._page.reading.show_error(error_text(error))
-            return
-        settings = msgspec.structs.replace(
-            self._services.settings, reading_added=added, reading_removed=removed
-        )
-        await self._services.save_settings(settings)
-        self._page.reading.show_saved(reading_lines(added, removed))
-
-    def _show_reading(self) -> None:
-        settings = self._services.settings
-        lines = reading_lines(settings.reading_added, settings.reading_removed)
-        self._page.reading.show_lines(settings.reading_commands, lines)
-
-    async def _grant(self, name: Grant, is_granted: bool) -> None:
-        await self._services.tools.set_grant(self._active_workspace.id, name, is_granted)
-        await self._show_sandbox()
+    def _on_setting(self, name: str) -> None:
+        if name in ("sandbox", "network"):
+            self._async_actions.start(self._show_sandbox(), "sandbox")
 
     async def _trust(self, trusted: bool) -> None:
         workspace_id = self._active_workspace.id

@@ -18,9 +18,8 @@ from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.settings.forms import PolicyForm
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
-from helix_desktop.ui.settings.policy.form import FILE_FIELDS, conflict_text, policy_form
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS, conflict_text
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview, ReplayPreparation
 from helix_desktop.words.policies import policy_name
@@ -65,7 +64,7 @@ class PolicyPresenter(QObject):
         self._page = page
         self._preview = PolicyPreview(page, self._async_actions, self.replays)
         page.slider.profile_selected.connect(self._select_profile)
-        page.fields.changed.connect(self._change)
+        page.values.change = self._change
         page.apply_bar.apply_to_session.connect(self._apply_to_session)
         page.apply_bar.apply_to_workspace.connect(self._apply_to_workspace)
         page.apply_bar.session_policy_removed.connect(lambda: self._set_session_policy(None))
@@ -84,9 +83,10 @@ class PolicyPresenter(QObject):
         if self._page is not None and self._preview is not None:
             if workspace.id != self._workspace_on_page:
                 self._workspace_on_page = workspace.id
-                self._page.fields.drop_typed()
+                self._page.form.refresh()
             policy, in_use = self._policy(workspace), self._in_use(workspace)
-            self._page.show_policy(self._form(workspace, policy), self._use_of(workspace, policy))
+            name = self._services.registry.get(workspace.id).name
+            self._page.show_policy(name, policy, self._use_of(workspace, policy))
             folder = self._services.registry.data_folder(workspace.id)
             self._preview.show(conversation, folder, policy, in_use, workspace.policy)
         self._show_file_error()
@@ -113,9 +113,6 @@ class PolicyPresenter(QObject):
     def _session_policy(self) -> ContextPolicy | None:
         conversation = self._session_controller.conversation
         return conversation.session.transcript.session_policy if conversation is not None else None
-
-    def _form(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyForm:
-        return policy_form(self._services.registry.get(workspace.id).name, policy)
 
     def _use_of(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyUse:
         conversation, session_policy = self._session_controller.conversation, self._session_policy
@@ -176,28 +173,28 @@ class PolicyPresenter(QObject):
     def _replace(self, policy: ContextPolicy | None) -> None:
         """Put another policy on the page, without what was typed for the one there."""
         if self._page is not None:
-            self._page.fields.drop_typed()
+            self._page.form.refresh()
         self._edit(policy)
 
     def _has_wrong_field(self) -> bool:
         """Return True, with the keyboard there, if a field has a value that can't be used."""
-        return self._page is not None and self._page.fields.focus_error()
+        return self._page is not None and self._page.form.focus_error()
 
-    def _change(self, fields: dict[str, object]) -> None:
-        """Change some fields of the policy on the page."""
+    def _change(self, name: str, value: object) -> None:
+        """Change a number of the policy on the page. Raises ValueError if it doesn't work with others."""
         workspace = self._active_workspace.opened
         if workspace is None:
             return
-        policy = self._policy(workspace)
-        changed = {**msgspec.structs.asdict(policy), **fields}
+        changed = {**msgspec.structs.asdict(self._policy(workspace)), name: value}
         try:
             edited = policy_from(changed)
         except ValueError:
-            self._show_field_error(conflict_text(changed, self._form(workspace, policy)), tuple(fields))
-            return
+            raise ValueError(conflict_text(changed)) from None
         self._edit(edited)
         if self._page is not None:
-            self._page.fields.try_again(fields)
+            for other in self._page.form.errors():
+                if other != name:
+                    self._page.form.retry(other)
 
     def _select_profile(self, name: str) -> None:
         """Put a profile on the page, with what only the file has."""
@@ -211,7 +208,7 @@ class PolicyPresenter(QObject):
             self._replace(policy_from(fields))
         except ValueError:
             numbers = {**msgspec.structs.asdict(PROFILES[name]), **fields}
-            why = conflict_text(numbers, self._form(workspace, self._policy(workspace)))
+            why = conflict_text(numbers)
             self._show_field_error(why, ("handover_at", "observe_at"))
 
     def _apply_to_workspace(self) -> None:
@@ -248,7 +245,7 @@ class PolicyPresenter(QObject):
     def _show_field_error(self, why: str, fields: tuple[str, ...]) -> None:
         if self._page is not None:
             for key in fields:
-                self._page.fields.show_error(key, why)
+                self._page.form.show_error(key, why)
 
     def _use(self, workspace: OpenWorkspace, policy: ContextPolicy) -> None:
         self._errors.pop(workspace.id, None)

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import EventRecorded, RequestChanged, TurnChanged, Update
+from helix_desktop.agent.session import EventRecorded, RequestChanged, TurnChanged
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.window.provider_cache import reports_cache
 from helix_desktop.domain.errors import HelixError
@@ -58,7 +58,7 @@ class ReplayPreparation(QObject):
         self.quiet_timer = QTimer(self, singleShot=True, interval=QUIET_MS)
         self.quiet_timer.timeout.connect(self._start)
         session_controller.session_changed.connect(self._restart_timer)
-        session_controller.updated.connect(self._on_update)
+        session_controller.on(EventRecorded | RequestChanged | TurnChanged, lambda _: self._restart_timer())
 
     def set_page_visible(self, *, is_visible: bool) -> None:
         """Leave the replays to the policy page while it is in sight."""
@@ -71,10 +71,6 @@ class ReplayPreparation(QObject):
         if self._task is not None:
             self._task.cancel()
             self._task = None
-
-    def _on_update(self, update: Update) -> None:
-        if isinstance(update, EventRecorded | RequestChanged | TurnChanged):
-            self._restart_timer()
 
     def _restart_timer(self) -> None:
         """Stop, and begin again after a while."""
@@ -231,13 +227,13 @@ class PolicyPreview:
         effects, edited = self._show_pending_effects(), self._policies[EDITED]
         for field in effects:
             effects[field] = field_effect_text(await self._replays.effect(edited, field))
-            self._page.fields.show_effects(effects)
+            self._page.show_effects(effects)
 
     def _show_pending_effects(self) -> dict[str, str]:
         """Show an ellipsis at each field that differs from its profile; return these texts by field."""
         edited = self._policies[EDITED]
         effects = {name: "…" for name in policy_fields(edited) if name not in FILE_FIELDS | SLIDER_FIELDS}
-        self._page.fields.show_effects(effects)
+        self._page.show_effects(effects)
         return effects
 
     def _show(self, state: ReplayState, message: str = "") -> None:

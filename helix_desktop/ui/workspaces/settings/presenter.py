@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Literal
 
-import msgspec
 from PySide6.QtCore import QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QMenu, QWidget
@@ -13,6 +14,7 @@ from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import ChooseModel, Find, OpenSettings, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.effort import EffortController
@@ -28,7 +30,6 @@ from helix_desktop.ui.session.model_menu import (
 )
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.about.presenter import AboutPresenter
-from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.keyboard_page import KeyboardPage
@@ -93,14 +94,15 @@ class SettingsPresenter(QObject):
         follow_model_change(context, session_controller, self._offer_models, self._use_in_session)
         MissingKeys(context, session_controller, self._enter_key)
         window, async_actions = context.window, context.async_actions
-        appearance.changed.connect(lambda _: async_actions.start(self._save_appearance(), "keep theme"))
         composer = session_controller.composer.widget
-        composer.enter_sends = context.services.settings.enter_sends
-        self._apply_appearance()
-        window.activated.connect(self._take_settings)
+        context.settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
+        context.settings.follow("shortcuts", self._use_shortcuts)
+        context.settings.follow("reduce_motion", reduce_motion)
+        context.settings.follow("theme", appearance.set_mode)
+        context.settings.follow("text_size", appearance.set_text_px)
+        appearance.changed.connect(lambda _: self._keep_appearance())  # it has keys and a button of its own
         composer.model_clicked.connect(self._choose_model)
-        window.commands.choose_model.triggered.connect(self._choose_model)
-        session_controller.composer.slash_commands.on_arguments("choose_model", self._use_typed_model)
+        window.intents.add(self)
         for requested in (window.welcome.provider_requested, context.views.chat.model_requested):
             requested.connect(lambda: async_actions.start(self._add_provider(), "add a provider"))
         window.welcome.key_entered.connect(
@@ -115,16 +117,12 @@ class SettingsPresenter(QObject):
                 self._providers.add_and_use(server, found_servers), "add a local server"
             )
         )
-        window.commands.settings.triggered.connect(self._open_or_leave)
-        window.commands.find.triggered.connect(self._find)
         window.settings_left.connect(self.policy.remind_of_preview)
         window.activated.connect(self._follow_other_window)
         session_controller.session_changed.connect(self._follow_workspace)
         context.services.settings_listeners.append(lambda *_: self._follow_other_window())
         window.remedy_requested.connect(self._handle_remedy)
-        window.commands.change_policy.triggered.connect(lambda: self._open("policy"))
         self.policy.page_requested.connect(lambda: self._open("policy"))
-        window.commands.about.triggered.connect(lambda: self._open("about"))
         self._offer_pages()
 
     def _offer_pages(self) -> None:
@@ -141,7 +139,7 @@ class SettingsPresenter(QObject):
     def view(self) -> SettingsView:
         """Return the settings, built when they are first needed: that takes longer than a frame."""
         if self._view is None:
-            view = self._view = SettingsView()
+            view = self._view = SettingsView(self._context.workspace_settings)
             view.page_built.connect(lambda page: self._fillers.update({page: self._bind(page)}))
             view.page_selected.connect(
                 lambda page: self._async_actions.start(self._fill(page), "settings page")
@@ -165,21 +163,9 @@ class SettingsPresenter(QObject):
         """Return the titles of the pages where something was typed and not saved."""
         return self._view.unsaved_pages() if self._view is not None else []
 
-    def _apply_appearance(self) -> None:
-        """Apply the settings: they may have been edited since the first frame's appearance was saved."""
-        settings, appearance = self._services.settings, self._appearance
-        if appearance.mode != settings.theme:
-            appearance.set_mode(settings.theme)
-        if appearance.text_px != settings.text_size:
-            appearance.set_text_px(settings.text_size)
-        reduce_motion(settings.reduce_motion)
-
-    def _take_settings(self) -> None:
-        """Take what was changed in another window."""
-        settings = self._services.settings
-        self._session_controller.composer.widget.enter_sends = settings.enter_sends
-        if self._window.key_bindings.stored != settings.shortcuts:
-            self._window.key_bindings.use(settings.shortcuts)
+    def _use_shortcuts(self, shortcuts: dict[str, object]) -> None:
+        if self._window.key_bindings.stored != shortcuts:
+            self._window.key_bindings.use(shortcuts)
 
     def _bind(self, page: str) -> Fill:
         """Bind a page that was just built; return what fills it."""
@@ -187,7 +173,7 @@ class SettingsPresenter(QObject):
         binders: dict[str, Callable[[], Fill]] = {
             "providers": lambda: self._providers.show,
             "roles": lambda: RolesPresenter(view.roles, context, session_controller).show,
-            "appearance": lambda: self._bind_appearance(view.appearance),
+            "appearance": lambda: lambda: None,
             "keyboard": lambda: self._bind_keyboard(view.keyboard),
             "instructions": lambda: InstructionsPresenter(view.instructions, context).show,
             "policy": lambda: self._bind_policy(view.policy),
@@ -222,13 +208,9 @@ class SettingsPresenter(QObject):
             page, context.async_actions, context.services, lambda: context.window.theme
         ).show
 
-    def _open_or_leave(self) -> None:
-        if self._window.page() == "settings":
-            self._window.leave_settings()
-        else:
-            self._open(self.view.current_page())
-
-    def _find(self) -> None:
+    @handles(Find)
+    def find(self, words: str) -> None:
+        """Go to the search of the settings, where they are on screen."""
         if self._window.page() == "settings":
             self.view.focus_filter()
 
@@ -259,34 +241,6 @@ class SettingsPresenter(QObject):
             filling = self._fillers[page]()
             if filling is not None:
                 await filling
-
-    def _bind_appearance(self, page: AppearancePage) -> Fill:
-        start = self._async_actions.start
-        page.mode_chosen.connect(self._appearance.set_mode)
-        page.text_px_chosen.connect(self._appearance.set_text_px)
-        page.enter_sends_chosen.connect(lambda on: start(self._save_enter_sends(on), "enter sends"))
-        page.titles_chosen.connect(lambda on: start(self._save(titles=on), "titles"))
-        page.notify_chosen.connect(lambda on: start(self._save(notify=on), "notify"))
-        page.motion_chosen.connect(reduce_motion)
-        page.motion_chosen.connect(lambda choice: start(self._save(reduce_motion=choice), "reduce motion"))
-        page.sound_chosen.connect(lambda on: start(self._save(notify_sound=on), "sound"))
-        page.notification_chosen.connect(
-            lambda name, on: start(self._save(notify_off=self._without_notification(name, on)), "notify")
-        )
-
-        def fill() -> None:
-            settings = self._services.settings
-            page.show_appearance(
-                self._appearance.mode,
-                self._appearance.text_px,
-                settings.enter_sends,
-                settings.reduce_motion,
-                titles=settings.titles,
-            )
-            page.show_notifications(settings.notify, settings.notify_sound, settings.notify_off)
-
-        self._appearance.changed.connect(fill)  # also by a key or the button below the workspaces
-        return fill
 
     def _offer_models(self) -> None:
         """Offer models to a user who needs one: those that are set up, else the page that sets them up."""
@@ -347,9 +301,16 @@ class SettingsPresenter(QObject):
         if conversation is self._session_controller.conversation:
             await self._session_controller.show_model()
 
-    async def _use_typed_model(self, argument: str) -> None:
-        """Let the model that is meant answer in the session on screen. Raises InvalidInput."""
-        await self._use_in_session(find_model(argument, (*model_labels(self._services.settings), DEMO_LABEL)))
+    @handles(ChooseModel)
+    async def choose_model(self, name: str) -> None:
+        """Let the model that is meant answer in the session on screen; nothing typed: offer the models.
+
+        Raises InvalidInput.
+        """
+        if not name:
+            self._choose_model()
+            return
+        await self._use_in_session(find_model(name, (*model_labels(self._services.settings), DEMO_LABEL)))
 
     def _handle_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""
@@ -370,6 +331,14 @@ class SettingsPresenter(QObject):
     def _session_provider(self) -> str:
         conversation = self._session_controller.conversation
         return conversation.model.label.partition("/")[0] if conversation is not None else ""
+
+    @handles(OpenSettings)
+    def open_page(self, page: SettingsPage | Literal[""]) -> None:
+        """Show a page; no name: the page that was shown last, or leave the settings."""
+        if not page and self._window.page() == "settings":
+            self._window.leave_settings()
+        else:
+            self._open(page or self.view.current_page())
 
     def _open(self, page: SettingsPage) -> None:
         self._async_actions.start(self.show(page), "settings")
@@ -411,21 +380,6 @@ class SettingsPresenter(QObject):
         await self.show("mcp")
         self.view.mcp.open_tools(server)
 
-    async def _save_enter_sends(self, enter_sends: bool) -> None:
-        self._session_controller.composer.widget.enter_sends = enter_sends
-        await self._save(enter_sends=enter_sends)
-
-    def _without_notification(self, name: str, on: bool) -> tuple[str, ...]:
-        """Return what the user is not notified of, after a change."""
-        others = [off for off in self._services.settings.notify_off if off != name]
-        return (*others, *([] if on else [name]))
-
-    async def _save(self, **fields: object) -> None:
-        await self._services.save_settings(msgspec.structs.replace(self._services.settings, **fields))
-
-    async def _save_appearance(self) -> None:
-        settings = msgspec.structs.replace(
-            self._services.settings, theme=self._appearance.mode, text_size=self._appearance.text_px
-        )
-        if settings != self._services.settings:
-            await self._services.save_settings(settings)
+    def _keep_appearance(self) -> None:
+        self._context.settings.set("theme", self._appearance.mode)
+        self._context.settings.set("text_size", self._appearance.text_px)

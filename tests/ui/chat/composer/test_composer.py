@@ -18,6 +18,8 @@ from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.shell_data import GaugeState
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.tab_order import tab_stops
+from helix_desktop.ui.kit.intents import StopAgent
+from tests.support.intents import performed
 from tests.support.window.buttons import find_button, find_buttons, press
 
 
@@ -148,12 +150,13 @@ def test_stop_has_its_own_button_and_text_is_queued_meanwhile(qtbot: QtBot, comp
     assert not find_buttons(composer, "stop")
     composer.set_running(True)
     assert not find_button(composer, "send").isEnabled()
-    with qtbot.waitSignal(composer.stop_requested):
+    with performed(composer) as intents:
         press(composer, "stop")
+    assert intents == [StopAgent()]
     QTest.keyClicks(composer.editor, "next")
-    with qtbot.assertNotEmitted(composer.stop_requested), qtbot.waitSignal(composer.submitted) as sent:
+    with performed(composer) as intents, qtbot.waitSignal(composer.submitted) as sent:
         press(composer, "send")
-    assert sent.args == ["next"]
+    assert (intents, sent.args) == ([], ["next"])
     assert find_button(composer, "stop")
     composer.set_running(False)
     assert not find_buttons(composer, "stop")

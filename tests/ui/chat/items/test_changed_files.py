@@ -15,6 +15,7 @@ from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, change
 from helix_desktop.ui.chat.rows.row_types import CallChanges, ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.document_units import slice_units
+from tests.support.intents import take_intents
 from tests.support.window.chat_geometry import row_key
 
 CARD = ToolRow(
@@ -41,9 +42,8 @@ def card(view: ChatView) -> RowItem:
 def press(view: ChatView, name: str) -> list[SessionAction]:
     """Press a place of the card; return what the session is to do."""
     actions: list[SessionAction] = []
-    view.action_triggered.connect(actions.append)
+    take_intents(view, actions.append)
     view.chat_viewport.widget_pool.visible[row_key("t")].trigger(name)
-    view.action_triggered.disconnect(actions.append)
     return actions
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.ui.chat.actions import Redo, ShowInTimeline, Undo
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
 from tests.support.window.chat_geometry import row_key
 
 

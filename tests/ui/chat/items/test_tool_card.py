@@ -10,14 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.actions import (
-    CopyCode,
-    OpenCacheEntry,
-    Pin,
-    ReadOriginal,
-    Recall,
-    SessionAction,
-)
+from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal, SessionAction
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painted_line import PaintedLine
 from helix_desktop.ui.chat.items.painting import PaintState
@@ -39,6 +32,8 @@ from helix_desktop.ui.chat.viewport.row_menus import menu_groups
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.kit.intents import OpenCacheEntry, Pin, Recall
+from tests.support.intents import performed, take_intents
 from tests.support.window.buttons import trigger
 from tests.support.window.chat_geometry import row_key
 
@@ -82,7 +77,7 @@ def menus(view: ChatView) -> list[QMenu]:
 def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[SessionAction]:
     """Trigger an entry of a menu; return the emitted actions."""
     signals: list[SessionAction] = []
-    view.action_triggered.connect(signals.append)
+    take_intents(view, signals.append)
     trigger(menu, name)
     menu.close()
     return signals
@@ -126,9 +121,9 @@ def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> 
     """In a chip, which opens the output as it was, in the open card and to screen readers."""
     view.chat_viewport.model.reset([replace(CARD, changed_since=212)])
     assert "Changed since (e212)" in widget(view).accessibleName()
-    with qtbot.waitSignal(view.action_triggered) as signal:
+    with performed(view) as signal:
         press(view, "changed")
-    assert signal.args == [OpenCacheEntry(DIGEST)]
+    assert signal == [OpenCacheEntry(DIGEST)]
     area = laid_out_card(view).hit_area("changed")
     assert area is not None
     assert "Changed since (e212)" in area.tip
@@ -148,16 +143,17 @@ def test_every_state_has_its_own_sentence(view: ChatView) -> None:
 
 def test_a_complete_output_in_the_window_needs_no_cache(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
-    with qtbot.assertNotEmitted(view.action_triggered):
+    with performed(view) as intents:
         press(view, "open:card")
+    assert intents == []
     assert words(view) == "head line\ntail line"
 
 
 def test_a_partial_card_requests_its_original_once(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([PREVIEW])
-    with qtbot.waitSignal(view.action_triggered) as blocker:
+    with performed(view) as blocker:
         press(view, "open:card")
-    assert blocker.args == [ReadOriginal(row_key("t"), DIGEST)]
+    assert blocker == [ReadOriginal(row_key("t"), DIGEST)]
     view.chat_viewport.model.replace(row_key("t"), replace(PREVIEW, original=ORIGINAL))
     assert [line for line in words(view).split("\n") if line.endswith(("line", "all"))] == [
         "head line",
@@ -166,23 +162,24 @@ def test_a_partial_card_requests_its_original_once(qtbot: QtBot, view: ChatView)
         "last of all",
     ]
     press(view, "open:card")
-    with qtbot.assertNotEmitted(view.action_triggered):
+    with performed(view) as intents:
         press(view, "open:card")
+    assert intents == []
 
 
 def test_a_card_that_find_opens_requests_its_original_too(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([PREVIEW])
-    with qtbot.waitSignal(view.action_triggered) as blocker:
+    with performed(view) as blocker:
         view.find_text("tail line")
-    assert blocker.args == [ReadOriginal(row_key("t"), DIGEST)]
+    assert blocker == [ReadOriginal(row_key("t"), DIGEST)]
 
 
 def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
     press(view, "open:card")
-    with qtbot.waitSignal(view.action_triggered) as blocker:
+    with performed(view) as blocker:
         press(view, "whole:card")
-    assert blocker.args == [ReadOriginal(row_key("t"), DIGEST, in_full=True)]
+    assert blocker == [ReadOriginal(row_key("t"), DIGEST, in_full=True)]
     every = "\n".join(f"line {n}" for n in range(900))
     view.chat_viewport.model.replace(
         row_key("t"), replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))

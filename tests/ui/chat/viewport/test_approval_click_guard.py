@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.chat.viewport.approval_click_guard import REST_S, SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView, NewRowsButton
+from tests.support.intents import take_intents
 from tests.support.manual_clock import ManualClock
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import row_key
@@ -31,7 +32,7 @@ def _question(key: str) -> ApprovalRow:
 def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: ManualClock) -> None:
     """By mouse or keyboard: input meant for something else must not approve a command."""
     decided: list[str] = []
-    view.action_triggered.connect(lambda action: decided.append(action.call_id))
+    take_intents(view, lambda action: decided.append(action.call_id))
     view.chat_viewport.model.append(_question("p"))
     _click(view, "p", "decide:once")
     view.setFocus()
@@ -52,7 +53,7 @@ def test_a_card_ignores_clicks_when_something_next_to_the_chat_moves_it(
     view: ChatView, clock: ManualClock
 ) -> None:
     decided: list[str] = []
-    view.action_triggered.connect(lambda action: decided.append(action.call_id))
+    take_intents(view, lambda action: decided.append(action.call_id))
     view.chat_viewport.model.reset([_question("p")])
     clock.now += 1.0
     view.resize(view.width(), view.height() + 35)
@@ -65,7 +66,7 @@ def test_a_card_ignores_clicks_when_something_next_to_the_chat_moves_it(
 
 def test_a_key_answers_the_first_card_only_where_it_is_in_sight(view: ChatView, clock: ManualClock) -> None:
     decided: list[str] = []
-    view.action_triggered.connect(lambda action: decided.append(action.answer))
+    take_intents(view, lambda action: decided.append(action.answer))
     words = [UserRow(row_key(str(number)), "Words\n" * 9) for number in range(9)]
     view.chat_viewport.model.reset([_question("p"), *words])
     view.show_answer_tips(frozenset({("deny", "Ctrl+Shift+N")}))
@@ -93,7 +94,7 @@ def test_the_way_to_the_end_covers_no_card_that_waits(view: ChatView) -> None:
 def test_a_card_that_moves_under_the_pointer_ignores_clicks(view: ChatView, clock: ManualClock) -> None:
     """A double click on the first of two cards answers the first alone."""
     decided: list[str] = []
-    view.action_triggered.connect(lambda action: decided.append(action.call_id))
+    take_intents(view, lambda action: decided.append(action.call_id))
     view.chat_viewport.model.reset([_question("p"), _question("q")])
     clock.now += 1.0
     view.chat_viewport.model.remove(row_key("p"))
@@ -109,7 +110,7 @@ def test_a_second_click_at_the_same_place_does_not_answer_the_next_card(
 ) -> None:
     """The next card's Allow lies where the first one's lay; once the pointer moved, or rested, it answers."""
     decided: list[str] = []
-    view.action_triggered.connect(lambda action: decided.append(action.call_id))
+    take_intents(view, lambda action: decided.append(action.call_id))
     for key in "pqr":
         view.chat_viewport.model.reset([_question(key)])
         clock.now += REST_S

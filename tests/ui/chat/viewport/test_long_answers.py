@@ -76,7 +76,7 @@ def _picture(sheet: AssistantMessageItem) -> QImage:
     return image
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(_TEXTS, st.randoms(use_true_random=False))
 def test_slices_render_and_copy_like_a_complete_build(text: str, chance: random.Random) -> None:
     complete, sliced = _laid_out_item(text), _laid_out_item(text)
@@ -95,7 +95,7 @@ def test_slices_render_and_copy_like_a_complete_build(text: str, chance: random.
     assert [text.text() for text in complete.texts] == [words[0] for words in before]
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(_TEXTS, st.randoms(use_true_random=False))
 def test_a_pinned_slice_stays_while_more_is_built(text: str, chance: random.Random) -> None:
     sheet = _laid_out_item(text * 4)

@@ -15,14 +15,7 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.chat.actions import (
-    ControlTurn,
-    Decide,
-    OpenCacheEntry,
-    SessionAction,
-    ShowInTimeline,
-    Undo,
-)
+from helix_desktop.ui.chat.actions import ControlTurn, Decide, SessionAction
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
@@ -35,6 +28,8 @@ from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.kit.intents import OpenCacheEntry, ShowInTimeline, Undo
+from tests.support.intents import performed, take_intents
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import questions_and_answers, row_key
 from tests.support.window.chat_geometry import row_widget as _widget
@@ -233,9 +228,9 @@ def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView
     _click(qtbot, view, "t", "open:card")
     words = [text.text() for text in _widget(view, "t").item.texts]  # type: ignore[union-attr]  # it is shown
     assert words[-2:] == ["head line", "tail line"]
-    with qtbot.waitSignal(view.action_triggered) as blocker:
+    with performed(view) as blocker:
         _click(qtbot, view, "t", "cache:open")
-    assert blocker.args == [OpenCacheEntry(DIGEST)]
+    assert blocker == [OpenCacheEntry(DIGEST)]
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "t")
@@ -253,7 +248,7 @@ def test_enter_answers_with_the_button_that_has_the_keyboard(qtbot: QtBot, view:
         [ApprovalRow(row_key("p"), "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
     )
     decided: list[SessionAction] = []
-    view.action_triggered.connect(decided.append)
+    take_intents(view, decided.append)
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "p")
@@ -278,7 +273,7 @@ def test_a_rule_is_saved_from_a_menu_that_moves_no_button(qtbot: QtBot, view: Ch
     row = ApprovalRow(row_key("p"), "run_command", "Run it", "git log -3", offers[:1], "command")
     view.chat_viewport.model.reset([row])
     decided: list[SessionAction] = []
-    view.action_triggered.connect(decided.append)
+    take_intents(view, decided.append)
     height = view.chat_viewport.item(0).height
     menu = _rule_menu(qtbot, view)
     assert view.chat_viewport.item(0).height == height
@@ -331,7 +326,7 @@ def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:
         ]
     )
     done: list[SessionAction] = []
-    view.action_triggered.connect(done.append)
+    take_intents(view, done.append)
     _click(qtbot, view, "d", "action:undo")
     _click(qtbot, view, "n", "action:retry")
     assert done == [Undo((1,)), ControlTurn("retry")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from helix_desktop.agent.session import Update
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover_revision import preview_handover
 from helix_desktop.context.summaries.observation import extract_observations
@@ -26,7 +27,7 @@ def change_during(rig: ChangesRig, call_id: str, text: str) -> None:
         if isinstance(event, ToolAnswered) and event.call_id == call_id:
             rig.files.write("a.txt", text.encode())
 
-    rig.workspace.listen(on_update)
+    rig.workspace.on(Update, on_update)
 
 
 async def test_a_message_comes_with_the_diff_of_what_the_user_changed() -> None:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from helix_desktop.agent.session import CompactionProgress
+from helix_desktop.agent.session import CompactionProgress, Update
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable
@@ -99,7 +99,7 @@ async def test_contents_two_handovers_back_can_be_recalled() -> None:
     rig = AgentRig(ScriptedModel(working(40, 380)), NO_SWEEP)
     conversation = await rig.begin()
     rig.clock.advance_s(10**6)
-    rig.workspace.listen(lambda *_: rig.clock.advance_s(20))
+    rig.workspace.on(Update, lambda *_: rig.clock.advance_s(20))
     assert (await conversation.run("Work.")).how == "done"
     await rig.wait_until_idle()
     handovers = rig.events(HandoverMade)

@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.intake.descriptions import (
@@ -389,7 +389,6 @@ OUTPUTS = {
 
 @pytest.mark.parametrize("tool", OUTPUTS)
 @given(st.data())
-@settings(max_examples=10)
 def test_what_failed_is_seen_among_hundreds_of_lines_that_speak_of_errors(
     tool: str, data: st.DataObject
 ) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.file_changes import FileRevert
@@ -567,7 +567,6 @@ BREAKS = ["\n", "\r\n", "\n\n", "\ndid: ", "\n[Names ", " ", "  ", "\t", "\x1c",
 PIECES = ["/", "./a", "word", "Wort's", "'s", "12345", ")", ");", ",", "e7:", "#!", "é", "e\u0301", "漢", "²"]
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.sampled_from(["", "[", "did: "]),
     st.lists(st.sampled_from([" ", *BREAKS, *PIECES]) | st.text(max_size=4), max_size=14).map("".join),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
@@ -11,6 +13,7 @@ from helix_desktop.context.window.window_breakdown import break_down_window, is_
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 
 
@@ -48,6 +51,44 @@ def test_an_output_is_named_by_its_tool_and_target() -> None:
     window = project(transcript, PROFILES["balanced"], frame)
     (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "output")
     assert str(row.name) == "read_file notes.md"
+
+
+@pytest.mark.parametrize(
+    ("form", "chosen", "asked", "reason"),
+    [
+        ("compact", "agent", "names of tests", "The agent asked for: names of tests"),
+        ("compact", "user", "names of tests", "You asked for: names of tests"),
+        ("preview", "agent", "names of tests", "Chosen by the agent"),
+        ("preview", "timeout", "", "The agent didn't choose in time"),
+        ("preview", "user", "", "Chosen by you"),
+    ],
+)
+def test_an_output_that_is_not_shown_in_full_says_who_chose_that(
+    form: Form, chosen: Literal["agent", "timeout", "user"], asked: str, reason: str
+) -> None:
+    """What was asked for is in an extract alone: a preview shows the beginning and the end."""
+    events: list[Event] = [
+        UserSpoke("Run it.", 9),
+        AssistantSpoke("", "box/small", 9, (ToolCall("c", "run_command", '{"command": "make"}'),)),
+        ToolAnswered(
+            "c",
+            "run_command",
+            "words",
+            "d" * 64,
+            5,
+            1,
+            1,
+            target="make",
+            form=form,
+            chosen=chosen,
+            asked=asked,
+        ),
+    ]
+    transcript = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
+    window = project(transcript, PROFILES["balanced"], frame)
+    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "output")
+    assert str(row.why) == f"{reason} · full output in the cache"
 
 
 LINES = [f"line {number}\n" for number in range(100)]

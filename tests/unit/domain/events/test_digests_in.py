@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.events.recorded_event import Event, digests_in
@@ -84,7 +84,6 @@ def digests_within(value: Any) -> Iterator[str]:
             yield from digests_within(inner)
 
 
-@settings(max_examples=30, deadline=None)
 @given(histories())
 def test_every_digest_in_a_log_is_a_reference(simulator: SessionSimulator) -> None:
     for recorded in simulator.log:

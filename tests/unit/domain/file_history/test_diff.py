@@ -176,7 +176,6 @@ def _as_text(diff: FileDiff) -> str:
     return "\n".join(signs[line.kind] + line.text for hunk in diff.hunks for line in hunk.lines)
 
 
-@settings(max_examples=150)
 @given(_TEXTS | _UTF16, _TEXTS | _UTF16, st.integers(0, 4), st.sets(st.integers(0, 9)))
 def test_hunks_lead_back_and_forth(before: bytes, after: bytes, context: int, undone: set[int]) -> None:
     diff = diff_contents(before, after, context)
@@ -366,7 +365,7 @@ def _apply(folder: Path, patch: str, *options: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is the judge here")
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(_PLACES, _PLACES), min_size=len(_NAMES), max_size=len(_NAMES)))
 def test_git_applies_a_patch_forwards_and_back(tmp_path: Path, pairs: list[tuple[Place, Place]]) -> None:
     before = {name: pair[0] for name, pair in zip(_NAMES, pairs, strict=True)}

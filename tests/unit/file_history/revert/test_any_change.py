@@ -56,7 +56,7 @@ def clear(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names that differ in case alone, links and permissions")
-@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(roots, roots, roots)
 def test_any_change_is_taken_back_and_done_again(first: Tree, second: Tree, third: Tree) -> None:
     folder = Path(tempfile.mkdtemp())

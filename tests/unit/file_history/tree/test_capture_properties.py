@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.file_history.changes import CallMark
@@ -63,7 +63,6 @@ _EDITS: dict[str, Callable[[Path, Path], object]] = {
 edits = st.tuples(st.sampled_from(sorted(_EDITS)), paths, paths)
 
 
-@settings(max_examples=25)
 @given(
     first=st.lists(edits, max_size=8),
     outside=st.lists(edits, max_size=3),

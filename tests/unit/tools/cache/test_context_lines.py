@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
@@ -66,7 +66,6 @@ async def test_a_long_line_says_where_its_excerpt_begins() -> None:
     assert line[int(match[1]) :].startswith(match[2])
 
 
-@settings(max_examples=20)
 @given(
     st.lists(st.lists(LINES, min_size=1, max_size=40), min_size=1, max_size=5), st.sampled_from((None, 1, 3))
 )

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.ui.design.viewer.json_tree import GROUP_SIZE, MAX_JSON_BYTES, JsonNode, parse_json
@@ -37,7 +37,6 @@ def leaves(node: JsonNode) -> list[JsonNode]:
     return found
 
 
-@settings(max_examples=12)
 @given(st.lists(values) | st.dictionaries(st.text(), values))
 def test_the_rows_say_all_that_the_text_says(value: Any) -> None:
     root = parse_json(json.dumps(value).encode())

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from helix_desktop.agent.session import (
     CompactionProgress,
     IntakeProgress,
     ObservationProgress,
     SubagentActivity,
     SubagentProgress,
-    TurnChanged,
 )
 from helix_desktop.domain.cost import CostEstimate
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
+from tests.support.agent_rig import AgentRig
+from tests.support.scripted_model import ScriptedModel, replies_in_order
 
 
-def test_each_job_has_its_line_until_it_is_over() -> None:
+async def lines_in_a_session() -> Callable[[BackgroundJobs], list[JobRow]]:
+    conversation = await AgentRig(ScriptedModel(replies_in_order())).begin()
+    return lambda background: background.rows(conversation, TaskScope().start)
+
+
+async def test_each_job_has_its_line_until_it_is_over() -> None:
+    lines = await lines_in_a_session()
     background = BackgroundJobs()
     assert background.apply(CompactionProgress("summarize", "words"))
     assert background.apply(ObservationProgress("read"))
     assert background.apply(IntakeProgress("ask", ("c1", "c2")))
     assert background.apply(SubagentProgress("child", "working", 12_000, 128_000, 3, "Count the tests"))
-    assert [job.id for job in background.jobs] == ["compaction", "observation", "child", "intake"]
-    assert [job.cancellable for job in background.jobs] == [True, True, False, False]
-    texts = [job.text for job in background.jobs]
+    assert [job.id for job in lines(background)] == ["compaction", "observation", "child", "intake"]
+    assert [job.action is not None for job in lines(background)] == [True, True, False, False]
+    texts = [job.text for job in lines(background)]
     assert texts[2] == "Subagent: Count the tests · Working · 3 model calls · 12k of 128k tokens"
     assert "2 large outputs" in texts[3]
     assert background.card is not None
@@ -37,48 +48,48 @@ def test_each_job_has_its_line_until_it_is_over() -> None:
         SubagentProgress("child", "done", 1, 2, 4),
     ):
         background.apply(over)
-    assert [job.id for job in background.jobs] == ["observation"]
+    assert [job.id for job in lines(background)] == ["observation"]
     assert background.card is not None
     assert background.card.what == "observations"
     background.apply(ObservationProgress("idle"))
-    assert background.jobs == []
+    assert lines(background) == []
+    assert background.is_idle
     assert background.card is None
 
 
-def test_the_cost_is_shown_in_tokens_and_money() -> None:
+async def test_the_cost_is_shown_in_tokens_and_money() -> None:
     """On the running job and on its card in the timeline."""
+    lines = await lines_in_a_session()
     background = BackgroundJobs()
     background.apply(CompactionProgress("summarize", "", CostEstimate(312_000, 0.94, 3)))
-    (job,) = background.jobs
+    (job,) = lines(background)
     assert job.text == "Compacting · Write · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     assert background.card is not None
     assert background.card.usage_text == "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     background.apply(CompactionProgress("summarize", "", CostEstimate(1_000)))
-    assert background.jobs[0].text.endswith("Reads ≈ 1k tokens · price unknown")
+    assert lines(background)[0].text.endswith("Reads ≈ 1k tokens · price unknown")
 
 
-def test_other_updates_are_ignored() -> None:
-    assert not BackgroundJobs().apply(TurnChanged(True))
-
-
-def test_each_subagent_has_its_line_and_cancel() -> None:
+async def test_each_subagent_has_its_line_and_stop() -> None:
     """In the order in which they came; those that wait for their turn have one together."""
+    lines = await lines_in_a_session()
     background = BackgroundJobs()
     phases: tuple[SubagentActivity, ...] = ("working", "queued", "waiting", "queued")
     for number, phase in enumerate(phases):
         background.apply(SubagentProgress(f"s{number}", phase, 1, 2, 1, call_id=f"c{number}"))
     background.apply(SubagentProgress("s0", "thinking", 1, 2, 2, call_id="c0"))
-    assert [(job.id, job.cancellable) for job in background.jobs] == [
+    assert [(job.id, job.action is not None) for job in lines(background)] == [
         ("call:c0", True), ("call:c2", True), ("subagents", False),
     ]  # fmt: skip
     background.apply(SubagentProgress("s1", "working", 1, 2, 1, call_id="c1"))
-    assert [job.id for job in background.jobs] == ["call:c0", "call:c1", "call:c2", "call:c3"]
+    assert [job.id for job in lines(background)] == ["call:c0", "call:c1", "call:c2", "call:c3"]
 
 
-def test_any_end_removes_a_subagent_s_line() -> None:
+async def test_any_end_removes_a_subagent_s_line() -> None:
+    lines = await lines_in_a_session()
     for end in ("done", "stopped", "failed", "interrupted"):
         background = BackgroundJobs()
         background.apply(SubagentProgress("child", "thinking", 1, 2, 1))
-        assert len(background.jobs) == 1
+        assert len(lines(background)) == 1
         background.apply(SubagentProgress("child", end, 1, 2, 1))
-        assert background.jobs == []
+        assert lines(background) == []

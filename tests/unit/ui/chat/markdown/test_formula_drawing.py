@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.ui.chat.markdown.formula_drawing import draw_formula
@@ -91,7 +91,6 @@ def test_nesting_that_would_take_hours_is_not_drawn(source: str) -> None:
     assert draw_formula(source, displayed=True) is None
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(_PIECES, max_size=30).map("".join), st.booleans())
 def test_any_source_is_drawn_or_not(source: str, displayed: bool) -> None:
     drawing = draw_formula(source, displayed=displayed)

@@ -8,7 +8,7 @@ from itertools import islice
 from types import FrameType
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helix_desktop.ui.chat.markdown.parser import (
@@ -68,7 +68,6 @@ def _repeat(units: list[str], length: int, columns: int) -> str:
     return "\n".join(text[at : at + columns] for at in range(0, length, columns)) if columns else text
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(_UNITS), min_size=1, max_size=3), st.sampled_from((0, 3, 61)))
 @example(["[^a]: "], 0)
 @example(["![", "["], 61)
@@ -80,7 +79,6 @@ def test_repeated_constructs_take_work_by_their_length(units: list[str], columns
     assert calls < _CALLS_PER_CHAR * len(text), (units, calls / len(text))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(_UNITS), min_size=1, max_size=3), st.integers(1, 400))
 @example(["[^a]: "], 400)
 @example(["> "], 400)

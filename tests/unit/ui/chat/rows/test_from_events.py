@@ -41,7 +41,6 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.ui.cache.source import content_states
-from helix_desktop.ui.chat.actions import Redo, ShowInTimeline, Undo
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -55,6 +54,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     needs_original,
 )
 from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, MIN_HIDDEN_LINES, TAIL_LINES
+from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
 from helix_desktop.ui.timeline.card_data import (
     FoldCard,
     HandoverCard,

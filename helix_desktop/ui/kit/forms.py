@@ -1,0 +1,669 @@
+"""Forms: fields that name a value, and the values, which are read, watched and written in one place.
+
+A page or a dialog declares a table of fields; `Form` shows it over any `Values`. No field moves when a note
+or an error appears: below each control that can have one there is room for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from PySide6.QtCore import QEvent, QObject, QRect, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QScrollArea, QSizePolicy, QWidget
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
+from helix_desktop.ui.design.fields import ComboBox, TextArea
+from helix_desktop.ui.design.labels import WrappedLabel, label
+from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.themed import restyle
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import translate
+
+_text = TextContext("Forms")
+
+_LABEL_PX, _SHORT_LABEL_PX = 190, 72  # the label's column on a page; the least of it in a dialog
+_LABEL_GAP_PX = 12  # from the longest label of a dialog to the controls, besides the gap that every field has
+_TOP_PX, _MANY_LINES = 6, 3  # above the label beside a control that is as high as so many lines
+_LIST_PX, _INDENT_PX = 140, 24
+_UNLIMITED_PX = 10_000
+
+
+class Values(QObject):
+    """What a form edits, by name: the app's settings, a record of a workspace, what a dialog asks for."""
+
+    changed = Signal(str)
+    """A value is another one now, whoever changed it."""
+    refused = Signal(str, str)
+    """A value that was to be set can't be, and why: found out after `set`."""
+
+    def get(self, name: str) -> Any:
+        """Return a value."""
+        raise NotImplementedError
+
+    def set(self, name: str, value: Any) -> None:
+        """Change a value. Raises InvalidInput, or ValueError with a sentence, for one that can't be."""
+        raise NotImplementedError
+
+    def follow(self, name: str, use: Callable[[Any], object]) -> None:
+        """Use a value now, and each time that it changes."""
+        self.changed.connect(lambda changed: use(self.get(name)) if changed == name else None)
+        use(self.get(name))
+
+
+class Draft(Values):
+    """Values that are stored nowhere yet: those of a dialog or an editor."""
+
+    def __init__(self, values: Mapping[str, Any], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.values = dict(values)
+
+    def get(self, name: str) -> Any:
+        return self.values[name]
+
+    def set(self, name: str, value: Any) -> None:
+        if self.values[name] != value:
+            self.values[name] = value
+            self.changed.emit(name)
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One value with its words. Without a label it stands below the field before it.
+
+    `needs` names a value that must be on for the field to be enabled. `room` is the number of lines that stay
+    free below the control for what is said there later. All texts are translated where they are shown.
+    """
+
+    name: str
+    label: str = ""
+    note: str = ""
+    needs: str = ""
+    unit: str = ""
+    room: int = 0
+    is_inside: bool = False
+    """It belongs to the switch above it, in a form without labels."""
+
+    def make(self, form: Form) -> QWidget:
+        """Return the control, which tells `form` what the user chose."""
+        raise NotImplementedError
+
+    def show(self, control: Any, value: Any) -> None:
+        """Show a value in the control; signals are blocked."""
+        raise NotImplementedError
+
+    def beside(self, form: Form) -> QWidget | None:
+        """Return what stands beside the control: its unit."""
+        return label(translate(self.unit), "faint") if self.unit else None
+
+    def texts(self) -> tuple[str, ...]:
+        """Return what a search finds the field by."""
+        return (self.label, self.note, self.unit)
+
+
+class Toggle(Field, frozen=True):
+    """A switch with its words beside it."""
+
+    words: str = ""
+
+    def make(self, form: Form) -> QWidget:
+        switch = Switch(translate(self.words or self.label))
+        switch.toggled.connect(lambda on: form.write(self.name, on))
+        return switch
+
+    def show(self, control: Any, value: Any) -> None:
+        control.setChecked(bool(value))
+        control.update()
+
+    def texts(self) -> tuple[str, ...]:
+        return (*Field.texts(self), self.words)
+
+
+Choices = Sequence[tuple[Any, str]]
+
+
+class Choice(Field, frozen=True):
+    """One of several: a list of values with their words. `format` words a value that is none of them."""
+
+    choices: Choices | Callable[[], Choices] = ()
+    format: Callable[[Any], str] = str
+
+    def all_choices(self) -> Choices:
+        """Return the choices as they are now."""
+        return self.choices() if callable(self.choices) else self.choices
+
+    def make(self, form: Form) -> QWidget:
+        box = ComboBox(_LIST_PX)
+        self.fill(box)
+        box.activated.connect(lambda _: form.write(self.name, box.currentData()))
+        return box
+
+    def fill(self, box: ComboBox) -> None:
+        """Offer the choices as they are now."""
+        box.clear()
+        for value, words in self.all_choices():
+            box.addItem(translate(words), value)
+
+    def show(self, control: Any, value: Any) -> None:
+        if callable(self.choices):
+            self.fill(control)
+        if control.findData(value) < 0:
+            control.addItem(self.format(value), value)
+        control.setCurrentIndex(control.findData(value))
+
+    def texts(self) -> tuple[str, ...]:
+        fixed = () if callable(self.choices) else self.choices
+        return (*Field.texts(self), *(words for _, words in fixed))
+
+
+class Segments(Choice, frozen=True):
+    """One of very few: buttons side by side, radio buttons for screen readers."""
+
+    def make(self, form: Form) -> QWidget:
+        frame, group = QFrame(), QButtonGroup(form)
+        frame.setProperty("role", "segments")
+        inside = row(margins=(3, 3, 3, 3), gap=2)
+        for value, words in self.all_choices():
+            button = PushButton(translate(words), "segment", name=f"{self.name}:{value}")
+            button.setCheckable(True)
+            button.setAutoExclusive(True)
+            button.clicked.connect(lambda _=False, value=value: form.write(self.name, value))
+            group.addButton(button)
+            inside.addWidget(button)
+        frame.setLayout(inside)
+        holder = QFrame()  # a group of its own for screen readers
+        holder.setLayout(row(frame, None))
+        return holder
+
+    def show(self, control: Any, value: Any) -> None:
+        for button in control.findChildren(PushButton):
+            button.setChecked(button.objectName() == f"{self.name}:{value}")
+
+
+class Line(Field, frozen=True, kw_only=True):
+    """A line of text. What is typed is written when the user leaves it; `live`: with each letter.
+
+    `parse` makes the value of the text, and raises ValueError with a sentence about one that is none.
+    """
+
+    parse: Callable[[str], Any] = str
+    format: Callable[[Any], str] = str
+    placeholder: str = ""
+    live: bool = False
+    secret: bool = False
+    width_px: int = 0
+
+    def read(self, text: str) -> Any:
+        """Return the value of a typed text. Raises ValueError with a sentence about one that is none."""
+        return self.parse(text)
+
+    def typed(self, value: Any) -> str:
+        """Return a value as it is typed."""
+        return self.format(value)
+
+    def make(self, form: Form) -> QWidget:
+        line = QLineEdit()
+        line.setPlaceholderText(translate(self.placeholder))
+        if self.secret:
+            line.setEchoMode(QLineEdit.EchoMode.Password)
+        if self.width_px:
+            line.setMaximumWidth(self.width_px)
+            line.setAlignment(Qt.AlignmentFlag.AlignRight)
+        line.textEdited.connect(lambda text: form.type(self.name, text, is_done=self.live))
+        if not self.live:
+            line.editingFinished.connect(lambda: form.type(self.name, line.text(), is_done=True))
+        return line
+
+    def show(self, control: Any, value: Any) -> None:
+        try:
+            is_shown = self.read(control.text()) == value and (control.text() or not value)
+        except ValueError:
+            is_shown = False
+        if not is_shown:  # else "1.50" would become "1.5" under the cursor
+            control.setText(self.typed(value))
+            control.setCursorPosition(0)
+
+
+class Lines(Line, frozen=True, kw_only=True):
+    """A text of several lines, `height_px` high."""
+
+    height_px: int = 84
+
+    def make(self, form: Form) -> QWidget:
+        area = TextArea()
+        area.setPlaceholderText(translate(self.placeholder))
+        area.setTabChangesFocus(True)
+        area.setFixedHeight(self.height_px)
+        area.textChanged.connect(lambda: form.type(self.name, area.toPlainText(), is_done=self.live))
+        return area
+
+    def show(self, control: Any, value: Any) -> None:
+        words = self.typed(value)
+        if control.toPlainText() != words:
+            control.setPlainText(words)
+
+
+class SavedLines(Field, frozen=True, kw_only=True):
+    """A list of lines that a link opens, written when the user saves it; `defaults` can be restored.
+
+    What is typed and not saved stays when the value changes elsewhere.
+    """
+
+    link: str
+    defaults: Sequence[str]
+    height_px: int = 180
+    hint: str = ""
+    """Stands below the lines, where an error is said too."""
+
+    def make(self, form: Form) -> QWidget:
+        opener = PushButton(translate(self.link), "link", name=f"open:{self.name}")
+        area = TextArea()
+        area.setObjectName(f"lines:{self.name}")
+        area.setAccessibleName(translate(self.label))
+        area.setTabChangesFocus(True)
+        area.setFixedHeight(self.height_px)
+        save = PushButton(translate(_text("Save")), name=f"save:{self.name}")
+        reset = PushButton(translate(_text("Restore defaults")), "link", name=f"reset:{self.name}")
+        editor = QWidget()
+        editor.setLayout(column(area, _Below(translate(self.hint), 2), row(None, reset, save), gap=6))
+        editor.hide()
+        opener.clicked.connect(lambda: editor.setVisible(editor.isHidden()))
+
+        def write() -> None:
+            area.document().setModified(False)
+            form.write(self.name, tuple(area.toPlainText().splitlines()))
+            if form.rows[self.name].error_text():
+                area.document().setModified(True)
+            else:
+                self.show(whole, form.values.get(self.name))
+
+        def restore() -> None:
+            area.setPlainText("\n".join(sorted(self.defaults)))
+            area.document().setModified(True)
+
+        save.clicked.connect(write)
+        reset.clicked.connect(restore)
+        area.textChanged.connect(lambda: form.show_error(self.name, ""))
+        whole = QWidget()
+        whole.setLayout(column(row(opener, None), editor, gap=4))
+        return whole
+
+    def show(self, control: Any, value: Any) -> None:
+        area = control.findChild(TextArea)
+        if not area.document().isModified():
+            area.setPlainText("\n".join(sorted(value)))
+            area.document().setModified(False)
+
+    def texts(self) -> tuple[str, ...]:
+        return (*Field.texts(self), self.link, self.hint)
+
+
+class Own(Field, frozen=True, kw_only=True):
+    """A value with a control of its own kind."""
+
+    control: Callable[[Form], QWidget]
+    display: Callable[[Any, Any], object] = lambda control, value: None
+
+    def make(self, form: Form) -> QWidget:
+        return self.control(form)
+
+    def show(self, control: Any, value: Any) -> None:
+        self.display(control, value)
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Fields in a card with a title."""
+
+    title: str
+    fields: Sequence[Field]
+
+
+Fields = Sequence[Field | Group]
+
+
+def all_fields(fields: Fields) -> list[Field]:
+    """Return the fields of a table, those of its groups among them, in order."""
+    return [field for part in fields for field in (part.fields if isinstance(part, Group) else (part,))]
+
+
+def find_fields(fields: Fields, typed: str) -> list[Field]:
+    """Return the fields whose words contain each of the typed words."""
+    words = typed.casefold().split()
+    found = []
+    for part in fields:
+        title = part.title if isinstance(part, Group) else ""
+        for field in part.fields if isinstance(part, Group) else (part,):
+            text = " ".join(translate(own) for own in (title, *field.texts())).casefold()
+            if words and all(word in text for word in words):
+                found.append(field)
+    return found
+
+
+class _Below(WrappedLabel):
+    """What is said below a control; as high as its note and as `room` lines, whatever it says now."""
+
+    def __init__(self, note: str, room: int) -> None:
+        self._reserved, self._room, self._words = note, room, note
+        self.note = note
+        super().__init__(note)
+        self.setProperty("role", "faint")
+        self.setMinimumWidth(40)
+        self.setAlignment(
+            (self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask) | Qt.AlignmentFlag.AlignTop
+        )
+
+    def say(self, words: str) -> None:
+        """Say something; what there is no room for is in the tooltip."""
+        self._words = words
+        self._fit()
+
+    def text(self) -> str:
+        return self._words
+
+    def _measure(self, words: str, width: int) -> int:
+        flags = Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextWrapAnywhere
+        return (
+            self.fontMetrics().boundingRect(QRect(0, 0, max(1, width), 10_000), flags, words).height()
+            if words
+            else 0
+        )
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return max(self._measure(self._reserved, width), self._room * self.fontMetrics().lineSpacing())
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.heightForWidth(max(self.width(), 40)))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(40, self._room * self.fontMetrics().lineSpacing())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Cut the words at the end to the room that there is."""
+        shown, room = self._words, self.heightForWidth(self.width())
+        if self._measure(shown, self.width()) > room:
+            low, high = 0, len(self._words)
+            while low < high:
+                middle = (low + high + 1) // 2
+                fits = self._measure(f"{self._words[:middle]}…", self.width()) <= room
+                low, high = (middle, high) if fits else (low, middle - 1)
+            shown = f"{self._words[:low].rstrip()}…"
+        if shown != super().text():
+            self.setText(shown)
+        self.setAccessibleName(self._words)
+        self.setToolTip(self._words if shown != self._words else "")
+
+
+class FieldRow(QWidget):
+    """A label, its control, and below that a note, or what is wrong."""
+
+    def __init__(
+        self,
+        name: str,
+        control: QWidget,
+        *,
+        note: str = "",
+        room: int = 0,
+        trailing: QWidget | None = None,
+        is_labeled: bool = True,
+        indent_px: int = 0,
+    ) -> None:
+        """`trailing` stands beside the control. `room` lines stay free below it for what is said later."""
+        super().__init__()
+        self.control = control
+        self._error = ""
+        own = control.findChild(_Below)
+        self._below = own or _Below(note, room)
+        if not (note or room or own):
+            self._below.hide()  # never shown here: without a parent it would be a window
+        self._words = label(name, "muted", wrap=True)
+        self._words.setFixedWidth(_LABEL_PX)
+        if not is_labeled:
+            self._words.hide()
+        self._words.setBuddy(control)
+        if name and not control.accessibleName():
+            control.setAccessibleName(name)
+        self._description = control.accessibleDescription()
+        control.setAccessibleDescription(self._description or note)
+        self._body = column(self._line(control, trailing), gap=3)
+        if isinstance(control, Switch) and not is_labeled:
+            set_margins(self._below, SWITCH_TEXT_X, 0, 0, 0)
+        if own is None:
+            self._body.addWidget(self._below)
+        across = row(self._words, self._body, margins=(indent_px, 0, 0, 0), gap=6)
+        across.setAlignment(self._words, Qt.AlignmentFlag.AlignTop)
+        across.setStretch(1, 1)
+        self.setLayout(across)
+
+    @staticmethod
+    def _line(control: QWidget, trailing: QWidget | None) -> Any:
+        line = row(control, gap=6)
+        horizontal = control.sizePolicy().horizontalPolicy()
+        is_narrow = control.maximumWidth() < _UNLIMITED_PX or horizontal == QSizePolicy.Policy.Maximum
+        line.setStretch(0, 0 if is_narrow else 1)
+        if trailing is not None:
+            line.addWidget(trailing)
+        if is_narrow:
+            line.addStretch(1)
+        return line
+
+    def join(self, other: QWidget, indent: int) -> None:
+        """Put another field below this one, under the same label."""
+        self._body.addSpacing(3)
+        self._body.addLayout(row(other, margins=(indent, 0, 0, 0)))
+        self.setAccessibleName(self._words.text())
+
+    def label_width(self) -> int:
+        """Return the width in pixels that the label takes in one line."""
+        return self._words.fontMetrics().horizontalAdvance(self._words.text())
+
+    def set_label_width(self, width: int) -> None:
+        """Set the width of the label's column in pixels."""
+        self._words.setFixedWidth(width)
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the label at the middle of its control, which grows with the text size."""
+        if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
+            text, room = self._words.fontMetrics().height(), self.control.sizeHint().height()
+            above = _TOP_PX if room > _MANY_LINES * text else max(0, room - text) // 2
+            self._words.setContentsMargins(0, above, 0, _TOP_PX)
+        return super().event(event)
+
+    def show_error(self, message: str) -> None:
+        """Mark the control as wrong and say why; an empty text takes the mark away."""
+        if message and message != self._error:
+            announce(self.control, message)
+        self._error = message
+        restyle(self.control, "invalid", bool(message))
+        restyle(self._below, "role", "error" if message else "faint")
+        self._below.say(message or self._below.note)
+        self.control.setAccessibleDescription(message or self._description or self._below.note)
+
+    def show_note(self, note: str) -> None:
+        """Say something else below the control, where there is no error."""
+        self._below.note = note
+        if not self._error:
+            self._below.say(note)
+            self.control.setAccessibleDescription(self._description or note)
+
+    def note_text(self) -> str:
+        """Return what is below the control: the note, or what is wrong."""
+        return self._below.text()
+
+    def error_text(self) -> str:
+        """Return what is shown as wrong, or an empty text."""
+        return self._error
+
+
+def align_labels(*rows: FieldRow) -> tuple[FieldRow, ...]:
+    """Give the labels of a dialog's fields the width of the longest one; return the fields.
+
+    A page of settings has one column of labels for all its cards: dialogs are too narrow for that.
+    """
+    width = max(field.label_width() for field in rows) + _LABEL_GAP_PX
+    for field in rows:
+        field.set_label_width(max(_SHORT_LABEL_PX, min(width, _LABEL_PX)))
+    return rows
+
+
+class Form(QWidget):
+    """Shows the values of its fields as they are, and writes what the user chooses."""
+
+    edited = Signal(str)
+    """The user typed or chose something in a field; it may not be usable."""
+
+    def __init__(
+        self, fields: Fields, values: Values, *, labels: bool = True, is_dialog: bool = False, gap: int = 14
+    ) -> None:
+        """Without `labels` controls begin at the left edge. In a dialog labels take what they need."""
+        super().__init__()
+        self.values = values
+        self.fields = {field.name: field for field in all_fields(fields)}
+        self.controls: dict[str, QWidget] = {}
+        self.rows: dict[str, FieldRow] = {}
+        self.trailing: dict[str, QWidget] = {}
+        """What stands beside the controls."""
+        body = column(gap=gap)
+        for part in fields:
+            if isinstance(part, Group):
+                inside = column(label(translate(part.title), "strong"), 9, margins=(16, 13, 16, 14), gap=0)
+                for field, line in zip(part.fields, self._make_rows(part.fields, labels), strict=True):
+                    inside.addWidget(line)
+                    inside.addSpacing(6 if field.room and not field.note else 9)  # its room is a gap as well
+                body.addWidget(card(inside))
+            else:
+                for line in self._make_rows([part], labels):
+                    body.addWidget(line)
+        self.setLayout(body)
+        if is_dialog:
+            align_labels(*(line for line in self.rows.values() if line.label_width()))
+        for name in self.fields:
+            self._show(name)
+        values.changed.connect(self._show)
+        values.refused.connect(self._on_refused)
+
+    def _on_refused(self, name: str, why: str) -> None:
+        if name in self.fields:
+            self._refuse(name, why)
+
+    def _make_rows(self, fields: Iterable[Field], labels: bool) -> list[FieldRow]:
+        """Return the rows of some fields; one without a label joins the row before it."""
+        rows = []
+        for field in fields:
+            control, name = field.make(self), field.name
+            control.setObjectName(control.objectName() or name)
+            trailing = field.beside(self)
+            is_labeled = labels and bool(field.label)
+            line = FieldRow(
+                translate(field.label), control, note=translate(field.note), room=field.room,
+                trailing=trailing, is_labeled=is_labeled, indent_px=SWITCH_TEXT_X if field.is_inside else 0,
+            )  # fmt: skip
+            self.controls[name], self.rows[name] = control, line
+            if trailing is not None:
+                self.trailing[name] = trailing
+            if is_labeled:
+                self._last = line
+            if is_labeled or not labels:
+                rows.append(line)
+            else:
+                self._last.join(line, _INDENT_PX if field.needs else 0)
+        return rows
+
+    def write(self, name: str, value: Any) -> None:
+        """Write what the user chose; what can't be is said at the field."""
+        try:
+            self.values.set(name, value)
+        except InvalidInput as error:
+            self._refuse(name, error_text(error))
+        except ValueError as error:
+            self._refuse(name, str(error))
+        else:
+            self.show_error(name, "")
+        self.edited.emit(name)
+
+    def _refuse(self, name: str, why: str) -> None:
+        if isinstance(self.fields[name], Toggle | Choice):  # what is typed stays, to be corrected
+            self._show(name)
+        self.show_error(name, why)
+
+    def type(self, name: str, text: str, *, is_done: bool) -> None:
+        """Say whether a typed text can be used; write its value once the user is done."""
+        field = self.fields[name]
+        assert isinstance(field, Line)
+        try:
+            value = field.read(text)
+        except ValueError as error:
+            self.show_error(name, str(error))
+            self.edited.emit(name)
+            return
+        self.show_error(name, "")
+        if is_done and value != self.values.get(name):
+            self.write(name, value)
+        else:
+            self.edited.emit(name)
+
+    def show_error(self, name: str, why: str) -> None:
+        """Say at a field why its value can't be used; empty: it can."""
+        self.rows[name].show_error(why)
+
+    def errors(self) -> dict[str, str]:
+        """Return what is shown as wrong, by field."""
+        return {name: line.error_text() for name, line in self.rows.items() if line.error_text()}
+
+    def focus_error(self) -> bool:
+        """Put the keyboard into the first field whose value can't be used; return False if all can."""
+        for name in self.errors():
+            self.show_field(name)
+            return True
+        return False
+
+    def show_field(self, name: str) -> None:
+        """Bring a field into sight and give it the keyboard."""
+        control = self.controls[name]
+        target = next(
+            (
+                part
+                for part in (control, *control.findChildren(QWidget))
+                if part.focusPolicy() & Qt.FocusPolicy.TabFocus
+            ),
+            control,
+        )
+        parent = self.parentWidget()
+        while parent is not None:
+            if isinstance(parent, QScrollArea):
+                parent.ensureWidgetVisible(self.rows[name], 0, 40)
+            parent = parent.parentWidget()
+        target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def retry(self, name: str) -> None:
+        """Write once more what was typed and refused: another value may have ended the conflict."""
+        control = self.controls[name]
+        if isinstance(control, QLineEdit):
+            self.type(name, control.text(), is_done=True)
+
+    def refresh(self) -> None:
+        """Show all values as they are now, in place of what was typed and can't be used."""
+        for name in self.fields:
+            self._show(name)
+
+    def _show(self, name: str) -> None:
+        if name in self.fields:
+            control = self.controls[name]
+            blockers = [QSignalBlocker(part) for part in (control, *control.findChildren(QWidget))]
+            self.fields[name].show(control, self.values.get(name))
+            del blockers
+            self.show_error(name, "")
+        for field in self.fields.values():
+            if field.needs and name in (field.needs, field.name):
+                self.controls[field.name].setEnabled(bool(self.values.get(field.needs)))

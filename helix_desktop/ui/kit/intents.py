@@ -1,0 +1,227 @@
+"""Intents: what a click, a key, a menu, a link, a notice or a slash command wants; and who handles it.
+
+An intent is a value (`Undo((12,))`). `perform(widget, intent)` hands it up to the window of a widget, whose
+`perform` is the only way up. A method that `@handles` it takes its fields as arguments, by name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, TypeVar
+
+import msgspec
+from PySide6.QtCore import QObject
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.style.stylesheet import ThemeMode
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+_HANDLED = "handled_intents"
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """What the user wants, with all that it is about."""
+
+
+def handles(*kinds: type[Intent]) -> Callable[[_Method], _Method]:
+    """Let a method do what intents of a kind want; it takes their fields, or of several kinds the intent."""
+
+    def mark(method: _Method) -> _Method:
+        setattr(method, _HANDLED, kinds)
+        return method
+
+    return mark
+
+
+def handled_intents(method: object) -> tuple[type[Intent], ...]:
+    """Return the kinds of intents that a method handles."""
+    return getattr(method, _HANDLED, ())
+
+
+class IntentHandlers:
+    """Who handles what in one window. Several objects may handle one kind: each does its part."""
+
+    def __init__(self) -> None:
+        self.async_actions: AsyncActions | None = None
+        """Runs what awaits, and shows errors; without it errors are raised, and nothing awaits."""
+        self._handlers: dict[type[Intent], list[Callable[..., Any]]] = {}
+
+    def add(self, handler: object) -> None:
+        """Let an object handle what methods of its class are marked for."""
+        for name, method in vars(type(handler)).items():
+            for kind in handled_intents(method):
+                self._handlers.setdefault(kind, []).append(getattr(handler, name))
+
+    def perform(self, intent: Intent) -> None:
+        """Do what an intent wants; what awaits is begun, and errors are shown where the user looks."""
+        for handler in self._handlers.get(type(intent), ()):
+            try:
+                outcome = _call(handler, intent)
+            except HelixError as error:
+                if self.async_actions is None:
+                    raise
+                self.async_actions.show_error(error)
+            else:
+                if inspect.iscoroutine(outcome):
+                    self._start(outcome, intent)
+
+    async def run(self, intent: Intent) -> None:
+        """Do what an intent wants, to its end. Raises HelixError."""
+        for handler in self._handlers.get(type(intent), ()):
+            outcome = _call(handler, intent)
+            if inspect.iscoroutine(outcome):
+                await outcome
+
+    def _start(self, coroutine: Coroutine[Any, Any, None], intent: Intent) -> None:
+        assert self.async_actions is not None, "a window without controllers starts nothing"
+        self.async_actions.start(coroutine, _task_name(intent))
+
+
+def _call(handler: Callable[..., Any], intent: Intent) -> Any:
+    if len(handled_intents(handler)) > 1:
+        return handler(intent)
+    return handler(**{name: getattr(intent, name) for name in intent.__struct_fields__})
+
+
+def _task_name(intent: Intent) -> str:
+    """Return the name of an intent's task in the log: `new session` for NewSession."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(intent).__name__).lower()
+
+
+def perform(source: QObject | None, intent: Intent) -> None:
+    """Hand an intent up from a widget, a menu or a dialog to the window that it belongs to."""
+    place = source
+    while place is not None:
+        handler: Callable[[Intent], None] | None = getattr(place, "perform", None)
+        if handler is not None:
+            handler(intent)
+            return
+        place = place.parent()
+    raise LookupError(f"{source} stands in nothing that performs {intent}")
+
+
+# What commands and rows of several pages want; what rows of one page want stands with that page.
+# fmt: off
+
+class OpenFolder(Intent, frozen=True): ...
+class NewSession(Intent, frozen=True): ...
+class NewWindow(Intent, frozen=True): ...
+class OpenSwitcher(Intent, frozen=True): ...
+class SearchMessages(Intent, frozen=True):  # in all workspaces
+    words: str = ""
+class CleanUp(Intent, frozen=True): ...  # what the cache could do without
+class ShowTrash(Intent, frozen=True): ...
+class RemoveSecret(Intent, frozen=True):  # a text, or an output by its digest
+    digest: str = ""
+class Export(Intent, frozen=True): ...  # what is on screen
+class ImportFile(Intent, frozen=True): ...  # into the workspace on screen
+class OpenSettings(Intent, frozen=True):  # no name: the page that was shown last
+    page: str = ""
+class Quit(Intent, frozen=True): ...
+class PressKey(Intent, frozen=True):  # as portable text, on the widget in focus
+    key: str
+class Find(Intent, frozen=True):
+    words: str = ""
+class GoToOwnMessage(Intent, frozen=True):  # of the user: the previous (-1) or the next (1)
+    direction: int
+class ShowPage(Intent, frozen=True):  # chat, cache, timeline or changes
+    name: str
+class ClosePage(Intent, frozen=True): ...  # and show the one before it
+class SearchCache(Intent, frozen=True):
+    words: str
+class ShowCommitChanges(Intent, frozen=True): ...  # what differs from the last commit
+class ToggleSidebar(Intent, frozen=True): ...
+class ToggleContextPanel(Intent, frozen=True): ...
+class ShowRequest(Intent, frozen=True): ...  # as it is sent
+class FocusComposer(Intent, frozen=True): ...
+class FocusPane(Intent, frozen=True):  # the next (1) or the previous (-1)
+    step: int
+class SetTheme(Intent, frozen=True):
+    mode: ThemeMode
+class ToggleTheme(Intent, frozen=True): ...
+class Zoom(Intent, frozen=True):  # larger (1), smaller (-1), or of normal size (0)
+    steps: int
+class SetMode(Intent, frozen=True):  # by its name, as it was chosen or typed
+    mode: str
+class NextMode(Intent, frozen=True): ...
+class ChooseEffort(Intent, frozen=True):  # nothing typed: offer the levels
+    level: str = ""
+class ChooseModel(Intent, frozen=True):  # nothing typed: offer the models
+    name: str = ""
+class SetBudget(Intent, frozen=True):  # as it was typed; nothing typed: ask
+    amount: str = ""
+class StopAgent(Intent, frozen=True): ...
+class Steer(Intent, frozen=True): ...  # send what is typed into the running turn
+# stop the running command, send the first message that waits for it
+class StopAndSend(Intent, frozen=True): ...
+class AnswerApproval(Intent, frozen=True):  # the first card that waits: once or deny
+    answer: str
+class AskSideQuestion(Intent, frozen=True):  # nothing typed: let the user write it
+    question: str = ""
+class Compact(Intent, frozen=True):  # by a handover, which dwells on what was typed
+    focus: str = ""
+class Observe(Intent, frozen=True): ...
+class UndoLast(Intent, frozen=True): ...  # the newest change of the context
+class RedoLast(Intent, frozen=True): ...  # what was undone last
+class PauseCompaction(Intent, frozen=True): ...  # or resume it
+class RenameSession(Intent, frozen=True):  # nothing typed: let the user edit the title
+    title: str = ""
+class PinSession(Intent, frozen=True): ...  # or unpin it
+class ArchiveSession(Intent, frozen=True): ...  # or unarchive it
+class ShowCommands(Intent, frozen=True): ...
+class ShowGuide(Intent, frozen=True):
+    topic: str
+class BranchSession(Intent, frozen=True):  # from an event; 0: from the newest
+    seq: int = 0
+class RewindTo(Intent, frozen=True):  # before a message of the user, by its event; 0: the last
+    seq: int = 0
+class Undo(Intent, frozen=True):  # rewrites of the window, by their events
+    seqs: tuple[int, ...]
+class Redo(Intent, frozen=True):  # lets undone rewrites hold again
+    seqs: tuple[int, ...]
+class RetrySummary(Intent, frozen=True):  # what failed
+    kind: Literal["handover", "observations", "turn"]
+class CancelCompaction(Intent, frozen=True): ...  # the one that runs
+class WriteHandover(Intent, frozen=True): ...  # a draft, to compact with or to begin a session with
+class CompareHandover(Intent, frozen=True):  # with others, by its event
+    seq: int
+class EditHandover(Intent, frozen=True):
+    seq: int
+class RunHandoverAgain(Intent, frozen=True):  # with a focus or another range
+    seq: int
+class ExportHandover(Intent, frozen=True):  # as Markdown
+    seq: int
+# in a new one, from a handover; 0: from the one as it would be now
+class ContinueSession(Intent, frozen=True):
+    handover_seq: int
+class OpenSession(Intent, frozen=True):  # another one that this one is linked with
+    session_id: str
+class ShowEvent(Intent, frozen=True):  # where it stands in the chat; what has a card, in the timeline
+    seq: int
+class ShowInTimeline(Intent, frozen=True):  # the card of a rewrite
+    seq: int
+    is_handover: bool = False
+class LookAtStep(Intent, frozen=True):  # what was sent then, by its event; 0: now
+    seq: int
+class OpenCacheEntry(Intent, frozen=True):  # a content in the cache browser
+    digest: str
+# a content, or its lines `first` to `last` (0: all), into the next message
+class Recall(Intent, frozen=True):
+    digest: str
+    first: int = 0
+    last: int = 0
+class Pin(Intent, frozen=True):  # an output in the window, by its event
+    seq: int
+class Unpin(Intent, frozen=True):
+    seq: int
+# of an output that the agent sees; `instructions` are those of its last extract
+class ChooseForm(Intent, frozen=True):
+    seq: int
+    form: Form
+    instructions: str = ""
+class CopyText(Intent, frozen=True):
+    text: str
