@@ -289,7 +289,7 @@ class SavedLines(Field, frozen=True, kw_only=True):
         save.clicked.connect(write)
         reset.clicked.connect(restore)
         area.textChanged.connect(lambda: form.show_error(self.name, ""))
-        whole = QWidget()
+        whole = QFrame()  # a group of its own for screen readers
         whole.setLayout(column(row(opener, None), editor, gap=4))
         return whole
 
