@@ -241,8 +241,8 @@ class WindowCommands(WindowCommandTable):
         also=_also("handover summary summarize shrink"),
     )
     observe_now = Command(
-        text("Update observations now"), intents.Observe(), menu=SESSION, group=5, needs=_SESSION,
-        slash="observe", also=_also("facts summarize"),
+        text("Write down facts about older messages"), intents.Observe(), menu=SESSION, group=5,
+        needs=_SESSION, slash="observe", also=_also("facts summarize"),
     )
     undo_compaction = Command(
         text("Undo last context change"), intents.UndoLast(), "Ctrl+Alt+Z", menu=SESSION, group=5,
@@ -360,4 +360,4 @@ def more_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
 def mode_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
     """Return the menu behind the mode in the composer."""
     c = commands
-    return CommandMenu(parent, (c.mode_ask, c.mode_plan, c.mode_auto), (c.next_mode,))
+    return CommandMenu(parent, (c.mode_ask, c.mode_plan, c.mode_auto))

@@ -446,7 +446,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
-    pill = "Part of Handover 1, edited"
+    pill = "Replaced by Handover 1, edited"
     await until(lambda: pill in _pills(timeline.card_widget(count)), "the card says it too")
 
 
