@@ -289,7 +289,7 @@ class SavedLines(Field, frozen=True, kw_only=True):
         save.clicked.connect(write)
         reset.clicked.connect(restore)
         area.textChanged.connect(lambda: form.show_error(self.name, ""))
-        whole = QWidget()
+        whole = QFrame()  # a group of its own for screen readers
         whole.setLayout(column(row(opener, None), editor, gap=4))
         return whole
 
@@ -425,10 +425,12 @@ class FieldRow(QWidget):
         self._error = ""
         own = control.findChild(_Below)
         self._below = own or _Below(note, room)
-        self._below.setVisible(bool(note or room or own))
+        if not (note or room or own):
+            self._below.hide()  # never shown here: without a parent it would be a window
         self._words = label(name, "muted", wrap=True)
         self._words.setFixedWidth(_LABEL_PX)
-        self._words.setVisible(is_labeled)
+        if not is_labeled:
+            self._words.hide()
         self._words.setBuddy(control)
         if name and not control.accessibleName():
             control.setAccessibleName(name)

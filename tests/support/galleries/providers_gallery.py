@@ -134,7 +134,7 @@ DETECTED_SERVERS = (
 def show_settings(window: MainWindow) -> SettingsView:
     """The settings of a window, on screen, with three providers."""
     view = SettingsView(default_settings())
-    window.add_settings(view.names, view)
+    window.add_settings(view.names, view.head, view)
     view.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
     view.providers.show_providers(FORMS, STATUSES)
     window.show_settings()
