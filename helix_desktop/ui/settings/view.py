@@ -29,7 +29,7 @@ from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
-from helix_desktop.ui.settings.providers.roles_card import RolesCard
+from helix_desktop.ui.settings.roles_page import RolesPage
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: General")
@@ -102,7 +102,7 @@ class SettingsView(Themed, PageArea):
         self._built: dict[SettingsPage, QWidget] = {}
         self._builders: dict[SettingsPage, Callable[[], QWidget]] = {
             "providers": ProvidersPage,
-            "roles": self._roles_page,
+            "roles": lambda: RolesPage(settings),
             "appearance": self._general_page,
             "keyboard": KeyboardPage,
             "instructions": InstructionsPage,
@@ -161,11 +161,9 @@ class SettingsView(Themed, PageArea):
         return self._page("about", AboutPage)
 
     @property
-    def roles(self) -> RolesCard:
-        """Return what stands on the page of model roles."""
-        card = self._page("roles", QWidget).findChild(RolesCard)
-        assert card is not None
-        return card
+    def roles(self) -> RolesPage:
+        """Return the page of model roles."""
+        return self._page("roles", RolesPage)
 
     def _page(self, name: SettingsPage, kind: type[P]) -> P:
         if name not in self._built:
@@ -184,18 +182,6 @@ class SettingsView(Themed, PageArea):
 
     def _general_page(self) -> QWidget:
         return scrolling_page(tr("General"), "", column(Form(GENERAL, self.settings)))[0]
-
-    @staticmethod
-    def _roles_page() -> QWidget:
-        page, _ = scrolling_page(
-            tr("Model roles"),
-            tr(
-                "One model can do everything. Faster, cheaper or larger models can take over some work. A "
-                "workspace can have its own: Roles in this workspace, in the menu of models."
-            ),
-            column(RolesCard()),
-        )
-        return page
 
     def show_page(self, page: SettingsPage) -> None:
         """Show one page; where the keyboard was on another page's name it moves along."""

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QMenu, QWidget
 
+from helix_desktop.config.settings import model_labels
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -24,7 +25,6 @@ from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
     DEMO_LABEL,
     find_model,
-    model_labels,
     model_menu,
     workspace_roles_menu,
 )
@@ -34,7 +34,7 @@ from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
-from helix_desktop.ui.settings.providers.roles_card import ROLES, Role
+from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
@@ -45,7 +45,6 @@ from helix_desktop.ui.workspaces.settings.move_data import MoveDataPresenter
 from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
 from helix_desktop.ui.workspaces.settings.policy_presenter import PolicyPresenter
 from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
-from helix_desktop.ui.workspaces.settings.roles_presenter import RolesPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.translation import Translator
 
@@ -95,6 +94,9 @@ class SettingsPresenter(QObject):
         MissingKeys(context, session_controller, self._enter_key)
         window, async_actions = context.window, context.async_actions
         composer = session_controller.composer.widget
+        context.settings.models_saved.connect(
+            lambda: async_actions.start(session_controller.show_model(), "show model")
+        )
         context.settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
         context.settings.follow("shortcuts", self._use_shortcuts)
         context.settings.follow("reduce_motion", reduce_motion)
@@ -171,8 +173,7 @@ class SettingsPresenter(QObject):
         context, session_controller, view = self._context, self._session_controller, self.view
         binders: dict[str, Callable[[], Fill]] = {
             "providers": lambda: self._providers.show,
-            "roles": lambda: RolesPresenter(view.roles, context, session_controller).show,
-            "appearance": lambda: lambda: None,
+            **dict.fromkeys(("roles", "appearance"), lambda: lambda: None),
             "keyboard": lambda: self._bind_keyboard(view.keyboard),
             "instructions": lambda: InstructionsPresenter(view.instructions, context).show,
             "policy": lambda: self._bind_policy(view.policy),
