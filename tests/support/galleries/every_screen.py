@@ -46,6 +46,7 @@ from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import RunningCard
 from helix_desktop.ui.trust.dialog import TrustDialog
+from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
 from helix_desktop.words.costs import CostState
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 from tests.support.galleries import (
@@ -267,8 +268,9 @@ def _fill_settings(view: SettingsView) -> None:
     view.data.show_history(
         FileHistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota
     )
-    view.keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Go to…"))
-    view.keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
+    keyboard = view.page("keyboard", KeyboardPage)
+    keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Go to…"))
+    keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
     view.mcp.show_servers("helix-desktop", "/home/mara/code", _SERVERS, "Kept in Secret Service.")
     view.mcp.sharing.show_sharing(
         "helix-desktop",

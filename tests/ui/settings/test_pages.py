@@ -19,7 +19,7 @@ from tests.support.default_settings import default_settings
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     """The focus ring follows the page: by mouse, by arrow keys, and when another page is asked for."""
-    frame, view = QWidget(), SettingsView(default_settings())
+    frame, view = QWidget(), SettingsView(default_settings(), {"about": QWidget})
     frame.setLayout(row(view.names, view, gap=0))
     qtbot.addWidget(frame)
     names = ("providers", "roles", "data", "about")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, QUrl, Signal
@@ -28,18 +29,17 @@ from helix_desktop.ui.session.model_menu import (
     model_menu,
     workspace_roles_menu,
 )
+from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsPresenter
 from helix_desktop.ui.settings.about.page import AboutPage
-from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.data_page import DataPage
-from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
 from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
-from helix_desktop.ui.workspaces.settings.keyboard_presenter import KeyboardPresenter
+from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
 from helix_desktop.ui.workspaces.settings.move_data import MoveDataPresenter
 from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
@@ -80,7 +80,6 @@ class SettingsPresenter(QObject):
         """The pages that show what is stored now."""
         self._workspace_id = ""  # that the pages were filled for
         self.policy = PolicyPresenter(context, session_controller)
-        self._keyboard = KeyboardPresenter(context)
         start = context.async_actions.start
         McpNotices(
             context,
@@ -141,10 +140,19 @@ class SettingsPresenter(QObject):
     def view(self) -> SettingsView:
         """Return the settings, built when they are first needed: that takes longer than a frame."""
         if self._view is None:
-            view = self._view = SettingsView(self._context.workspace_settings)
+            values, bindings = self._context.workspace_settings, self._window.key_bindings
+            view = self._view = SettingsView(
+                values,
+                {
+                    "keyboard": lambda: KeyboardPage(bindings, values),
+                    "about": lambda: AboutPage(
+                        self._services.build_info, self._async_actions.start, self._save_diagnostics
+                    ),
+                },
+            )
             view.page_built.connect(lambda page: self._fillers.update({page: self._bind(page)}))
             view.page_selected.connect(
-                lambda page: self._async_actions.start(self._fill(page), "settings page")
+                lambda page: self._async_actions.start(self._select(page), "settings page")
             )
             view.names.back_requested.connect(self._window.leave_settings)
             self._window.add_settings(view.names, view)
@@ -173,8 +181,7 @@ class SettingsPresenter(QObject):
         context, session_controller, view = self._context, self._session_controller, self.view
         binders: dict[str, Callable[[], Fill]] = {
             "providers": lambda: self._providers.show,
-            **dict.fromkeys(("roles", "appearance"), lambda: lambda: None),
-            "keyboard": lambda: self._bind_keyboard(view.keyboard),
+            **dict.fromkeys(("roles", "appearance", "keyboard"), lambda: lambda: None),
             "instructions": lambda: InstructionsPresenter(view.instructions, context).show,
             "policy": lambda: self._bind_policy(view.policy),
             "permissions": lambda: (
@@ -185,10 +192,6 @@ class SettingsPresenter(QObject):
             "about": lambda: self._bind_about(view.about),
         }
         return binders[page]()
-
-    def _bind_keyboard(self, page: KeyboardPage) -> Fill:
-        self._keyboard.attach(page)
-        return self._keyboard.show
 
     def _bind_policy(self, page: PolicyPage) -> Fill:
         self.policy.attach(page)
@@ -202,11 +205,12 @@ class SettingsPresenter(QObject):
         MoveDataPresenter(part, self._context).confirmed.connect(self.move_confirmed)
 
     def _bind_about(self, page: AboutPage) -> Fill:
-        context = self._context
         self._bind_move(page.data_folder)
-        return AboutPresenter(
-            page, context.async_actions, context.services, lambda: context.window.theme
-        ).show
+        return page.show_build
+
+    async def _save_diagnostics(self) -> Path | None:
+        bundle = DiagnosticsPresenter(self._window, self._services, self._async_actions.scope)
+        return await bundle.run(self._window.theme)
 
     @handles(Find)
     def find(self, words: str) -> None:
@@ -241,6 +245,10 @@ class SettingsPresenter(QObject):
             filling = self._fillers[page]()
             if filling is not None:
                 await filling
+
+    async def _select(self, page: str) -> None:
+        await self._fill(page)
+        self.view.reach_found()
 
     def _offer_models(self) -> None:
         """Offer models to a user who needs one: those that are set up, else the page that sets them up."""
