@@ -41,7 +41,7 @@ _LABELS: dict[ActionName, TranslatableText] = {
     "new_session": text("New session"),
     "observe_again": _RETRY,
     "open_changes": text("Open in Changes"),
-    "open_handover": text("Handover"),
+    "open_handover": text("Details"),
     "open_parent": text("Open parent session"),
     "open_source": text("Open source session"),
     "open_log": text("Open log folder"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple, TypeAlias
 
 from helix_desktop.domain.messages import display_name
@@ -15,6 +16,9 @@ text = TextContext("Words")
 CallTense: TypeAlias = Literal["to_do", "running", "done"]
 
 _WORKSPACE_FOLDER = "."
+_COMPACTED = re.compile(r"(?:(?P<index>index)|(?:[0-9a-f]{8,} )?e\d+(?:-e?\d+)?)(?=, | · |$)")
+"""What a recall of compacted messages has as its target: all of them, or some by their events."""
+_EVENTS = re.compile(r"\sin\se\d+(?:,\se\d+)*(?:\sand\s\d+\smore)?$")
 
 
 class _Verb(NamedTuple):
@@ -56,6 +60,15 @@ def failed_tests_text(output: str) -> str:
     if count is None:
         return ""
     return tr.plural(count, "%n failed", "%n failed") if count else tr("Tests failed")
+
+
+def recall_target(tool: str, target: str) -> str:
+    """Return a call's target, that of a recall of compacted messages in words in place of their numbers."""
+    found = _COMPACTED.match(target) if tool == "recall_cached_content" else None
+    if found is None:
+        return target
+    words = tr("what was compacted") if found["index"] else tr("earlier messages")
+    return words + _EVENTS.sub("", target[found.end() :])
 
 
 def target_title(target: str) -> str:

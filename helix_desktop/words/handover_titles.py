@@ -42,9 +42,9 @@ def handover_titles(
 def _title(number: int, is_checkpoint: bool, *, is_changed: bool, is_repeat: bool) -> str:
     if is_checkpoint:
         return (
-            tr("Checkpoint {number}, edited", number=number)
+            tr("Prepared handover {number}, edited", number=number)
             if is_changed
-            else tr("Checkpoint {number}", number=number)
+            else tr("Prepared handover {number}", number=number)
         )
     if not is_changed:
         return tr("Handover {number}", number=number)

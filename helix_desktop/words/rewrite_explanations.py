@@ -12,20 +12,17 @@ tr = Translator("Context")
 text = TextContext("Context")
 
 _IN_CONTEXT, _COMPACTED, _UNDO = text("In context"), text("Compacted"), text("Undo")
-_NOTE = text("note", "form of compacted messages")
 
 
 class StateWords(NamedTuple):
-    """The words of a state: the name of it, what it means, the verb that reverses it, and a detail.
+    """The words of a state: the name of it, what it means, the verb that reverses it, if anything can.
 
-    Without `verb` there is nothing to reverse. `form` is the kind of text in its place where a compaction
-    has several, never another state.
+    What stands in its place, where a compaction has several forms, is in the meaning, never another state.
     """
 
     label: TranslatableText
     tooltip: TranslatableText
     verb: str = ""
-    form: str = ""
 
 
 STATE_WORDS: dict[MessageState, StateWords] = {
@@ -34,7 +31,6 @@ STATE_WORDS: dict[MessageState, StateWords] = {
         _IN_CONTEXT,
         text("Pinned: it always stays in the context."),
         text("Unpin"),
-        text("pinned", "state of a message"),
     ),
     "cached": StateWords(
         text("Cached"), text("Replaced by a marker. The agent can recall it, and so can you."), text("Recall")
@@ -43,25 +39,21 @@ STATE_WORDS: dict[MessageState, StateWords] = {
         _COMPACTED,
         text("Replaced by a note, written without a model. The agent can recall it."),
         _UNDO,
-        _NOTE,
     ),
     "observed": StateWords(
         _COMPACTED,
         text("Replaced by observations: facts that a model wrote down. The agent can recall it."),
         _UNDO,
-        text("observations", "form of compacted messages"),
     ),
     "handed_over": StateWords(
         _COMPACTED,
         text("Replaced by a handover. The agent can recall it."),
         _UNDO,
-        text("handover", "form of compacted messages"),
     ),
     "left_out": StateWords(
         _COMPACTED,
         text("Replaced by a short note, because the context was full. The agent can recall it."),
         _UNDO,
-        _NOTE,
     ),
     "excluded": StateWords(text("Left out"), text("Left out by you. The agent can recall it."), _UNDO),
 }
@@ -75,7 +67,7 @@ def explain_observations() -> str:
 
 def explain_merged_observations() -> str:
     """Say what became of observations that took too much of the context."""
-    return tr("Observations merged into fewer. Outdated facts are dropped.")
+    return tr("Facts merged into fewer. Outdated ones are dropped.")
 
 
 def explain_checkpoint() -> str:

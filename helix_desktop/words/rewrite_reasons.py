@@ -22,18 +22,19 @@ _MINUTES_OF_HOUR = 60
 _TOO_LARGE = text("context was full")
 _CACHE_COLD = text("idle, or another model")
 _MANUAL = text("you asked")
+_COMPACTED = text("with a compaction")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
     PlacementReason.IMMEDIATE: text("at once"),
     PlacementReason.COLD: _CACHE_COLD,
-    PlacementReason.REWRITE: text("together with another change"),
+    PlacementReason.REWRITE: text("with another change"),
     PlacementReason.OVERFLOW: _TOO_LARGE,
     PlacementReason.MANUAL: _MANUAL,
 }
 _SWEEPS: dict[SweepReason, TranslatableText] = {
     SweepReason.COLD: _CACHE_COLD,
-    SweepReason.FOLD: text("together with a note"),
-    SweepReason.OBSERVATIONS: text("together with observations"),
-    SweepReason.HANDOVER: text("together with a compaction"),
+    SweepReason.FOLD: _COMPACTED,
+    SweepReason.OBSERVATIONS: _COMPACTED,
+    SweepReason.HANDOVER: _COMPACTED,
     SweepReason.OVERFLOW: _TOO_LARGE,
     SweepReason.MANUAL: _MANUAL,
     SweepReason.REFUSED: text("provider refused the images"),

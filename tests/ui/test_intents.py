@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop import ui
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handled_intents, handles, perform
+from helix_desktop.ui.kit.intents import Intent, IntentHandlers, Redo, Undo, handled_intents, handles, perform
 from tests.support.intents import performed
 
 
@@ -45,11 +45,34 @@ def test_each_intent_has_a_handler_that_takes_its_fields() -> None:
             continue
         taken = {parameter.name for parameter in parameters}
         needed = {parameter.name for parameter in parameters if parameter.default is parameter.empty}
-        assert needed <= set(kind.__struct_fields__) <= taken, method.__qualname__
+        assert needed <= set(kind.fields) <= taken, method.__qualname__
 
 
 class _Add(Intent, frozen=True):
     number: int
+
+
+class _Named(Intent, frozen=True):
+    name: str
+    times: int = 1
+
+
+def test_an_intent_is_a_value() -> None:
+    """As a frozen dataclass: equal by its fields, never by another kind's, and made of all that it needs."""
+    wish = _Named("a")
+    assert wish == _Named(name="a", times=1) != _Named("a", 2)
+    assert {wish, _Named("a"), _Add(1)} == {wish, _Add(1)}
+    assert Undo((1,)) != Redo((1,))
+    assert repr(wish) == "_Named(name='a', times=1)"
+    match wish:
+        case _Named(name, times=1):
+            assert name == "a"
+    with pytest.raises(AttributeError, match="can't be changed"):
+        wish.__setattr__("name", "b")
+    make: Callable[..., Intent] = _Named
+    for values, named in (((), {}), (("a", 1, 2), {}), (("a",), {"size": 1})):
+        with pytest.raises(TypeError, match="_Named takes"):
+            make(*values, **named)
 
 
 class _Sum(QWidget):

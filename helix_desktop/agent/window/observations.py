@@ -389,13 +389,13 @@ class Observations:
         self._runtime.model_choice.require()
         if self._job.is_running:
             raise CompactionRefused(
-                text("Already running."), text("Observations are being written."), text("Wait, or cancel.")
+                text("Already running."), text("Facts are being written."), text("Wait, or cancel.")
             )
         pending_seq = observation.pending_observations(self._runtime.transcript)
         event_range = self._observer.find_possible() if pending_seq is None else None
         if pending_seq is None and event_range is None:
             raise CompactionRefused(
-                text("Observations of all older messages are written already."),
+                text("Facts about all older messages are written already."),
                 text("Only the newest complete turn is left, which always stays."),
                 text("Send another message first."),
             )

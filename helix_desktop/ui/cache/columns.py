@@ -66,6 +66,11 @@ def tool_name(row: CacheRow) -> str:
     return tr("Argument") if row.tool == "argument" else display_name(row.tool)
 
 
+def target_name(row: CacheRow) -> str:
+    """Return a row's target as the table writes it; that of an index is the number of its event."""
+    return tr("What was compacted") if row.state == "index" else row.target
+
+
 def tokens_text(row: CacheRow) -> str:
     """Return a row's tokens as the table writes them."""
     return ("≈ " if row.is_estimated else "") + format_tokens(row.tokens, in_column=True)
@@ -76,7 +81,7 @@ COLUMNS: tuple[Column, ...] = (
             tip=text("Where the content is now")),
     Column("tool", text("Tool"), 106, 3, "text", lambda row, _: tool_name(row),
             tip=text("The tool that it came from")),
-    Column("target", text("Target"), 146, 0, "path", lambda row, _: row.target or "–", stretch=3,
+    Column("target", text("Target"), 146, 0, "path", lambda row, _: target_name(row) or "–", stretch=3,
             tip=text("The file, command or address that the call was about")),
     Column("digest", text("SHA-256"), 112, 6, "digest", lambda row, _: short_digest(row.digest),
             tip=text("Digest of its bytes, by which it is recalled and verified")),

@@ -12,14 +12,14 @@ STATE_LABELS: dict[CacheState, TranslatableText] = {
     **{state: words.label for state, words in STATE_WORDS.items()},
     "in_part": text("In part"),
     "elsewhere": text("Not in session"),
-    "index": text("Contents", "state: the list of what was compacted"),
+    "index": text("List", "state: the list of what was compacted"),
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),
 }
 INDEX_LABELS: dict[str, TranslatableText] = {
     "handover": text("Handover"),
-    "observations": text("Observations"),
-    "fold": text("Note"),
+    "observations": text("Facts"),
+    "fold": text("Steps"),
 }
 """For what wrote an index, in place of a tool's name."""
 STATE_TIPS: dict[CacheState, TranslatableText] = {

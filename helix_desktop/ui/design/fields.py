@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui.design.mirror import mirrored_x
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
@@ -84,6 +85,8 @@ class ComboBox(Themed, QComboBox):
     def __init__(self, min_px: int = 0) -> None:
         """Be as wide as the longest choice; with `min_px`, at least so wide, and no wider than needed."""
         super().__init__()
+        self._cut_choice = ""  # that is longer than the box: its tooltip
+        self.currentTextChanged.connect(lambda _: self._show_cut())
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         if min_px:
@@ -98,9 +101,24 @@ class ComboBox(Themed, QComboBox):
         """Elide a choice that is longer than the box: the style cuts it in the middle of a letter."""
         super().initStyleOption(option)
         parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
-        room = self.style().subControlRect(*parts).width()
-        words = self.fit(option.currentText, room)
+        words = self.fit(option.currentText, self.style().subControlRect(*parts).width())
         option.currentText = isolate(words) if self.isRightToLeft() else words
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Update the tooltip for the new width."""
+        super().resizeEvent(event)
+        self._show_cut()
+
+    def _show_cut(self) -> None:
+        """Let a tooltip have a choice that is longer than the box, unless it has another one."""
+        if self.toolTip() != self._cut_choice:
+            return
+        option, choice = QStyleOptionComboBox(), self.currentText()
+        super().initStyleOption(option)
+        parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        is_cut = self.fit(choice, self.style().subControlRect(*parts).width()) != choice
+        self._cut_choice = plain_tooltip(choice) if is_cut else ""
+        self.setToolTip(self._cut_choice)
 
     def fit(self, text: str, room: int) -> str:
         """Return what the box shows of a choice in so many pixels."""

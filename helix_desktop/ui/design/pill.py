@@ -54,7 +54,7 @@ def paint_pill(
 
 
 class Pill(EnterActivates, Themed, QAbstractButton):
-    """A capsule with a short text; a button when `clickable`."""
+    """A capsule with a short text, or an icon alone; a button when `clickable`."""
 
     def __init__(
         self,
@@ -83,10 +83,12 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         """Show another text, in another tone."""
         self._tone = tone or self._tone
         self.setText(text)
-        self.setAccessibleName(text)
+        if text or not self._icon_name:  # an icon alone keeps the name that it was given
+            self.setAccessibleName(text)
         width = QFontMetricsF(self._font).horizontalAdvance(text) + 18
+        icon_width = _PILL_ICON + 4 if text else _PILL_ICON - 6
         # Layouts ask for it again and again: to measure the text each time is most of what a long page costs.
-        self._hint = QSize(int(width) + (_PILL_ICON + 4 if self._icon_name else 0), scaled(21))
+        self._hint = QSize(int(width) + (icon_width if self._icon_name else 0), scaled(21))
         self.setFixedSize(self._hint)
         self.update()
 
@@ -112,7 +114,7 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         paint_pill(painter, body, self.text(), (color, fill, outline), self._font, left)
         if self._icon_name:
             picture = pixmap(self._icon_name, color, _PILL_ICON, self.devicePixelRatioF())
-            draw_pixmap(painter, 8, (self.height() - _PILL_ICON) // 2, picture)
+            draw_pixmap(painter, 8 if self.text() else 6, (self.height() - _PILL_ICON) // 2, picture)
 
 
 class Badge(Themed, QWidget):

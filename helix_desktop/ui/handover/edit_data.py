@@ -77,9 +77,9 @@ def _checkpoint_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
         else 0
     )
     if not following:
-        return EditRefusal(tr("The messages of this checkpoint were replaced, so it can't be edited."))
+        return EditRefusal(tr("The messages of this prepared handover were replaced, so it can't be edited."))
     title = handover_titles(transcript.written_handovers, transcript.checkpoints)[following]
-    reason = tr("“{title}” updates this checkpoint, so only that one can be edited.", title=title)
+    reason = tr("“{title}” updates this one, so only that one can be edited.", title=title)
     return EditRefusal(reason, "open", following, tr("Edit that one"))
 
 

@@ -82,16 +82,16 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
     share = format_whole_percent(gauge.handover_threshold / gauge.window)
     left = format_tokens(max(0, gauge.handover_threshold - gauge.used))
     texts: dict[CompactionState, str] = {
-        "room": tr("Handover at {share}, {tokens} left.", share=share, tokens=left),
-        "due": tr("Handover at {share}, due now.", share=share),
-        "full": tr("Handover at {share}. Room is made with the next request.", share=share),
-        "facts": tr("Handover at {share}, with observations first.", share=share),
+        "room": tr("Compacts at {share}, {tokens} left.", share=share, tokens=left),
+        "due": tr("Compacts at {share}, due now.", share=share),
+        "full": tr("Compacts at {share}. Room is made with the next request.", share=share),
+        "facts": tr("Compacts at {share}, first by facts about older messages.", share=share),
         "waiting": tr(
-            "Handover at {share}, at least {time} after the last try.",
+            "Compacts at {share}, at least {time} after the last try.",
             share=share,
             time=pause_text(outlook.wait_ms // 1000),
         ),
-        "too_little": tr("Handover at {share} once it pays.", share=share) + "\n" + _too_little_text(outlook),
+        "too_little": tr("Compacts at {share} once it pays.", share=share) + "\n" + _too_little_text(outlook),
     }
     return texts[state]
 

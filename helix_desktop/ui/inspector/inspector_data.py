@@ -9,7 +9,7 @@ import msgspec
 from helix_desktop.context.window.window_breakdown import MessageState, WindowItemKind, WindowItemState
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
-from helix_desktop.words.call_targets import call_verb, target_title
+from helix_desktop.words.call_targets import call_verb, recall_target, target_title
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_explanations import (
     STATE_WORDS,
@@ -68,7 +68,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     def label(self) -> str:
         """Return what it is, in a few words; `name` has all of it."""
         if self.tool:
-            target = target_title(self.name.removeprefix(f"{self.tool} "))
+            target = recall_target(self.tool, target_title(self.name.removeprefix(f"{self.tool} ")))
             if tool_kind(self.tool) in ("read", "write", "edit"):
                 target = target.rpartition("/")[2] or target
             verb = tr("Denied") if self.is_denied else call_verb(self.tool, "done")
@@ -143,8 +143,8 @@ def _state_text(state: WindowItemState) -> str:
         "cut": tr("Cut short"),
         "not_read": tr("Not read"),
         "full": translate(STATE_WORDS["in_window"].label),
-        "preview": tr("Preview"),
-        "extract": tr("Extract"),
+        "preview": tr("In part"),
+        "extract": tr("In part"),
         "recalled": tr("Recalled"),
         "pinned": tr("Pinned"),
     }

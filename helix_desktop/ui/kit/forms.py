@@ -291,7 +291,7 @@ class SavedLines(Field, frozen=True, kw_only=True):
         save.clicked.connect(write)
         reset.clicked.connect(restore)
         area.textChanged.connect(lambda: form.show_error(self.name, ""))
-        whole = QWidget()
+        whole = QFrame()  # a group of its own for screen readers
         whole.setLayout(column(row(opener, None), editor, gap=4))
         return whole
 
@@ -427,8 +427,8 @@ class FieldRow(QWidget):
         self._error = ""
         own = control.findChild(_Below)
         self._below = own or _Below(note, room)
-        if not (note or room or own):  # without a parent yet, what is shown would be a window of its own
-            self._below.hide()
+        if not (note or room or own):
+            self._below.hide()  # never shown here: without a parent it would be a window
         self._words = label(name, "muted", wrap=True)
         self._words.setFixedWidth(_LABEL_PX)
         if not is_labeled:

@@ -9,22 +9,62 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Coroutine
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_transform
 
-import msgspec
 from PySide6.QtCore import QObject
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.style.stylesheet import ThemeMode
+
+if TYPE_CHECKING:
+    from helix_desktop.domain.events.rewrite import Form
+    from helix_desktop.ui.design.style.stylesheet import ThemeMode
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _HANDLED = "handled_intents"
 
 
-class Intent(msgspec.Struct, frozen=True):
-    """What the user wants, with all that it is about."""
+@dataclass_transform(frozen_default=True)
+class Intent:
+    """What the user wants, with all that it is about: its fields, with their defaults.
+
+    It behaves as a frozen dataclass. The first frame needs all kinds of them, and can wait neither for
+    dataclasses, which take 30 times longer to define, nor for the import of msgspec.
+    """
+
+    fields: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, *, frozen: Literal[True] = True) -> None:
+        own = vars(cls).get("__annotations__", {})
+        cls.fields = (*cls.fields, *own)
+        type.__setattr__(cls, "__match_args__", cls.fields)
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        cls = type(self)
+        named.update(zip(cls.fields, values, strict=False))
+        missing = [name for name in cls.fields if name not in named and not hasattr(cls, name)]
+        if missing or len(values) > len(cls.fields) or not named.keys() <= set(cls.fields):
+            raise TypeError(f"{cls.__name__} takes {cls.fields}, not {values} and {named}")
+        vars(self).update(named)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name}: an intent can't be changed")
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Return all fields by name."""
+        return {name: getattr(self, name) for name in type(self).fields}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Intent) and type(self) is type(other) and self.values == other.values
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.values.values()))
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
+        )
 
 
 def handles(*kinds: type[Intent]) -> Callable[[_Method], _Method]:
@@ -84,7 +124,7 @@ class IntentHandlers:
 def _call(handler: Callable[..., Any], intent: Intent) -> Any:
     if len(handled_intents(handler)) > 1:
         return handler(intent)
-    return handler(**{name: getattr(intent, name) for name in intent.__struct_fields__})
+    return handler(**intent.values)
 
 
 def _task_name(intent: Intent) -> str:

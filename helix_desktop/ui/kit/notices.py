@@ -75,7 +75,7 @@ _ICONS: dict[NoticeLevel, tuple[str, str]] = {
     "warning": ("triangle-alert", "warn"),
     "info": ("info", "accent_text"),
 }
-_WIDTH_PX, _GAP_PX = 744, 12  # at most, with gaps of at least this at both sides; at 100 %
+_WIDTH_PX, _GAP_PX = 784, 12  # at most, with gaps of at least this at both sides; at 100 %
 _TEXT_PX = 440  # that a longer text keeps beside its buttons; else they stand below it
 _MOST = 2  # notices at once, unless more are required
 _LOW_LINES = 48  # of text in a window's height: in a lower one a single notice leaves room for the work
@@ -247,7 +247,7 @@ class NoticeShadow(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(0, 0, 0, 8))  # a shadow is black in both themes
+        painter.setBrush(QColor(0, 0, 0, 4))  # a shadow is black in both themes
         origin = self._area.pos() - self.pos()
         for card in self._area.visible_cards():
             around = QRectF(card.geometry().translated(origin))
@@ -395,6 +395,7 @@ class NoticeArea(Themed, QWidget):
         if self._shadow is None and self.parentWidget() is not None:
             self._shadow = NoticeShadow(self)
         if self._shadow is not None:
+            self._shadow.stackUnder(self)  # which was raised over a page that came after it
             around = (-_SHADOW_PX, -_SHADOW_PX, _SHADOW_PX, _SHADOW_PX)
             self._shadow.setGeometry(self.geometry().adjusted(*around))
             self._shadow.setVisible(self.isVisible())

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QSizePolicy, QSpacerItem, QWidget
 
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: General")
 
 _COLUMN_PX = 880 + 2 * 28  # at 100 %, with the margins
 
@@ -44,4 +49,31 @@ def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[VerticalScroll
     )
     scroll = VerticalScrollArea(inner)
     scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    # The smallest window is too narrow for some controls with long words: they are cut otherwise.
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
     return scroll, words
+
+
+class EditConflict(QWidget):
+    """Says that what is edited here was also saved elsewhere, and lets the user decide; hidden until then."""
+
+    stored_chosen = Signal()
+    edit_kept = Signal()
+
+    def __init__(self, name: str) -> None:
+        """`name` begins the names of the buttons, for tests."""
+        super().__init__()
+        words = label(tr("Also changed elsewhere since you began to edit it. Which one counts?"), wrap=True)
+        theirs, mine = (
+            PushButton(tr("Use the saved one"), name=f"{name}:use_stored"),
+            PushButton(tr("Keep mine"), name=f"{name}:keep_edit"),
+        )
+        theirs.setToolTip(tr("Show what is saved now in place of what you typed"))
+        mine.setToolTip(tr("Save then replaces what was saved elsewhere"))
+        theirs.clicked.connect(self.stored_chosen)
+        mine.clicked.connect(self.edit_kept)
+        icon = IconLabel("triangle-alert", px=16, color_token="warn")
+        line = row(icon, ResponsiveRow(words, [theirs, mine], 300), gap=8)
+        line.setStretch(1, 1)
+        self.setLayout(line)
+        self.hide()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, TypeVar
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.fields import ComboBox, SearchField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
@@ -74,9 +74,7 @@ class SettingsNames(QFrame):
         self.setObjectName("settings_nav")
         self.list = PageNames([("", [PageName(key, translate(title)) for key, title in _TITLES.items()])], 0)
         self.list.setAccessibleName(tr("Settings"))
-        back = IconButton("arrow-left", tr("Back (Esc)"), edge=28)
-        back.setObjectName("leave_settings")
-        back.clicked.connect(self.back_requested)
+        back = _back_button(self.back_requested)
         scroll = VerticalScrollArea(self.list)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         for part in (scroll.viewport(), self.list):
@@ -84,6 +82,33 @@ class SettingsNames(QFrame):
         head = row(back, label(tr("Settings"), "title"), None, margins=(3, 0, 0, 0), gap=5)
         self.search = SettingsSearch(scroll)
         self.setLayout(column(head, self.search, margins=(8, 11, 8, 8), gap=10))
+
+
+class SettingsHead(QFrame):
+    """The way back and the name of the page, to choose another one: in a window too narrow for the list."""
+
+    back_requested = Signal()
+    selected = Signal(str)
+    """The key of the page that the user went to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("settings_head")
+        self.pages = ComboBox()
+        self.pages.setAccessibleName(tr("Settings"))
+        self.setFocusProxy(self.pages)
+        for key, title in _TITLES.items():
+            self.pages.addItem(translate(title), key)
+        self.pages.activated.connect(lambda _: self.selected.emit(self.pages.currentData()))
+        head = (_back_button(self.back_requested), label(tr("Settings"), "title"), self.pages, None)
+        self.setLayout(row(*head, margins=(11, 8, 11, 8), gap=8))
+
+
+def _back_button(back_requested: SignalInstance) -> IconButton:
+    back = IconButton("arrow-left", tr("Back (Esc)"), edge=28)
+    back.setObjectName("leave_settings")
+    back.clicked.connect(back_requested)
+    return back
 
 
 class SettingsView(Themed, PageArea):
@@ -101,8 +126,9 @@ class SettingsView(Themed, PageArea):
         """
         super().__init__()
         self.settings = settings
-        self.names = SettingsNames()
-        self.names.list.selected.connect(self._select)
+        self.names, self.head = SettingsNames(), SettingsHead()
+        for selected in (self.names.list.selected, self.head.selected):
+            selected.connect(self._select)
         self.names.search.find_hits = self._find
         self.names.search.field.focused.connect(self._build_next)
         self.names.search.chosen.connect(self._go)
@@ -194,6 +220,8 @@ class SettingsView(Themed, PageArea):
             self.window().setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control of the page
         self.setCurrentWidget(self.page(page, QWidget))
         self.names.list.mark(page)
+        self.names.setFocusProxy(self.names.list.current_button)
+        self.head.pages.setCurrentIndex(self.head.pages.findData(page))
 
     def current_page(self) -> SettingsPage:
         """Return the page that is shown, or was last."""
@@ -201,7 +229,8 @@ class SettingsView(Themed, PageArea):
 
     def focus_name(self) -> None:
         """Give the keyboard to the name of the page that is shown."""
-        self.names.list.current_button.setFocus(Qt.FocusReason.TabFocusReason)
+        names = self.head if self.head.isVisible() else self.names
+        names.setFocus(Qt.FocusReason.TabFocusReason)
 
     def focus_filter(self) -> None:
         """Give the keyboard to the field that filters the page on screen, or to the search over all pages."""

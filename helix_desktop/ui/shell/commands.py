@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import Command, CommandMenu, Need, WindowCommandTable
 from helix_desktop.ui.kit.intents import Intent
-from helix_desktop.words.slash_commands import SlashCommand
 from helix_desktop.words.translation import translate
+
+if TYPE_CHECKING:
+    from helix_desktop.words.slash_commands import SlashCommand
 
 text = TextContext("Window")
 _also = TextContext("Search words")
@@ -241,8 +243,8 @@ class WindowCommands(WindowCommandTable):
         also=_also("handover summary summarize shrink"),
     )
     observe_now = Command(
-        text("Update observations now"), intents.Observe(), menu=SESSION, group=5, needs=_SESSION,
-        slash="observe", also=_also("facts summarize"),
+        text("Write down facts about older messages"), intents.Observe(), menu=SESSION, group=5,
+        needs=_SESSION, slash="observe", also=_also("facts summarize"),
     )
     undo_compaction = Command(
         text("Undo last context change"), intents.UndoLast(), "Ctrl+Alt+Z", menu=SESSION, group=5,
@@ -312,7 +314,7 @@ class WindowCommands(WindowCommandTable):
 
         Raises InvalidInput if it can't be used now, or not with arguments.
         """
-        name, command = SLASH + slash_command.name, _BY_SLASH[slash_command.name]
+        name, command = f"/{slash_command.name}", _BY_SLASH[slash_command.name]
         action = self.action(command.id)
         if not action.isEnabled():
             reason = action.statusTip()
@@ -360,4 +362,4 @@ def more_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
 def mode_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
     """Return the menu behind the mode in the composer."""
     c = commands
-    return CommandMenu(parent, (c.mode_ask, c.mode_plan, c.mode_auto), (c.next_mode,))
+    return CommandMenu(parent, (c.mode_ask, c.mode_plan, c.mode_auto))

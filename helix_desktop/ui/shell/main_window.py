@@ -261,6 +261,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.missing_folder: MissingFolderPage
         self.closed_workspace: ClosedWorkspacePage
         self._settings_names: QWidget
+        self._settings_head: QWidget | None = None
         self.switcher: Switcher
         self._appearance: Appearance
         self._center, self.inspector_pane = PageArea(), QFrame()
@@ -343,7 +344,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         body.setContentsMargins(0, 0, 0, 0)
         body.addWidget(self.notices, 0, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         body.addWidget(self._main, 0, 0)
-        center.setLayout(column(self.top_bar, news, body, gap=0))
+        self._center_column = column(self.top_bar, news, body, gap=0)
+        center.setLayout(self._center_column)
         center.setMinimumWidth(356)
         self.inspector_pane.setObjectName("inspector_pane")
         self.inspector_pane.setMinimumWidth(264)
@@ -377,7 +379,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     @handles(FocusPane)
     def focus_pane(self, step: int) -> None:
         """Give the keyboard to the next (1) or previous (-1) pane."""
-        focus_pane((self.rail, self._side, self._main, self.inspector_pane), step)
+        head = () if self._settings_head is None else (self._settings_head,)
+        focus_pane((self.rail, self._side, *head, self._main, self.inspector_pane), step)
 
     @handles(ToggleSidebar)
     def toggle_sidebar(self) -> None:
@@ -416,7 +419,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         def take(theme: Theme) -> None:
             modes[appearance.mode].setChecked(True)
             self.set_theme(theme)
-            self._panes.fit(self.width())
+            self._fit_panes()
             self.top_bar.shorten()  # no resize tells it of larger text
 
         self._appearance = appearance
@@ -576,19 +579,25 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def _session_page(self) -> str:
         return next(name for name, page in self._pages.items() if page is self.session_pages.currentWidget())
 
-    def add_settings(self, names: QWidget, pages: QWidget) -> None:
-        """Put in the settings: the names of their pages at the place of the sidebar, and the pages."""
+    def add_settings(self, names: QWidget, head: QWidget, pages: QWidget) -> None:
+        """Put in the settings: the names of their pages at the place of the sidebar, and the pages.
+
+        Where there is no room for a sidebar, `head` above the pages leads to them.
+        """
         names.hide()
         side = self._side.layout()
         assert side is not None
         side.addWidget(names)
+        head.hide()
+        self._center_column.insertWidget(0, head)  # no notice covers it
         self._main.addWidget(pages)
-        self._settings_names = names
+        self._settings_names, self._settings_head = names, head
 
     def show_settings(self) -> None:
         """Show the settings in place of the session; the keyboard is nowhere then."""
         if not self._is_settings_shown:
-            self._focused_before = self.focusWidget()
+            focused = self.focusWidget()
+            self._focused_before = focused if focused is not self else None
             self._set_settings_shown(True)
 
     def leave_settings(self) -> None:
@@ -704,10 +713,23 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fold panes away where the center would become too narrow."""
         super().resizeEvent(event)
-        self._panes.fit(self.width())
+        self._fit_panes()
         self._layout_timer.start()
 
+    def _fit_panes(self) -> None:
+        """Show what there is room for; the keyboard goes along from the names of the settings' pages."""
+        focused = self.focusWidget()
+        self._panes.fit(self.width())
+        if focused is None or self._settings_head is None:
+            return
+        names, head = self._settings_names, self._settings_head
+        for left, other in ((names, head), (head, names)):
+            if left.isAncestorOf(focused) and not left.isVisible():
+                other.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def _show_panes(self, sidebar: bool, inspector: bool) -> None:
+        if self._settings_head is not None:
+            self._settings_head.setVisible(self._is_settings_shown and not sidebar)
         self.top_bar.show_sidebar_button(not sidebar and self._center_page != "welcome")
         self.commands.toggle_sidebar.setChecked(sidebar)
         self.commands.toggle_inspector.setChecked(inspector)

@@ -67,7 +67,7 @@ class Panes(QSplitter):
         self._lay_out()
 
     def show_sidebar_alone(self, is_alone: bool) -> None:
-        """Show the sidebar and no inspector meanwhile, whatever the user wants and there is room for."""
+        """Show the sidebar where there is room for it and no inspector meanwhile, whatever the user wants."""
         self._is_sidebar_alone = is_alone
         self._lay_out()
 
@@ -128,7 +128,7 @@ class Panes(QSplitter):
             inspector and self._available["inspector"],
         )
         if self._is_sidebar_alone:
-            sidebar, inspector = True, False
+            sidebar, inspector = self._fits[0], False
         self._sidebar.setVisible(sidebar)
         self._inspector.setVisible(inspector)
         self.panes_shown.emit(sidebar, inspector)

@@ -1,4 +1,4 @@
-"""Sentences that carry the events they come from as chips at their end."""
+"""Sentences with a link to each message that they come from at their end."""
 
 from __future__ import annotations
 
@@ -43,8 +43,17 @@ _StyledPart: TypeAlias = tuple[int, int, _Style]
 """Where a part begins, how long it is, and its style."""
 
 
+def source_pill(seq: int) -> Pill:
+    """Return the link to the message that something comes from."""
+    pill = Pill("", icon_name="message-square", clickable=True)
+    pill.setObjectName(f"source:{seq}")
+    pill.setToolTip(tr("Show in chat"))
+    pill.setAccessibleName(tr("Show in chat: e{event}", event=str(seq)))
+    return pill
+
+
 class BulletView(Themed, QWidget):
-    """One sentence with the events it comes from as chips; without any it is flagged, if `is_flagged`.
+    """One sentence with links to the messages it comes from; without any it is flagged, if `is_flagged`.
 
     Of one with `marks`, as spans of its characters with single spaces, these are underlined, or struck out.
     """
@@ -72,8 +81,7 @@ class BulletView(Themed, QWidget):
         self._chips: list[Pill] = []
         self._places: list[QPoint] = []  # of the chips, at the width that was asked for last
         for seq in bullet.sources:
-            chip = Pill(f"e{seq}", mono=True, clickable=True)
-            chip.setToolTip(tr("Show source in chat"))
+            chip = source_pill(seq)
             chip.clicked.connect(lambda _=False, source=seq: perform(self, ShowEvent(source)))
             self._chips.append(chip)
         if is_flagged:

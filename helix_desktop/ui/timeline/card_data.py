@@ -107,7 +107,6 @@ class FoldCard(msgspec.Struct, frozen=True):
 
     seq: int
     at_ms: int
-    number: int
     kind: FoldKind
     steps: int
     before: int
@@ -144,7 +143,6 @@ class ObservationsCard(msgspec.Struct, frozen=True):
 
     seq: int
     at_ms: int
-    number: int
     is_reflection: bool
     facts: tuple[ObservedFact, ...]
     before: int
@@ -173,7 +171,7 @@ class ObservationsCard(msgspec.Struct, frozen=True):
 
 
 class PlacedCard(msgspec.Struct, frozen=True):
-    """Prepared observations that took the place of what they cover; `number` is that of their card, 0: none.
+    """Prepared observations that took the place of `messages`, in words; empty where they are not known.
 
     `before` and `after` are tokens of the window.
     `threshold` is the share of the context window that had been reached, 0 where that is not known;
@@ -182,7 +180,7 @@ class PlacedCard(msgspec.Struct, frozen=True):
 
     seq: int
     at_ms: int
-    number: int
+    messages: str
     before: int
     after: int
     reason: PlacementReason

@@ -31,11 +31,11 @@ def card_title(card: TimelineCard) -> str:
         case HandoverCard():
             title = card.title
         case FoldCard():
-            title = _fold_title(card)
+            title = fold_card_text(card)
         case ObservationsCard():
             title = _observations_title(card)
         case PlacedCard():
-            title = _placed_title(card)
+            title = tr("{messages} compacted", messages=card.messages or tr("Older messages"))
         case SweepCard():
             title = masked_contents_text(card.outputs, card.steps, card.image_messages)
         case UndoCard():
@@ -58,11 +58,9 @@ def _undo_title(card: UndoCard) -> str:
 def _form_title(card: FormCard) -> str:
     match card.form:
         case "full":
-            return tr("Full output of {output}", output=card.output)
-        case "preview":
-            return tr("Preview of {output}", output=card.output)
-        case "compact":
-            return tr("Extract of {output}", output=card.output)
+            return tr("Sent whole: {output}", output=card.output)
+        case "preview" | "compact":
+            return tr("Sent in part: {output}", output=card.output)
 
 
 def send_form_text(form: Form) -> str:
@@ -94,48 +92,27 @@ def chooser_text(card: FormCard) -> str:
 
 
 def _observations_title(card: ObservationsCard) -> str:
+    count = len(card.facts)
     if card.is_reflection:
-        return tr("Merged observations {number}", number=card.number)
-    return tr("Observations {number}", number=card.number)
-
-
-def _placed_title(card: PlacedCard) -> str:
-    if not card.number:
-        return tr("Compacted as observations")
-    return tr("Compacted as observations {number}", number=card.number)
-
-
-def _fold_title(card: FoldCard) -> str:
-    match card.kind:
-        case "condense":
-            return tr("Merged note {number}", number=card.number)
-        case "truncate":
-            return tr("Short note {number}", number=card.number)
-    return tr("Note {number}", number=card.number)
+        return tr.plural(
+            count, "%n fact about older messages, merged", "%n facts about older messages, merged"
+        )
+    return tr.plural(count, "%n fact about older messages", "%n facts about older messages")
 
 
 def fold_card_text(card: FoldCard) -> str:
     """Return what became of how many steps."""
     match card.kind:
         case "condense":
-            return tr.plural(
-                card.steps, "Notes of %n step merged into one", "Notes of %n steps merged into one"
-            )
+            return tr.plural(card.steps, "%n step compacted further", "%n steps compacted further")
         case "truncate":
             return tr("Context full: {messages} compacted", messages=card.messages)
     return tr.plural(card.steps, "%n step compacted", "%n steps compacted")
 
 
-def fold_heading(card: FoldCard) -> str:
-    """Return the name that undo and parts of a change use for a note, and what became of how many steps."""
-    if card.kind == "truncate":  # its name would say the same twice
-        return fold_card_text(card)
-    return f"{_fold_title(card)} · {fold_card_text(card)}"
-
-
 def running_text(what: Attempt) -> str:
     """Return what is under way."""
-    return tr("Compacting") if what == "handover" else tr("Writing observations")
+    return tr("Compacting") if what == "handover" else tr("Writing down facts")
 
 
 def phase_text(phase: Phase) -> str:
@@ -166,7 +143,7 @@ def card_group_text(group: Group | None) -> str:
 def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
-        "handovers": tr("Handovers, and checkpoints: handovers written ahead of time."),
+        "handovers": tr("Handovers, and those prepared for the next compaction."),
         "compacted": tr("Notes, observations and handovers that replaced older messages."),
         "cached": tr("Outputs and arguments that became markers, and large outputs sent in part."),
         "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),

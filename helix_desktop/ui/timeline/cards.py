@@ -8,7 +8,7 @@ from typing import get_args
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.domain.events.rewrite import Form, SweepReason
+from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Form, PlacementReason, SweepReason
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
@@ -160,13 +160,13 @@ def session_pill(text: str, session_id: str) -> Pill:
 
 def inside_pill(name: str) -> Pill:
     """Says that a rewrite holds, but stands inside a later one."""
-    pill = Pill(tr("Part of {title}", title=name))
+    pill = Pill(tr("Compacted later"))
     pill.setToolTip(tr("Restored when {title} is undone", title=name))
     return pill
 
 
 def replaced_pill(name: str) -> Pill:
-    """Says that a handover was written again."""
+    """Says that another handover stands in place of one."""
     pill = Pill(tr("Replaced by {title}", title=name))
     pill.setToolTip(tr("Restored when {title} is undone", title=name))
     return pill
@@ -225,7 +225,8 @@ class SweepView(Card):
         self._pills: FlowBox | None = None
         is_counted = card.reason is SweepReason.HANDOVER  # in the handover's figures
         size = "" if is_counted else context_change_text(card.before, card.after)
-        title = " · ".join(filter(None, (card_title(card), size, sweep_reason_text(card.reason))))
+        reason = "" if card.reason in ATTACHED_SWEEP_REASONS else sweep_reason_text(card.reason)
+        title = " · ".join(filter(None, (card_title(card), size, reason)))
         self.setAccessibleName(title)
         self.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self.unfold_button = IconButton("chevron-right", tr("Show outputs"), px=15, edge=28)
@@ -270,7 +271,7 @@ class FormView(Card):
             if card.before not in (0, card.after)
             else format_token_count(card.after)
         )
-        title = " · ".join((card_title(card), tokens, chooser_text(card)))
+        title = " · ".join((card_title(card), tokens))
         icon = (
             IconLabel("circle-alert", px=15, color_token="warn")
             if card.has_failed
@@ -309,9 +310,9 @@ class FormView(Card):
             else tr("The full output is cached: choose another form, or let the agent recall it.")
         )
         return [
+            " · ".join(filter(None, (chooser_text(card), cost if card.cost else ""))),
             card.note,
             instructions if card.instructions else "",
-            cost if card.cost else "",
             safe if card.has_failed else "",
         ]
 
@@ -377,7 +378,9 @@ class PlacedView(Card):
         super().__init__((14, 5, 12, 5), 8)
         size = context_change_text(card.before, card.after)
         why = placement_text(card.reason, card.threshold, card.averted_handover_at)
-        title = " · ".join((card_title(card), size, why))
+        if card.reason is PlacementReason.REWRITE and not card.averted_handover_at:
+            why = ""  # the other change has a card of its own
+        title = " · ".join(filter(None, (card_title(card), size, why)))
         self.setAccessibleName(title)
         self.setToolTip(translate(STATE_WORDS["observed"].tooltip))
         self.body.addWidget(rewrite_row(*_headline("eye", title, card.is_undone), card, now_ms))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
@@ -159,7 +158,6 @@ class _CardReducer:
         self._transcript, self._sent = transcript, sent
         self._sizes = {point.seq: (point.before, point.after) for point in points if point.before}
         self._cards: dict[int, TimelineCard] = {}
-        self._numbers: Counter[type] = Counter()
         self._handover_titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
         self._is_demo = False  # the model that answered last is the demo's
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
@@ -230,9 +228,6 @@ class _CardReducer:
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         """Return the card of what stands for other messages."""
         event = recorded.event
-        if isinstance(event, FoldMade | ObservationsMade):
-            self._numbers[type(event)] += 1
-        number = self._numbers[type(event)]
         match event:
             case HandoverMade():
                 card = _handover(recorded, event, self._handover_titles, self._transcript)
@@ -243,9 +238,9 @@ class _CardReducer:
             case HandoverDiscarded(prepared=HandoverPrepared() as prepared):
                 return self._checkpoint(recorded, prepared)
             case FoldMade():
-                return _fold(recorded, event, number, self._transcript, *(self._size(recorded.seq) or (0, 0)))
+                return _fold(recorded, event, self._transcript, *(self._size(recorded.seq) or (0, 0)))
             case ObservationsMade():
-                return self._observations(recorded, event, number)
+                return self._observations(recorded, event)
         return None
 
     def _checkpoint(self, recorded: RecordedEvent, prepared: HandoverPrepared) -> HandoverCard:
@@ -258,9 +253,17 @@ class _CardReducer:
         match recorded.event:
             case ObservationsPlaced(made=made) as placed:
                 card, undone = self._cards.get(made), self._undone(seq)
-                number = card.number if isinstance(card, ObservationsCard) else 0
+                messages = card.messages if isinstance(card, ObservationsCard) else ""
                 return PlacedCard(
-                    *(seq, at, number, *(self._size(seq) or (0, 0)), placed.reason, undone, placed.threshold),
+                    *(
+                        seq,
+                        at,
+                        messages,
+                        *(self._size(seq) or (0, 0)),
+                        placed.reason,
+                        undone,
+                        placed.threshold,
+                    ),
                     averted_handover_at=placed.averted_handover_at,
                 )
             case SweepMade() as sweep:
@@ -372,15 +375,12 @@ class _CardReducer:
         card = self._cards.get(self._card_of.get(seq - 1, seq - 1))
         return card_title(card) if card is not None else ""
 
-    def _observations(
-        self, recorded: RecordedEvent, event: ObservationsMade, number: int
-    ) -> ObservationsCard:
+    def _observations(self, recorded: RecordedEvent, event: ObservationsMade) -> ObservationsCard:
         placed = self._placed.get(recorded.seq, 0)
         quoted = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
         return ObservationsCard(
             seq=recorded.seq,
             at_ms=recorded.at,
-            number=number,
             is_reflection=event.reflection,
             facts=tuple(
                 ObservedFact(
@@ -461,12 +461,11 @@ def _handover(
 
 
 def _fold(
-    recorded: RecordedEvent, event: FoldMade, number: int, transcript: Transcript, before: int, after: int
+    recorded: RecordedEvent, event: FoldMade, transcript: Transcript, before: int, after: int
 ) -> FoldCard:
     return FoldCard(
         seq=recorded.seq,
         at_ms=recorded.at,
-        number=number,
         kind=event.how,
         steps=event.steps,
         before=before,

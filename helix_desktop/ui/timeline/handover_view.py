@@ -43,7 +43,6 @@ from helix_desktop.ui.timeline.cards import (
     TimeLabel,
     cost_pills,
     index_pill,
-    inside_pill,
     model_pill,
     replaced_pill,
     session_pill,
@@ -131,8 +130,6 @@ class HandoverView(Card):
             parts.append(tr("Undone"))
         self.setAccessibleName(" · ".join(parts))
         self.body.addWidget(self._heading(now_ms))
-        if card.is_checkpoint:
-            self.body.addWidget(SelectableText(explain_checkpoint(), 12, "muted"))
         self.body.addWidget(_OpenPoints(card))
         points = sum(len(section.bullets) for section in card.sections)
         note = tr.plural(points, "%n point", "%n points")
@@ -175,11 +172,13 @@ class HandoverView(Card):
         card = self._card
         if card.is_undone:
             return [undone_pill()]
-        if card.replaced_by:
-            return [replaced_pill(card.replaced_by)]
-        if card.inside:
-            return [inside_pill(card.inside)]
-        return [] if card.is_checkpoint else [Pill(translate(STATE_WORDS["in_window"].label), "accent")]
+        if replacement := card.replaced_by or card.inside:
+            return [replaced_pill(replacement)]
+        if card.is_checkpoint:
+            prepared = Pill(tr("Not sent"))
+            prepared.setToolTip(explain_checkpoint())
+            return [prepared]
+        return [Pill(translate(STATE_WORDS["in_window"].label), "accent")]
 
     def _pills(self) -> list[QWidget]:
         card = self._card
@@ -218,7 +217,7 @@ class HandoverView(Card):
             pills.append(Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"))
         if card.checkpoint:
             updated = Pill(tr("Updates {title}", title=card.checkpoint), icon_name="bookmark")
-            updated.setToolTip(tr("Written from that checkpoint and what came after it"))
+            updated.setToolTip(tr("Written from that one and what came after it"))
             pills.append(updated)
         return pills
 
@@ -312,7 +311,7 @@ def _quotes_disclosure(quotes: Sequence[str], role: TextRole) -> Disclosure:
 def _size_text(card: HandoverCard) -> str:
     """Return what became of the context; an edit changes so little that only the difference shows it."""
     if card.is_checkpoint:
-        return tr("Not in the context · {tokens}", tokens=format_token_count(card.after))
+        return tr("Not sent · {tokens}", tokens=format_token_count(card.after))
     text = revision_size_text if card.is_revision else context_change_text
     return text(card.before, card.after)
 

@@ -12,6 +12,7 @@ from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.disclosure import (
     Disclosure,
     DisclosureHead,
@@ -23,7 +24,7 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.kit.intents import ShowEvent, perform
-from helix_desktop.ui.timeline.bullet_view import BulletView
+from helix_desktop.ui.timeline.bullet_view import BulletView, source_pill
 from helix_desktop.ui.timeline.card_data import ObservationsCard, ObservedFact, Unfolded
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
@@ -65,7 +66,7 @@ def _state_pill(card: ObservationsCard) -> Pill:
     if card.inside:
         return inside_pill(card.inside)
     if not card.placed_seq:
-        return Pill(tr("Not used yet"))
+        return Pill(tr("Not sent yet"))
     pill = Pill(translate(STATE_WORDS["in_window"].label), "accent")
     pill.setToolTip(translate(STATE_WORDS["observed"].tooltip))
     return pill
@@ -78,17 +79,16 @@ class ObservationsView(Card):
         super().__init__((14, 9, 12, 11), 6)
         self._card = card
         self._text_role: TextRole = "faint" if card.is_undone else "text"
-        facts = tr.plural(len(card.facts), "%n observation", "%n observations")
         size, self._state = format_token_count(card.after), _state_pill(card)
-        self.setAccessibleName(" · ".join((card_title(card), facts, size, self._state.text())))
+        self.setAccessibleName(" · ".join((card_title(card), size, self._state.text())))
         self.setToolTip(explain_merged_observations() if card.is_reflection else explain_observations())
         self.body.addWidget(self._heading(now_ms))
-        self.body.addWidget(FlowBox(self._pills()))
-        if card.coverage or card.missing.lines:
-            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
         self.parts = self._make_parts()
-        for part in self.parts:
-            self.body.addWidget(part)
+        self.body.addWidget(self.parts[0])
+        self._rest = self._make_rest()
+        self._rest.hide()
+        self.body.addWidget(self._rest)
+        self.parts[0].head.toggled.connect(self._rest.setVisible)
         self.parts[0].head.toggled.connect(lambda opened: unfolded.update({card.seq: opened}))
         self.parts[0].head.setChecked(unfolded.get(card.seq, False))
 
@@ -100,6 +100,18 @@ class ObservationsView(Card):
         if card.placed_seq:
             end.append(undo_button(card.placed_seq, card.is_undone, card.inside))
         return icon_line(icon, FlowBox([title, self._state]), end)
+
+    def _make_rest(self) -> QWidget:
+        """Return what is seen of an opened card below its facts."""
+        card, rest = self._card, QWidget()
+        inside = column(gap=6)
+        for part in self.parts[1:]:
+            inside.addWidget(part)
+        inside.addWidget(FlowBox(self._pills()))
+        if card.coverage or card.missing.lines:
+            inside.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
+        rest.setLayout(inside)
+        return rest
 
     def _pills(self) -> list[QWidget]:
         card = self._card
@@ -116,7 +128,7 @@ class ObservationsView(Card):
 
     def _make_parts(self) -> list[Disclosure]:
         card = self._card
-        parts = [self._part(tr("Observations"), len(card.facts), self._facts)]
+        parts = [Disclosure(DisclosureHead(tr("Details"), "", self._text_role), self._facts)]
         if card.quotes:
             parts.append(self._part(tr("Your messages, word for word"), len(card.quotes), self._quotes))
         if card.ledger:
@@ -129,14 +141,14 @@ class ObservationsView(Card):
         return Disclosure(DisclosureHead(title, format_integer(count), self._text_role), build)
 
     def _facts(self) -> QWidget:
-        body, column = _column()
+        body, lines = _column()
         day = ""
         for fact in self._card.facts:
             if (this := utc_day(fact.at_ms)) != day:
                 day = this
-                column.addSpacing(2 if column.count() else 0)
-                column.addWidget(TextLine(day, 12, 600, "muted"))
-            column.addLayout(self._fact(fact))
+                lines.addSpacing(2 if lines.count() else 0)
+                lines.addWidget(TextLine(day, 12, 600, "muted"))
+            lines.addLayout(self._fact(fact))
         return body
 
     def _fact(self, fact: ObservedFact) -> QHBoxLayout:
@@ -147,7 +159,7 @@ class ObservationsView(Card):
         pill.setToolTip(tr("Priority {number} of {count}", number=fact.priority, count=_MINOR))
         if fact.is_over:
             pill, role = Pill(tr("Past", "fact that no longer holds")), "faint"
-            pill.setToolTip(tr("A later observation says that it is no longer true. It left the context."))
+            pill.setToolTip(tr("A later fact says that it is no longer true. It left the context."))
         holder = QWidget()
         holder.setFixedWidth(max(_PRIORITY_PX, pill.width()))
         inside = QHBoxLayout(holder)
@@ -159,22 +171,21 @@ class ObservationsView(Card):
         return row
 
     def _quotes(self) -> QWidget:
-        body, column = _column()
+        body, lines = _column()
         for quote in self._card.quotes:
             row = QHBoxLayout()
             row.setSpacing(8)
-            source = Pill(f"e{quote.sources[0]}", mono=True, clickable=True)
-            source.setToolTip(tr("Show in chat"))
+            source = source_pill(quote.sources[0])
             source.clicked.connect(lambda _=False, seq=quote.sources[0]: perform(self, ShowEvent(seq)))
             row.addWidget(source, 0, Qt.AlignmentFlag.AlignTop)
             row.addWidget(SelectableText(quote.text, 13, self._text_role), 1)
-            column.addLayout(row)
+            lines.addLayout(row)
         return body
 
 
 def _column() -> tuple[QWidget, QVBoxLayout]:
     body = QWidget()
-    column = QVBoxLayout(body)
-    set_margins(column, 20, 0, 0, 6)
-    column.setSpacing(3)
-    return body, column
+    lines = QVBoxLayout(body)
+    set_margins(lines, 20, 0, 0, 6)
+    lines.setSpacing(3)
+    return body, lines

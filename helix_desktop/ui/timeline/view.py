@@ -58,8 +58,6 @@ from helix_desktop.ui.timeline.card_texts import (
     card_group_text,
     card_title,
     explain_group,
-    fold_card_text,
-    fold_heading,
 )
 from helix_desktop.ui.timeline.cards import (
     FailureView,
@@ -158,17 +156,17 @@ class FoldView(Card):
         super().__init__((14, 8, 12, 10), 6)
         self._card = card
         color: TextRole = "faint" if card.is_undone else "text"
-        parts = [card_title(card), fold_card_text(card), context_change_text(card.before, card.after)]
+        parts = [card_title(card), context_change_text(card.before, card.after)]
         if card.is_undone:
             parts.append(tr("Undone"))
         elif card.inside:
-            parts.append(tr("Part of {title}", title=card.inside))
+            parts.append(tr("Compacted later"))
         self.setAccessibleName(" · ".join(parts))
         if card.kind != "truncate":
             self.setToolTip(translate(STATE_WORDS["folded"].tooltip))
         self.body.addWidget(self._heading(now_ms, color))
         size = format_token_count(card.tokens)
-        self.note = Disclosure(DisclosureHead(tr("Note"), size, color), self._note)
+        self.note = Disclosure(DisclosureHead(tr("Sent in their place"), size, color), self._note)
         self.note.head.toggled.connect(lambda opened: unfolded.update({card.seq: opened}))
         self.body.addWidget(self.note)
         if unfolded.get(card.seq, False):
@@ -178,7 +176,7 @@ class FoldView(Card):
         card = self._card
         tone = "faint" if card.is_undone else "warn" if card.kind == "truncate" else "muted"
         icon = IconLabel(_GLYPHS[card.kind], px=15, color_token=tone)
-        words = f"{fold_heading(card)} · {context_change_text(card.before, card.after)}"
+        words = f"{card_title(card)} · {context_change_text(card.before, card.after)}"
         title = SelectableText(words, 13, role, weight=500)
         return rewrite_row(icon, title, card, now_ms)
 
@@ -462,8 +460,7 @@ class Timeline(Themed, QWidget):
             return
         about = "≈ " if state.is_estimated else ""
         self._used.set_text(about + format_tokens(state.used))
-        by_event = tr("drawn by event, not by time") if len(state.points) > 1 else ""
-        self._show_captions(tr("of {size} tokens in context", size=format_tokens(state.window)), by_event)
+        self._show_captions(tr("of {size} tokens in context", size=format_tokens(state.window)), "")
 
     def _show_captions(self, *words: str) -> None:
         """Write what the figure of the chart is of; each stands whole, where need be below the other."""

@@ -229,7 +229,7 @@ class WorkspaceController(QObject):
             self.session_opener.requested_ids == (workspace_id, "")
             and self.session_controller.conversation is None
         ):
-            await self.new_session()
+            await self._begin_session()
         elif self.session_controller.conversation is not None and self._window.page() != "settings":
             self._window.perform(FocusComposer())
 
@@ -402,14 +402,19 @@ class WorkspaceController(QObject):
 
     async def new_session_in(self, workspace_id: str) -> None:
         """Begin a session in a workspace, which is shown."""
+        self._window.leave_settings()
         if self._active_workspace.id != workspace_id:
             await self.open_workspace(workspace_id)
         if self._active_workspace.id == workspace_id:
-            await self.new_session()
+            await self._begin_session()
 
     @handles(NewSession)
     async def new_session(self) -> None:
-        """Begin a session in this workspace, which is opened first if it is not."""
+        """Begin a session in this workspace, which is opened first if it is not, and show it."""
+        self._window.leave_settings()
+        await self._begin_session()
+
+    async def _begin_session(self) -> None:
         if not self._active_workspace.id:
             await self.pick_folder()
         elif self._active_workspace.opened is None:  # maybe it can be opened now

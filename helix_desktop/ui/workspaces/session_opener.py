@@ -182,8 +182,13 @@ class SessionOpener(QObject):
             session_id = next(iter((*here, *fresh)), "")
             session_id = session_id or (await workspace.create_session()).session.id
         await self.show_session(workspace, session_id)
-        self._window.show_page("chat")
-        self._window.perform(FocusComposer())
+        self._show_composer()
+
+    def _show_composer(self) -> None:
+        """Let the user write in a session that is new, unless the settings came on screen meanwhile."""
+        if self._window.page() != "settings":
+            self._window.show_page("chat")
+            self._window.perform(FocusComposer())
 
     async def continue_with(self, handover: HandoverMade) -> None:
         """Begin a session with a handover of the one on screen that a model wrote for it."""
@@ -205,8 +210,7 @@ class SessionOpener(QObject):
         async with self._new_session_lock:  # a key that is held down begins one session, not twenty
             conversation = await creation
         await self.show_session(workspace, conversation.session.id)
-        self._window.show_page("chat")
-        self._window.perform(FocusComposer())
+        self._show_composer()
         return conversation
 
     @handles(OpenSession)

@@ -265,7 +265,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
 def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
     """A checkpoint of that session: in no request yet."""
     values: dict[str, object] = {
-        "title": f"Checkpoint {number}", "messages": "12 messages, 41 tool calls", "after": 1_240,
+        "title": f"Prepared handover {number}", "messages": "12 messages, 41 tool calls", "after": 1_240,
         "model": "acme/swift", "demo": False, "index": "", "index_entries": 0, "is_checkpoint": True,
         "read": 5_420, "spent": 6_310, "cost": 0.0071, "unpriced": 0, "coverage": "",
         "missing": NOTHING_MISSING,
@@ -296,7 +296,7 @@ def quiet_timeline_state() -> TimelineState:
     first = checkpoint_card(1, 118)
     second = checkpoint_card(2, 431, checkpoint=first.title)
     sweep = SweepCard(120, NOW_MS - 90_000_000, 6, 9_900, 7_600)
-    cards = (fold_card(2, 462), second, sweep, first, origin)
+    cards = (fold_card(462), second, sweep, first, origin)
     preview = replace(preview_card(), missing=NOTHING_MISSING)
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
@@ -333,10 +333,10 @@ The whole message is parsed again for every token. I freeze the blocks that are 
 did e27-e29: edit_file src/helix/stream.py; run_command pytest -q tests/test_stream.py"""
 
 
-def fold_card(number: int, seq: int, **changes: object) -> FoldCard:
+def fold_card(seq: int, **changes: object) -> FoldCard:
     """A fold of a session that works on a renderer."""
     values: dict[str, object] = {
-        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "kind": "fold", "steps": 28,
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "kind": "fold", "steps": 28,
         "before": 23_900, "after": 14_790, "tokens": 790, "first_seq": 12, "last_seq": 148,
         "text": _FOLD_NOTE, "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31,
         "messages": "9 messages",
@@ -344,7 +344,7 @@ def fold_card(number: int, seq: int, **changes: object) -> FoldCard:
     return FoldCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
 
 
-def observations_card(number: int, seq: int, **changes: object) -> ObservationsCard:
+def observations_card(seq: int, **changes: object) -> ObservationsCard:
     """Observations of the same session."""
     facts = (
         ObservedFact(NOW_MS - 90_000_000, 1,
@@ -358,7 +358,7 @@ def observations_card(number: int, seq: int, **changes: object) -> ObservationsC
     )  # fmt: skip
     text = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
     values: dict[str, object] = {
-        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "is_reflection": False,
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "is_reflection": False,
         "facts": facts, "before": 24_100, "after": 1_240, "messages": "46 messages", "ledger": _LEDGER,
         "quotes": (Bullet(text, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
         "index_entries": 31, "model": "gpt-oss:20b", "duration_ms": 3_400,
@@ -370,19 +370,19 @@ def long_timeline_state() -> TimelineState:
     """Every kind of card."""
     short, at = timeline_state(), NOW_MS - 9 * 60_000
     cards: tuple[TimelineCard, ...] = (
-        observations_card(3, 498),
-        fold_card(4, 497),
+        observations_card(498),
+        fold_card(497),
         SweepCard(496, at, 3, 18_200, 13_800, SweepReason.FOLD, ("ab" * 32, "cd" * 32), steps=2),
         ManualActionCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · always kept in context", 37,
                          reversal="unpin"),
         ManualActionCard(494, at, "form",
                          "You sent run_command pytest -q in full · 12.4k tokens", 31),
         *short.cards[:2],
-        PlacedCard(468, at, 2, 42_000, 19_100, PlacementReason.THRESHOLD),
-        observations_card(2, 466, placed_seq=468, is_reflection=True, before=4_100, after=1_900),
-        fold_card(3, 464, kind="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
-        fold_card(2, 462, is_undone=True, steps=11),
-        fold_card(1, 460, kind="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
+        PlacedCard(468, at, "9 messages, 31 tool calls", 42_000, 19_100, PlacementReason.THRESHOLD),
+        observations_card(466, placed_seq=468, is_reflection=True, before=4_100, after=1_900),
+        fold_card(464, kind="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
+        fold_card(462, is_undone=True, steps=11),
+        fold_card(460, kind="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
         FormCard(459, at, "run_command make test", "preview", "timeout", 66_900, 532, "ef" * 32, "",
                  "The agent didn't choose in time."),
         FormCard(454, at, "read_file build.log", "compact", "agent", 41_200, 1_310, "01" * 32,
@@ -390,7 +390,7 @@ def long_timeline_state() -> TimelineState:
         FailureCard(453, at, "The server rejected the request.", "The message is too large.", retry="turn",
                     safe="Every message and output until then is saved.", is_turn=True),
         FailureCard(458, at, "No observations were written. Nothing was changed.", "The model said nothing."),
-        observations_card(1, 456, placed_seq=457, is_undone=True,
+        observations_card(456, placed_seq=457, is_undone=True,
                      fallback="The summary model's window is too small."),
         *short.cards[2:],
     )  # fmt: skip
@@ -500,7 +500,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
     return InspectorState(
         used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
-        "Handover at 85 %, 5.8k left.",
+        "Compacts at 85 %, 5.8k left.",
         "The rows are 11.7k by Helix's count; the total is the provider's.",
         "12 observations wait for 38 %, another change, or the end of the prompt cache. (9.1k → 1.2k tokens)",
         (

@@ -152,7 +152,7 @@ def show_settings(window: MainWindow) -> SettingsView:
     view = SettingsView(
         values, {"keyboard": lambda: KeyboardPage(window.key_bindings, values), "about": about_page}
     )
-    window.add_settings(view.names, view)
+    window.add_settings(view.names, view.head, view)
     view.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
     view.providers.show_providers(FORMS, STATUSES)
     window.show_settings()

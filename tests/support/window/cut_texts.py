@@ -34,6 +34,7 @@ from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.quick_picker import QuickPicker
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.kit.notices import NoticeArea, NoticeShadow
+from helix_desktop.ui.shell.panes import SIDEBAR_MIN_WINDOW_PX
 
 _TOLERANCE_PX = 2  # rounding of fractional text sizes
 _MIN_SHORTENED_PX = 44  # of a shortened text: a word, not a letter and three dots
@@ -50,7 +51,7 @@ def cut_texts(root: QWidget) -> list[str]:
     for widget in (root, *root.findChildren(QWidget)):
         if widget is not root and (widget.isWindow() or not widget.isVisibleTo(root)):
             continue
-        found += [f"{_path(widget, root)}: {problem}" for problem in _problems(widget)]
+        found += [f"{_path(widget, root)}: {problem}" for problem in _problems(widget, root)]
         found += [f"{_path(widget, root)}: {problem}" for problem in _clipped_children(widget)]
     return found
 
@@ -65,7 +66,7 @@ def _path(widget: QWidget, root: QWidget) -> str:
     return " < ".join(names)
 
 
-def _problems(widget: QWidget) -> Iterator[str]:
+def _problems(widget: QWidget, root: QWidget) -> Iterator[str]:
     """Yield what is wrong with a widget's own text."""
     match widget:
         case ElidedLabel() | DisclosureHead():
@@ -82,7 +83,9 @@ def _problems(widget: QWidget) -> Iterator[str]:
             yield from _cut_cells(widget)
         case QScrollArea():
             content = widget.widget() or widget.viewport()
-            yield from _too_wide("content", content.width(), widget.viewport().width())
+            scrolls = widget.horizontalScrollBarPolicy() != Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+            if not (scrolls and root.width() < SIDEBAR_MIN_WINDOW_PX):  # else it is too narrow for all words
+                yield from _too_wide("content", content.width(), widget.viewport().width())
         case _:
             yield from _cut(widget)
 

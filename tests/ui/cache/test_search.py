@@ -144,7 +144,7 @@ def test_the_filter_menu_sorts_tools_by_the_names_that_it_shows(qtbot: QtBot) ->
     menu = filter_menu(parent, {}, ["fold", "handover", "read_file"], [], 0, lambda _: None)
     tools = menu.actions()[1].menu()
     assert isinstance(tools, QMenu)
-    assert [action.text() for action in tools.actions()] == ["Handover", "Note", "read_file"]
+    assert [action.text() for action in tools.actions()] == ["Handover", "read_file", "Steps"]
 
 
 def hit_of(pane: CacheBrowser) -> str:

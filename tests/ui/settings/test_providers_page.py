@@ -55,7 +55,8 @@ def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot) -> 
         find_button(page.editor.footer, "save_provider").click()
     page.show_providers(forms, [ProviderStatus("box", True, "none")])
     assert page.editor.form().key == "sk-secret", "saving may have failed"
-    page.note_saved(*saved.args)
+    (form,) = saved.args
+    page.note_saved(form, forms[0])
     page.show_providers(forms, [ProviderStatus("box", True, "keychain")])
     assert page.editor.form().key == ""
 

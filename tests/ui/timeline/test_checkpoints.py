@@ -26,7 +26,7 @@ def pills(view: QWidget) -> list[str]:
 
 
 def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
-    checkpoint = checkpoint_card(2, 431, checkpoint="Checkpoint 1")
+    checkpoint = checkpoint_card(2, 431, checkpoint="Prepared handover 1")
     pane = open_timeline(qtbot, TimelineState((checkpoint,)))
     view = card(pane, 431)
     assert isinstance(view, HandoverView)
@@ -37,16 +37,17 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
     took = next(pill for pill in view.findChildren(Pill) if pill.text() == "Read 5.4k tokens")
     heights = [line.mapTo(view, QPoint(0, 0)).y() for line in titles]
     qtbot.waitUntil(lambda: took.mapTo(view, QPoint(0, 0)).y() > max(heights))
-    assert [text for text in pills(view) if text != "No source" and not text.startswith("e")] == [
-        "Not in the context · 1.2k tokens",
+    assert [text for text in pills(view) if text not in ("No source", "")] == [
+        "Not sent",
+        "Not sent · 1.2k tokens",
         "12 messages, 41 tool calls covered",
         "acme/swift",
         "Read 5.4k tokens",
-        "Updates Checkpoint 1",
+        "Updates Prepared handover 1",
         "Used 6.3k tokens · $0.0071",
         "1.2 s",
     ]
-    assert "Checkpoint 2" in view.accessibleName()
+    assert "Prepared handover 2" in view.accessibleName()
 
 
 def test_it_can_be_compared_edited_and_started_from_and_there_is_nothing_to_undo(qtbot: QtBot) -> None:
@@ -65,11 +66,11 @@ def test_it_can_be_compared_edited_and_started_from_and_there_is_nothing_to_undo
 
 
 def test_a_handover_says_which_checkpoint_it_was_made_from(qtbot: QtBot) -> None:
-    pane = open_timeline(qtbot, TimelineState((handover_card(1, 200, checkpoint="Checkpoint 3"),)))
+    pane = open_timeline(qtbot, TimelineState((handover_card(1, 200, checkpoint="Prepared handover 3"),)))
     view = card(pane, 200)
     assert isinstance(view, HandoverView)
     view.opener.click()
-    assert "Updates Checkpoint 3" in pills(view)
+    assert "Updates Prepared handover 3" in pills(view)
 
 
 def test_checkpoints_are_found_with_handovers_and_compact_nothing() -> None:
@@ -89,10 +90,14 @@ def test_the_cards_of_a_log_are_numbered_by_kind() -> None:
     cards = {one.seq: one for one in build_cards(simulator.log, Transcript(simulator.log))}
     made = max(simulator.transcript.rewrites.handovers)
     titles = [one.title for one in cards.values() if isinstance(one, HandoverCard)]
-    assert sorted(titles) == ["Checkpoint 1", "Checkpoint 2", "Handover 1"]
+    assert sorted(titles) == ["Handover 1", "Prepared handover 1", "Prepared handover 2"]
     checkpoint, handover = cards[second], cards[made]
     assert isinstance(checkpoint, HandoverCard)
     assert isinstance(handover, HandoverCard)
-    assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (True, 880, "Checkpoint 1")
+    assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (
+        True,
+        880,
+        "Prepared handover 1",
+    )
     assert not handover.is_checkpoint
     assert first in cards

@@ -25,10 +25,10 @@ def pane(qtbot: QtBot) -> Timeline:
 @pytest.mark.parametrize(
     ("changes", "expected", "undo"),
     [
-        ({}, "Not used yet", 0),
+        ({}, "Not sent yet", 0),
         ({"placed_seq": 9}, "In context", 9),
         ({"placed_seq": 9, "is_undone": True}, "Undone", 9),
-        ({"placed_seq": 9, "inside": "Handover 1"}, "Part of Handover 1", 0),
+        ({"placed_seq": 9, "inside": "Handover 1"}, "Compacted later", 0),
     ],
 )
 def test_observations_wait_are_placed_or_are_undone(
@@ -38,7 +38,7 @@ def test_observations_wait_are_placed_or_are_undone(
 
     Only of those that stand in the context by themselves it is said that they are in use.
     """
-    pane.set_state(TimelineState((observations_card(1, 5, **changes),)))
+    pane.set_state(TimelineState((observations_card(5, **changes),)))
     view = card(pane, 5)
     assert view.accessibleName().endswith(expected)
     words = [pill.text() for pill in view.findChildren(Pill)]
@@ -54,16 +54,25 @@ def test_observations_wait_are_placed_or_are_undone(
 
 def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: Timeline) -> None:
     """They may be undone, or part of a handover, by now."""
-    placed = PlacedCard(468, NOW_MS, 2, 42_000, 19_100, PlacementReason.THRESHOLD, inside="Handover 1")
+    placed = PlacedCard(
+        468, NOW_MS, "9 messages", 42_000, 19_100, PlacementReason.THRESHOLD, inside="Handover 1"
+    )
     pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessibleName().startswith("Compacted as observations 2")
+    assert card(pane, 468).accessibleName().startswith("9 messages compacted")
     assert card_groups(placed) == ("compacted",)
 
 
 def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
     """In place of what they wait for usually: at 85 % the user expects a handover, and none follows."""
     placed = PlacedCard(
-        468, NOW_MS, 2, 50_400, 19_200, PlacementReason.THRESHOLD, threshold=0.38, averted_handover_at=0.85
+        468,
+        NOW_MS,
+        "9 messages",
+        50_400,
+        19_200,
+        PlacementReason.THRESHOLD,
+        threshold=0.38,
+        averted_handover_at=0.85,
     )
     pane.set_state(TimelineState((placed,)))
     assert card(pane, 468).accessibleName().endswith(" · back below 85 %")

@@ -69,4 +69,4 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         assert view.form_button.isHidden() == bool(inside)
         assert ("choose another form" in view.accessibleName()) == (not inside)
         pills = [pill.text() for pill in view.findChildren(Pill)]
-        assert pills == ([f"Part of {inside}"] if inside else [])
+        assert pills == (["Compacted later"] if inside else [])

@@ -57,17 +57,17 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
             f"take ≈ 1.34M tokens; the context window has room for 24k. {NEXT}",
         ),
         (
-            replace(quiet_timeline_state(), cards=(fold_card(1, 4),), saved=0, is_managed=False),
+            replace(quiet_timeline_state(), cards=(fold_card(4),), saved=0, is_managed=False),
             "No handover yet: compaction keeps the context at 14 %. Context management is off.",
         ),
         (
-            replace(quiet_timeline_state(), cards=(fold_card(1, 4, is_undone=True),), saved=0),
+            replace(quiet_timeline_state(), cards=(fold_card(4, is_undone=True),), saved=0),
             f"Nothing was compacted yet. The context is 14 % full. {NEXT}",
         ),
         (
             replace(
                 quiet_timeline_state(),
-                cards=(PlacedCard(9, 0, 1, 9_400, 9_000, PlacementReason.THRESHOLD),),
+                cards=(PlacedCard(9, 0, "", 9_400, 9_000, PlacementReason.THRESHOLD),),
                 saved=0,
             ),
             f"No handover yet: compaction keeps the context at 14 %. {NEXT}",
@@ -81,9 +81,7 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
             f"The context is ≈ 61 % full. {NEXT}",
         ),
         (
-            replace(
-                quiet_timeline_state(), cards=(handover_card(1, 4, undone=True), fold_card(1, 3)), saved=0
-            ),
+            replace(quiet_timeline_state(), cards=(handover_card(1, 4, undone=True), fold_card(3)), saved=0),
             f"The context is 14 % full. {NEXT}",
         ),
     ],

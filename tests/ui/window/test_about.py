@@ -41,7 +41,7 @@ def says(about: AboutPage, words: str) -> bool:
 async def test_updates_are_looked_for_on_request_only(
     qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One window shows builds with different update addresses, one after the other."""
+    """A window shows builds with different update addresses, one after the other."""
     newest = http_response(NEWEST, "application/json", extra_headers="Set-Cookie: who=you\r\n")
     async with serve_site({"/latest": newest}) as site:
         async with open_window(qapp, tmp_path) as rig:
@@ -49,6 +49,8 @@ async def test_updates_are_looked_for_on_request_only(
             await _check_a_newer_release(rig, f"http://127.0.0.1:{site.port}/latest")
             await _check_a_silent_server(rig, monkeypatch)
             await _check_failures(rig)
+        async with open_window(qapp, tmp_path / "other") as rig:
+            await rig.wiring.workspace_controller.restore_last()
             await _check_a_build_without_update_address(rig)
         assert len(site.requests) == 2, "one for each time the user asked, and none before"
         for request in site.requests:

@@ -13,6 +13,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QFontMetricsF, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.events.conversation import TurnEnded
@@ -297,9 +298,10 @@ async def test_words_for_no_limit_lift_the_budget(qapp: QApplication, tmp_path: 
         assert "No limit: /budget off, none, 0 or $0." in rig.banner_text()
 
 
-async def test_the_line_says_less_where_it_is_narrow(qapp: QApplication) -> None:
+def test_the_line_says_less_where_it_is_narrow(qtbot: QtBot) -> None:
     """Nothing is cut: the cache goes first, then words of the usage, then the size of the budget."""
     line = CostLine()
+    qtbot.addWidget(line)
     state = CostState(Spending(8_820, estimated=True, unpriced=8_820, cached=5_000), Budget(6_000))
     line.show_cost(state)
     full_text, shown = line.text(), []

@@ -159,6 +159,7 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     record = registry.get(rig.workspace.id)
     assert (record.rules, record.demo_calls) == ((), "once")
     assert not page.demo_calls.isChecked(), "it asks"
+    rig.window.leave_settings()
 
     await until(rig.next_message_lines, "a message is proposed")
     texts = [words.text() for words in rig.chat.next_messages.findChildren(QLabel)]

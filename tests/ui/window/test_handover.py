@@ -446,7 +446,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
-    pill = "Part of Handover 1, edited"
+    pill = "Replaced by Handover 1, edited"
     await until(lambda: pill in _pills(timeline.card_widget(count)), "the card says it too")
 
 
@@ -492,7 +492,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         await rig.begin("project", FILES, server, **BY_HAND)
         rig.window.commands.observe_now.trigger()
         await until(
-            lambda: "Observations of all older messages are written already" in rig.banner_text(),
+            lambda: "Facts about all older messages are written already" in rig.banner_text(),
             "the reason",
         )
         for text in ("Read everything", "And now?", "And again?"):

@@ -103,8 +103,25 @@ async def test_a_pane_that_the_user_closed_stays_closed_after_the_settings(
         await rig.wiring.settings.show("data")
         assert rig.settings.names.isVisible(), "the names of the pages need no sidebar"
         assert not commands.toggle_sidebar.isEnabled()
+        rig.settings.focus_name()
         rig.window.resize(560, 420)
-        await until(rig.settings.names.isVisible, "the names in the smallest window")
+        head = rig.settings.head
+        await until(head.isVisible, "a menu of the pages where the list has no room")
+        assert head.pages.hasFocus(), "no field of the page takes the next key"
+        assert not rig.settings.names.isVisible()
+        head.pages.setCurrentIndex(head.pages.findText("About"))
+        await act(lambda: head.pages.activated.emit(head.pages.currentIndex()))
+        assert rig.settings.about.isVisible()
+        assert rig.settings.width() >= 356
+        rig.window.resize(1_024, 680)
+        await until(rig.settings.names.isVisible, "the list again")
+        assert rig.settings.names.list.current_button.hasFocus()
+        assert rig.settings.names.list.current == "about"
+        rig.window.resize(560, 420)
+        await until(head.isVisible, "the menu again")
+        press(head, "leave_settings")
+        assert rig.window.page() == "chat"
+        await rig.wiring.settings.show("data")
         rig.window.leave_settings()
         assert not rig.window.sidebar.isVisible()
         assert commands.toggle_sidebar.isEnabled()
@@ -254,3 +271,35 @@ async def test_the_settings_open_without_a_workspace(qapp: QApplication, tmp_pat
         _press_key(rig, Qt.Key.Key_Escape)
         assert rig.window.welcome.isVisible()
         assert not rig.window.sidebar.isVisible()
+        await rig.wiring.settings.show("policy")
+        page = rig.settings.policy
+        assert page.isVisible()
+        controls = (page.slider.track, page.form, page.apply_bar.session, page.apply_bar.workspace)
+        assert not any(control.isVisible() for control in controls), "each workspace has its own"
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("policy")
+        assert all(control.isVisible() for control in controls)
+
+
+async def test_settings_stay_where_a_folder_without_a_session_is_being_opened(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        place = tmp_path / "project"
+        place.mkdir()
+        rig.wiring.services.registry.add(place, trusted=True)
+        before = asyncio.all_tasks()
+        rig.window.drops.folder_dropped.emit(str(place))
+        opening = asyncio.all_tasks() - before
+        await asyncio.sleep(0)  # it has begun
+        assert rig.wiring.session_controller.conversation is None
+        await rig.wiring.settings.show("data")
+        await asyncio.wait(opening)
+        assert rig.window.page() == "settings"
+        assert rig.conversation.session.id, "it is open below"
+        _press_key(rig, Qt.Key.Key_Escape)
+        assert rig.window.page() == "chat"
+        assert rig.composer.editor.hasFocus()
+        await rig.wiring.settings.show("data")
+        await act(rig.window.commands.new_session.trigger)
+        assert rig.window.page() == "chat", "a new session is to be seen"

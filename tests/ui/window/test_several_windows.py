@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, SignalInstance
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 
 from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
@@ -320,6 +320,88 @@ async def test_a_change_in_one_window_is_seen_in_the_settings_of_another(
         await rig.use_server(server)
         await until(lambda: theirs.count() == 2, "the provider in the other window, which stays behind")
         assert "box" in theirs.item(1).text()
+
+
+async def test_a_text_that_two_windows_edit_replaces_the_other_only_if_the_user_says_so(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        workspace_id = await rig.open_folder("project")
+        own = rig.wiring.services.user_instructions
+        second = await new_window(rig)
+        editors = []
+        for app_window in (second, rig.app_window):
+            await app_window.controllers.settings.show("instructions")
+            editors.append(app_window.controllers.settings.view.instructions.workspace)
+        theirs, mine = editors
+        mine.text.setPlainText("Mine.")
+        theirs.text.setPlainText("Theirs.")
+        await act(theirs.save_button.click)
+        assert not theirs.conflict.isVisible(), "it was the first"
+        await act(mine.save_button.click)
+        assert await own.read(workspace_id) == "Theirs.\n"
+        assert mine.conflict.isVisible()
+        assert not mine.save_button.isEnabled(), "nothing is saved until the user has decided"
+        press(mine, "instructions:workspace:use_stored")
+        assert mine.text.toPlainText() == "Theirs."
+        assert not mine.has_changes
+        mine.text.undo()
+        assert mine.text.toPlainText() == "Mine."
+        assert not mine.conflict.isVisible(), "both were seen"
+        await act(mine.save_button.click)
+        assert await own.read(workspace_id) == "Mine.\n"
+
+        theirs.text.setPlainText("Theirs again.")
+        await second.controllers.settings.show("data")
+        second.controllers.settings.refresh()
+        await second.controllers.settings.show("instructions")
+        assert theirs.conflict.isVisible(), "also where the page is shown again"
+        press(theirs, "instructions:workspace:keep_edit")
+        await act(theirs.save_button.click)
+        assert await own.read(workspace_id) == "Theirs again.\n"
+
+
+async def test_a_provider_that_two_windows_edit_replaces_the_other_only_if_the_user_says_so(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig, ChatServer(lambda _: text_reply("Hello.")) as server:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        second = await new_window(rig)
+        pages = []
+        for app_window in (second, rig.app_window):
+            await app_window.controllers.settings.show("providers")
+            pages.append(app_window.controllers.settings.view.providers)
+        theirs, mine = pages
+        for page, address in ((mine, "http://127.0.0.1:8/v1"), (theirs, "http://127.0.0.1:9/v1")):
+            (field,) = page.editor.findChildren(QLineEdit, "base_url")
+            field.clear()
+            QTest.keyClicks(field, address)
+        await act(lambda: press(theirs.editor.footer, "save_provider"))
+        assert _address(rig) == "http://127.0.0.1:9/v1"
+        assert not theirs.editor.conflict.isVisible(), "it was the first"
+        await act(lambda: press(mine.editor.footer, "save_provider"))
+        assert _address(rig) == "http://127.0.0.1:9/v1"
+        assert mine.editor.conflict.isVisible()
+        assert mine.editor.form().base_url == "http://127.0.0.1:8/v1", "what was typed stays"
+        press(mine.editor.footer, "provider:keep_edit")
+        assert not mine.editor.conflict.isVisible()
+        (field,) = theirs.editor.findChildren(QLineEdit, "base_url")
+        QTest.keyClicks(field, "/more")
+        await act(lambda: press(mine.editor.footer, "save_provider"))
+        assert _address(rig) == "http://127.0.0.1:8/v1"
+        second.controllers.settings.refresh()
+        await until(theirs.editor.conflict.isVisible, "that it was saved in the other window")
+        press(theirs.editor.footer, "provider:use_stored")
+        assert theirs.editor.form().base_url == "http://127.0.0.1:8/v1"
+        assert not theirs.has_unsaved_edits()
+        assert not theirs.editor.conflict.isVisible()
+
+
+def _address(rig: WindowRig) -> str:
+    provider = rig.wiring.services.settings.provider("box")
+    assert provider is not None
+    return provider.base_url
 
 
 async def _check_they_are_asked_about_once(rig: WindowRig, second: ControlledWindow) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.words.call_targets import failed_tests_text
+from helix_desktop.words.call_targets import failed_tests_text, recall_target
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,23 @@ from helix_desktop.words.call_targets import failed_tests_text
 def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str) -> None:
     """Also where the command ended with 0; other words about failures say nothing of tests."""
     assert failed_tests_text(output) == text
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("index", "what was compacted"),
+        ("index, 'tide'", "what was compacted, 'tide'"),
+        ("index, 'tide' · 3 lines in e23, e31 and 4 more", "what was compacted, 'tide' · 3 lines"),
+        ("index · table of 71", "what was compacted · table of 71"),
+        ("e12", "earlier messages"),
+        ("e12-e31, 'tide'", "earlier messages, 'tide'"),
+        ("0a9443523603 e4-e9", "earlier messages"),
+        ("read_file e12.txt", "read_file e12.txt"),
+        ("index.html", "index.html"),
+        ("e2e/test_cli.py", "e2e/test_cli.py"),
+    ],
+)
+def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, words: str) -> None:
+    assert recall_target("recall_cached_content", target) == words
+    assert recall_target("read_file", target) == target

@@ -16,7 +16,7 @@ from helix_desktop.context.intake.descriptions import number_of_first_line
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.columns import tokens_text, tool_name
+from helix_desktop.ui.cache.columns import target_name, tokens_text, tool_name
 from helix_desktop.ui.cache.recall_selection import RecallSelection
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine
@@ -501,7 +501,7 @@ class Preview(Themed, QWidget):
     def _show_row(self, row: CacheRow) -> None:
         self._tool_icon.show_icon(tool_icon(row.tool), "muted")
         tool = tool_name(row) or tr("Output")
-        title = target_title(row.target) or tool
+        title = target_title(target_name(row)) or tool
         self._target.set_text(title)
         self.setAccessibleName(tr("Preview of {title}", title=title))
         self._tool.set_text(tool)

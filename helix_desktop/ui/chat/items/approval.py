@@ -384,7 +384,11 @@ class ApprovalItem(RowItem):
             paint_chip(painter, chat_style, place, words, style)
             right = place.x() - chat_style.px(6)
         line.setRight(right - chat_style.px(4))
-        title = tr("{tool} needs your approval", tool=display_name(self._approval.tool))
+        title = (
+            tr("Run this command?")
+            if self._approval.kind == "command"
+            else tr("{tool} needs your approval", tool=display_name(self._approval.tool))
+        )
         paint_line(painter, chat_style, line, title, chat_style.font(UI, SEMIBOLD), theme.warn)
 
     def _chips(self) -> list[tuple[str, ChipStyle]]:

@@ -23,8 +23,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
-from helix_desktop.words.call_targets import call_verb
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.call_targets import call_verb, recall_target
 from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, changed_since
 from helix_desktop.words.translation import Translator, translate
@@ -44,8 +43,8 @@ STATE_TEXTS: dict[ToolState, TranslatableText] = {
     "stopped": text("stopped", "state of a tool call"),
 }
 FORM_TEXTS: dict[Form, TranslatableText] = {
-    "preview": text("Preview", "form of an output"),
-    "compact": text("Extract", "form of an output"),
+    "preview": text("In part", "form of an output"),
+    "compact": text("In part", "form of an output"),
 }
 
 
@@ -53,7 +52,7 @@ def context_note(state: MessageState) -> str:
     """Return how a message left the context; empty while its words are sent, cached arguments or not."""
     if state in ("in_window", "pinned", "cached"):
         return ""
-    return dotted((translate(STATE_WORDS[state].label), translate(STATE_WORDS[state].form)))
+    return translate(STATE_WORDS[state].label)
 
 
 def badge_text(badge: Badge) -> str:
@@ -109,7 +108,7 @@ def call_words(row: ToolRow) -> str:
 def bar_target(row: ToolRow) -> str:
     """Return the target of a call in one line."""
     escape = escape_command if row.tool == "run_command" else escape_invisible
-    return escape(row.target.replace("\n", " ↵ "))
+    return escape(recall_target(row.tool, row.target).replace("\n", " ↵ "))
 
 
 def text_of_row(row: Row) -> str:
@@ -194,8 +193,8 @@ def output_form_text(row: ToolRow) -> str:
     if not row.has_no_extract:
         return translate(FORM_TEXTS[row.form])
     if not row.form_tokens:
-        return tr("Preview, no extract")
-    return tr("Preview, no extract · {tokens} tokens spent", tokens=format_tokens(row.form_tokens))
+        return tr("In part, no extract")
+    return tr("In part, no extract · {tokens} tokens spent", tokens=format_tokens(row.form_tokens))
 
 
 def removed_state_text() -> str:

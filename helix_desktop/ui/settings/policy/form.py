@@ -247,9 +247,9 @@ POLICY = (
                minimum=0.30, maximum=0.95),
         _number("handover_cooldown_s", text("At most every"), "s",
                text("Doubles after each failure, up to four times as long.")),
-        _number("checkpoint_tokens", text("Checkpoint every"), text("tokens"),
-               text("A model updates the handover ahead of time; requests stay as they are. Each checkpoint "
-                  "reads about 5,000 tokens. 0 turns them off.")),
+        _number("checkpoint_tokens", text("Prepare a handover every"), text("tokens"),
+               text("A model writes the handover ahead of time; requests stay as they are. Each reads about "
+                  "5,000 tokens. 0 turns this off.")),
         _share("observe_at", text("Observations from"),
                text("Share of the context window from which a model writes dated facts about older turns. "
                   "They replace the turns when that pays off. 0 turns this off."), maximum=0.9),

@@ -52,12 +52,13 @@ class PolicyPage(Themed, QWidget):
         words = label(tr("These numbers change most. The file has all of them."), "faint", wrap=True)
         file_row = ResponsiveRow(words, [open_file])
         head = card(column(self.slider, margins=(16, 13, 16, 14)))
-        page, self._lead = scrolling_page(
-            tr("Context policy"),
-            " ",
-            column(self._file_card, head, self.replay_card, file_row, self.form, gap=12),
+        self._of_workspace = QWidget()
+        self._of_workspace.setLayout(
+            column(self._file_card, head, self.replay_card, file_row, self.form, gap=12)
         )
+        page, self._lead = scrolling_page(tr("Context policy"), " ", column(self._of_workspace))
         self.setLayout(column(page, self.apply_bar, gap=0))
+        self.show_no_workspace()
 
     def _error_card(self) -> QFrame:
         open_file, replace = (
@@ -79,6 +80,12 @@ class PolicyPage(Themed, QWidget):
         self._file_error.setText(join_sentences(tr("The policy file has an error."), message))
         self._file_card.setVisible(bool(message))
 
+    def show_no_workspace(self) -> None:
+        """Offer nothing: each workspace has a policy of its own."""
+        self._lead.setText(tr("Open a workspace to see its policy."))
+        for part in (self._of_workspace, self.apply_bar):
+            part.hide()
+
     def show_policy(self, workspace_name: str, policy: ContextPolicy, use: PolicyUse) -> None:
         """Show a policy, and where it is or may be in use."""
         self._lead.setText(
@@ -91,6 +98,8 @@ class PolicyPage(Themed, QWidget):
         self.values.use(policy)
         self.form.setEnabled(policy.enabled)
         self.apply_bar.show_use(use)
+        for part in (self._of_workspace, self.apply_bar):
+            part.show()
 
     def show_effects(self, effects: Mapping[str, str]) -> None:
         """Say at each number what it does to the session on screen; those without a text say nothing."""

@@ -33,7 +33,7 @@ from helix_desktop.ui.settings.forms import (
     validate_provider,
     web_address,
 )
-from helix_desktop.ui.settings.page_layout import page_column
+from helix_desktop.ui.settings.page_layout import EditConflict, page_column
 from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
 from helix_desktop.ui.settings.providers.models import ProviderModels
 from helix_desktop.words.translation import Translator, translate
@@ -273,6 +273,8 @@ class ProviderEditor(QWidget):
             PushButton(tr("Discard"), name="discard_provider"),
             PushButton(tr("Remove"), "danger", name="remove_provider"),
         )
+        self.conflict = EditConflict("provider")
+        self.conflict.edit_kept.connect(lambda: self.show_conflict(False))
         self.footer = QFrame()
         self._fill_footer()
         self.setLayout(column(*self._fields.values(), self.extras_form, 6, self.models, None, gap=8))
@@ -289,7 +291,8 @@ class ProviderEditor(QWidget):
         self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
         self.footer.setObjectName("settings_footer")
         buttons = FlowBox([self._remove, self._discard, self._use, self._test, self._save], right_from=1)
-        footer = column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0)
+        self.conflict.setContentsMargins(28, 10, 28, 0)
+        footer = column(self._check_view, self.conflict, row(buttons, margins=(28, 10, 28, 12)), gap=0)
         self.footer.setLayout(page_column(footer))
 
     def _connect_key(self) -> None:
@@ -393,9 +396,15 @@ class ProviderEditor(QWidget):
         self._unedited = form
         self._show_discard()
 
+    def show_conflict(self, has_conflict: bool) -> None:
+        """Save nothing until the user has decided which one counts."""
+        self.conflict.setVisible(has_conflict)
+        self._save.setEnabled(not has_conflict)
+        self._use.setEnabled(not has_conflict)
+
     def has_unsaved_edits(self) -> bool:
         """Return True if what is filled in differs from what was shown or saved last."""
-        return _without_tests(self.form()) != _without_tests(self._unedited)
+        return without_tests(self.form()) != without_tests(self._unedited)
 
     def _show_key_state(self) -> None:
         """Say in the empty field where the key is, or that it goes."""
@@ -559,6 +568,6 @@ class ProviderEditor(QWidget):
         self._reveal_button.set_tip(tr("Hide key") if visible else tr("Show key"))
 
 
-def _without_tests(form: ProviderForm) -> ProviderForm:
+def without_tests(form: ProviderForm) -> ProviderForm:
     """Return the form without what tests have shown: that is saved by itself."""
     return replace(form, models=tuple(msgspec.structs.replace(m, tested_tools=None) for m in form.models))

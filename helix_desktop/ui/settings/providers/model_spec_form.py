@@ -37,7 +37,7 @@ _NUMBERS = (
     ("price_out", text("Output price"), text("$ / million")),
 )
 _ABILITIES = (("tools", text("Supports tools")), ("images", text("Supports images")))
-_FIELD_PX, _MIN_SOURCE_PX = 132, 64
+_FIELD_PX, _MIN_SOURCE_PX = 104, 48
 
 
 class ModelSpecForm(QWidget):

@@ -23,7 +23,7 @@ from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.ui.settings.providers.editor import EMPTY_FORM, ProviderEditor
+from helix_desktop.ui.settings.providers.editor import EMPTY_FORM, ProviderEditor, without_tests
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.translation import Translator
 
@@ -44,6 +44,7 @@ class ProvidersPage(Themed, QWidget):
         self._forms: dict[str, ProviderForm] = {}
         self._states: dict[str, ProviderStatus] = {}
         self._drafts: dict[str, ProviderForm] = {}  # what is not saved of providers
+        self._edited_from: dict[str, ProviderForm] = {}  # what was saved when the user began to edit
         self._edited_key = ""  # of the provider whose fields the editor has
         self._new_count = 0
         self.list = QListWidget()
@@ -55,6 +56,8 @@ class ProvidersPage(Themed, QWidget):
         self.editor = ProviderEditor()
         self.editor.edited.connect(self._keep_draft)
         self.editor.discarded.connect(self._discard)
+        self.editor.conflict.stored_chosen.connect(self._discard)
+        self.editor.conflict.edit_kept.connect(self._keep_edit)
         self.found_servers = FoundServerList()
         self._add_button, self._scan_button = (
             PushButton(tr("Add provider"), "", "plus", name="add_provider"),
@@ -136,6 +139,7 @@ class ProvidersPage(Themed, QWidget):
         new_forms = {key: form for key, form in self._forms.items() if not form.id and key in self._drafts}
         self._forms = {form.id: form for form in forms} | new_forms
         self._drafts = {key: draft for key, draft in self._drafts.items() if key in self._forms}
+        self._edited_from = {key: form for key, form in self._edited_from.items() if key in self._drafts}
         self._states = {state.id: state for state in states} | {key: self._states[key] for key in new_forms}
         self.list.blockSignals(True)
         self.list.clear()
@@ -185,8 +189,10 @@ class ProvidersPage(Themed, QWidget):
             return
         if self.editor.has_unsaved_edits():
             self._drafts[key] = self.editor.form()
+            self._edited_from.setdefault(key, self._forms[key])
         else:
             self._drafts.pop(key, None)
+            self._edited_from.pop(key, None)
         if (row_number := self._row_of(key)) >= 0:
             self.list.item(row_number).setText(self._row_text(key))
 
@@ -201,6 +207,7 @@ class ProvidersPage(Themed, QWidget):
         """Show what is saved of the provider in the editor; a new one goes."""
         key = self._edited_key
         self._drafts.pop(key, None)
+        self._edited_from.pop(key, None)
         self._edited_key = ""
         if self._forms[key].id:
             self.list.item(self._row_of(key)).setText(self._row_text(key))
@@ -213,8 +220,19 @@ class ProvidersPage(Themed, QWidget):
         self._keep_draft()
         return bool(self._drafts)
 
-    def note_saved(self, form: ProviderForm) -> None:
-        """Know that this is saved; what was typed since stays."""
+    def _keep_edit(self) -> None:
+        """Let what is edited replace what was saved elsewhere meanwhile."""
+        self._edited_from[self._edited_key] = self._forms[self._edited_key]
+
+    def is_edited_from(self, form: ProviderForm) -> bool:
+        """Return True if a saved provider is as it was when the user began to edit it."""
+        return without_tests(self._edited_from.get(form.id, form)) == without_tests(form)
+
+    def note_saved(self, form: ProviderForm, saved: ProviderForm) -> None:
+        """Know that what was filled in is saved, and as what; what was typed since stays."""
+        if form.id in self._forms:
+            self._forms[form.id] = saved
+            self._edited_from.pop(form.id, None)
         self._drafts = {key: draft for key, draft in self._drafts.items() if draft != form}
         if form == self.editor.form() or (form.id and form.id == self._edited_key):
             self.editor.note_saved(form)
@@ -285,6 +303,7 @@ class ProvidersPage(Themed, QWidget):
             self._edited_key = key
             self.editor.taken_names = {other.id for other in self._forms.values() if other.id} - {form.id}
             self.editor.show_provider(replace(form, key=""), state, self._drafts.get(key))
+        self.editor.show_conflict(key in self._drafts and not self.is_edited_from(form))
         self.provider_chosen.emit(form.id)
 
     def _leave(self, next_key: str) -> None:

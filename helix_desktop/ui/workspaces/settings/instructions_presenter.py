@@ -19,9 +19,11 @@ class InstructionsPresenter(QObject):
         self._page, self._services = page, context.services
         self._active_workspace, start = context.active_workspace, context.async_actions.start
         self._workspace_id = ""
-        page.personal.save_requested.connect(lambda words: start(self._save(words, ""), "save instructions"))
+        page.personal.save_requested.connect(
+            lambda words, before: start(self._save(words, before, ""), "save instructions")
+        )
         page.workspace.save_requested.connect(
-            lambda words: start(self._save(words, self._workspace_id), "save instructions")
+            lambda words, before: start(self._save(words, before, self._workspace_id), "save instructions")
         )
 
     async def show(self) -> None:
@@ -39,9 +41,16 @@ class InstructionsPresenter(QObject):
         if workspace.id == self._workspace_id:  # else another one is on screen by now
             page.workspace.show_text(title, words, str(own.path(workspace.id)))
 
-    async def _save(self, text: str, workspace_id: str) -> None:
-        await self._services.user_instructions.save(text, workspace_id)
-        if not workspace_id:
-            self._page.personal.show_saved(text)
-        elif workspace_id == self._workspace_id:
-            self._page.workspace.show_saved(text)
+    async def _save(self, text: str, edited_from: str, workspace_id: str) -> None:
+        """Save a text, unless another one was saved since the user began to edit it: the user decides."""
+        own = self._services.user_instructions
+        stored = (await own.read(workspace_id)).strip()
+        is_replaceable = stored in (edited_from, text.strip())
+        if is_replaceable:
+            await own.save(text, workspace_id)
+        if workspace_id in ("", self._workspace_id):  # else another workspace is on screen by now
+            editor = self._page.workspace if workspace_id else self._page.personal
+            if is_replaceable:
+                editor.show_saved(text)
+            else:
+                editor.note_stored(stored)

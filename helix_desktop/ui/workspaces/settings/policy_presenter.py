@@ -77,6 +77,8 @@ class PolicyPresenter(QObject):
         """Show the policy of the session on screen, or what was edited of it."""
         workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
         if workspace is None:
+            if self._page is not None:
+                self._page.show_no_workspace()
             return
         if self._page is not None and self._preview is not None:
             if workspace.id != self._workspace_on_page:

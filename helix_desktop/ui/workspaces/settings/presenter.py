@@ -154,9 +154,10 @@ class SettingsPresenter(QObject):
             view.page_selected.connect(
                 lambda page: self._async_actions.start(self._select(page), "settings page")
             )
-            view.names.back_requested.connect(self._window.leave_settings)
-            self._window.add_settings(view.names, view)
-            for part in (view.names, view):
+            for place in (view.names, view.head):
+                place.back_requested.connect(self._window.leave_settings)
+            self._window.add_settings(view.names, view.head, view)
+            for part in (view.names, view.head, view):
                 retint(part, self._window.theme)
         return self._view
 

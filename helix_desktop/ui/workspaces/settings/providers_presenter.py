@@ -120,12 +120,16 @@ class ProvidersPresenter:
     async def _save(self, form: ProviderForm) -> None:
         provider = _provider_from_form(form)
         settings, focused = self._services.settings, QApplication.focusWidget()
+        stored = settings.provider(form.id)
+        if stored is not None and not self._page.is_edited_from(form_from_provider(stored)):
+            await self.refresh()  # which says so: the user decides
+            return
         used, roles_before = self._in_use(form.id or provider.name), settings.catalog_roles
         is_first = self._is_first()
         await self._changes.save(
             provider, form.id, form.key, form.secret_headers, removes_key=form.removes_key
         )
-        self._page.note_saved(form)
+        self._page.note_saved(form, form_from_provider(provider))
         if used:
             await self.use(self._model_in_use(provider))
         elif is_first:

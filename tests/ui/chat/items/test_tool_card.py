@@ -222,7 +222,7 @@ def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatVie
         "Preview instead of the requested extract. Not in time. Instructions: “failures”. Cost: 24k tokens."
         in tips
     )
-    assert "Preview, no extract · 24k tokens spent" in accessible_name(row)
+    assert "In part, no extract · 24k tokens spent" in accessible_name(row)
 
 
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
@@ -230,7 +230,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     press(view, "open:card")
     assert "The agent chose this form." in words(view)
     assert "the failing tests" in words(view)
-    assert "Extract" in widget(view).accessibleName()
+    assert "In part" in widget(view).accessibleName()
     view.chat_viewport.model.replace(row_key("t"), replace(COMPACT, chosen_by="user", original=ORIGINAL))
     assert "You chose this form." in words(view)
     row = replace(
@@ -365,7 +365,7 @@ TESTS = replace(CARD, command=ShellCommand("npm test"), exit_code=0)
         (replace(CARD, badge="excluded"), ["Left out"]),
         (replace(CARD, arguments_cached=True), ["Cached"]),
         (replace(CARD, changed_since=9), ["Changed since"]),
-        (PREVIEW, ["Preview"]),
+        (PREVIEW, ["In part"]),
         (replace(CARD, state="failed", exit_code=2), ["Exit code 2"]),
         (replace(CARD, state="failed", head="No such file.", badge=""), ["Failed"]),
         (replace(CARD, state="denied", badge=""), ["Denied"]),

@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.labels import TextLine
 from tests.support.galleries.chat_gallery import DIGEST, rows_of_all_kinds, rows_of_subagents
+from tests.support.intents import take_intents
 from tests.support.window.chat_geometry import row_key
 
 
@@ -124,6 +125,7 @@ def test_tab_moves_the_focus_to_a_named_button(qtbot: QtBot, view: ChatView) -> 
 @pytest.mark.usefixtures("screen_reader")
 def test_tab_reaches_every_button_of_every_kind_of_row(view: ChatView) -> None:
     viewport = view.chat_viewport
+    take_intents(view, lambda _: None)  # a row may ask for its content
     view.resize(800, 1500)  # many rows in sight at once
     QPushButton(view).show()  # what comes after the conversation
     for row in (*rows_of_all_kinds(), *rows_of_subagents()):

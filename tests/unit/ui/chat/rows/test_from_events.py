@@ -434,9 +434,6 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
     ]
     titles = [card_title(card) for card in handovers]
     assert titles == [f"Handover {number}" for number in range(1, len(titles) + 1)]
-    for kind in (FoldCard, ObservationsCard):
-        numbers = [card.number for card in reversed(cards) if isinstance(card, kind)]
-        assert numbers == list(range(1, len(numbers) + 1))
 
 
 def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
