@@ -391,6 +391,20 @@ def unloaded_fast_model(settings: Settings, catalog: ModelCatalog) -> tuple[str,
     return main.name, f"{provider.name}/{best}" if best else ""
 
 
+def model_labels(settings: Settings) -> tuple[str, ...]:
+    """Return the labels of all models that the settings name."""
+    return tuple(
+        f"{provider.name}/{name}"
+        for provider in settings.providers
+        for name in dict.fromkeys(
+            (
+                *([provider.default_model] if provider.default_model else []),
+                *(entry.name for entry in provider.models),
+            )
+        )
+    )
+
+
 def with_user_role(settings: Settings, role: str, label: str) -> Settings:
     """Return the settings with a role's model as the user chose it; empty: the main model."""
     catalog_roles = tuple(other for other in settings.catalog_roles if other != role)

@@ -16,4 +16,14 @@ def default_settings(**changes: Any) -> Draft:
     """Return the defaults, those of a workspace among them, with some changes."""
     record = msgspec.structs.asdict(WorkspaceRecord(id="", path="", name=""))
     app = {name: read_setting(Settings(), name) for name in SETTING_NAMES}
-    return Draft({**record, "unused_days": 0, "is_confined": True, **app, **changes})
+    return Draft(
+        {
+            **record,
+            "unused_days": 0,
+            "is_confined": True,
+            "slow_models": (),
+            "role_reasons": {},
+            **app,
+            **changes,
+        }
+    )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QEvent, QObject, QRect, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QMargins, QObject, QRect, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QScrollArea, QSizePolicy, QWidget
 
@@ -33,6 +33,8 @@ _LABEL_GAP_PX = 12  # from the longest label of a dialog to the controls, beside
 _TOP_PX, _MANY_LINES = 6, 3  # above the label beside a control that is as high as so many lines
 _LIST_PX, _INDENT_PX = 140, 24
 _UNLIMITED_PX = 10_000
+_MARK_MS = 3_000  # how long a field that was searched for stays marked
+_RING_MARGINS = QMargins(9, 5, 9, 5)
 
 
 class Values(QObject):
@@ -458,6 +460,12 @@ class FieldRow(QWidget):
             line.addStretch(1)
         return line
 
+    def own_area(self) -> QRect:
+        """Return where label, control and note are, without the fields that have joined."""
+        last = self.control if self._below.isHidden() else self._below
+        bottom = last.mapTo(self, last.rect().bottomLeft()).y()
+        return self.rect().adjusted(0, 0, 0, bottom - self.rect().bottom())
+
     def join(self, other: QWidget, indent: int) -> None:
         """Put another field below this one, under the same label."""
         self._body.addSpacing(3)
@@ -517,6 +525,37 @@ def align_labels(*rows: FieldRow) -> tuple[FieldRow, ...]:
     return rows
 
 
+def show_control(control: QWidget, line: QWidget | None = None, *, is_marked: bool = False) -> None:
+    """Bring a control into sight, with all of `line` around it, and give it the keyboard.
+
+    `is_marked`: it stands in a ring for a moment, for an eye that searches it.
+    """
+    place = line or control
+    target = next(
+        (
+            part
+            for part in (control, *control.findChildren(QWidget))
+            if part.focusPolicy() & Qt.FocusPolicy.TabFocus and part.isVisibleTo(control)
+        ),
+        control,
+    )
+    parent = control.parentWidget()
+    while parent is not None:
+        if isinstance(parent, QScrollArea):
+            parent.ensureWidgetVisible(place, 0, 40)
+            page = parent.widget()
+            if is_marked and page is not None and place.isVisible():
+                ring = QFrame(page)
+                ring.setObjectName("found_ring")
+                ring.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+                area = line.own_area() if isinstance(line, FieldRow) else place.rect()
+                ring.setGeometry(QRect(place.mapTo(page, area.topLeft()), area.size()) + _RING_MARGINS)
+                ring.show()
+                QTimer.singleShot(_MARK_MS, ring, ring.deleteLater)
+        parent = parent.parentWidget()
+    target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+
 class Form(QWidget):
     """Shows the values of its fields as they are, and writes what the user chooses."""
 
@@ -529,7 +568,14 @@ class Form(QWidget):
         """Without `labels` controls begin at the left edge. In a dialog labels take what they need."""
         super().__init__()
         self.values = values
+        self.table = fields
         self.fields = {field.name: field for field in all_fields(fields)}
+        self.group_titles = {
+            field.name: translate(part.title)
+            for part in fields
+            if isinstance(part, Group)
+            for field in part.fields
+        }
         self.controls: dict[str, QWidget] = {}
         self.rows: dict[str, FieldRow] = {}
         self.trailing: dict[str, QWidget] = {}
@@ -628,23 +674,17 @@ class Form(QWidget):
             return True
         return False
 
-    def show_field(self, name: str) -> None:
-        """Bring a field into sight and give it the keyboard."""
-        control = self.controls[name]
-        target = next(
-            (
-                part
-                for part in (control, *control.findChildren(QWidget))
-                if part.focusPolicy() & Qt.FocusPolicy.TabFocus
-            ),
-            control,
-        )
-        parent = self.parentWidget()
-        while parent is not None:
-            if isinstance(parent, QScrollArea):
-                parent.ensureWidgetVisible(self.rows[name], 0, 40)
-            parent = parent.parentWidget()
-        target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+    def show_field(self, name: str, *, is_marked: bool = False) -> None:
+        """Bring a field into sight and give it the keyboard; the switch that it needs, while that is off."""
+        line, control = self.rows[name], self.controls[name]
+        if not control.isEnabled():
+            control = self.controls.get(self.fields[name].needs, control)
+        show_control(control, line, is_marked=is_marked)
+
+    def field_title(self, name: str) -> str:
+        """Return what a field is called where it stands alone: its label, or its own words."""
+        field = self.fields[name]
+        return next((translate(words) for words in (field.label, *field.texts()[3:]) if words), name)
 
     def retry(self, name: str) -> None:
         """Write once more what was typed and refused: another value may have ended the conflict."""

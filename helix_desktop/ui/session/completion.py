@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.config.settings import Settings
+from helix_desktop.config.settings import Settings, model_labels
 from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, ToolAnswered, UserSpoke
@@ -56,7 +56,6 @@ from helix_desktop.ui.session.model_menu import (
     DEMO_LABEL,
     WORKSPACE_DEFAULT,
     matching_models,
-    model_labels,
 )
 from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.words.models import demo_model_name

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.config.settings import Settings
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.session.composer_controller import SESSION_MODEL
-from helix_desktop.ui.settings.providers.roles_card import ROLES, Role
+from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import MAIN
@@ -110,20 +109,6 @@ def workspace_roles_menu(
             group.addAction(action)
             part.addAction(action)
     return menu
-
-
-def model_labels(settings: Settings) -> tuple[str, ...]:
-    """Return the labels of all models that the settings name."""
-    return tuple(
-        f"{provider.name}/{name}"
-        for provider in settings.providers
-        for name in dict.fromkeys(
-            (
-                *([provider.default_model] if provider.default_model else []),
-                *(entry.name for entry in provider.models),
-            )
-        )
-    )
 
 
 def find_model(query: str, labels: Sequence[str]) -> str:

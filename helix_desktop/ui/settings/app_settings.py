@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
-from helix_desktop.config.settings import NOTIFICATIONS, Settings
+from helix_desktop.config.settings import NOTIFICATIONS, Settings, model_labels, with_user_role
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.permissions.home_folder import home_changes
 from helix_desktop.domain.permissions.reading_programs import reading_changes, reading_lines
@@ -17,6 +17,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.file_history import file_coverage_settings
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.kit.forms import Values
+from helix_desktop.ui.settings.roles_page import ROLES, role_reasons
 from helix_desktop.words.errors import error_text
 from helix_desktop.workspaces.registry import Grant, WorkspaceRecord
 
@@ -36,6 +37,14 @@ def _notification(name: str) -> _Part:
     return _Part(lambda settings: name not in settings.notify_off, change)
 
 
+def _role(role: str) -> _Part:
+    def change(settings: Settings, label: str) -> dict[str, Any]:
+        changed = with_user_role(settings, role, label)
+        return {name: getattr(changed, name) for name in (role, "catalog_roles", "user_roles")}
+
+    return _Part(lambda settings: getattr(settings, role), change)
+
+
 def _changed_names(names: Sequence[str]) -> dict[str, Any]:
     shown, hidden = home_changes(names)
     return {"home_shown": shown, "home_hidden": hidden}
@@ -48,6 +57,8 @@ def _changed_lines(lines: Sequence[str]) -> dict[str, Any]:
 
 _PARTS = {
     **{f"notify_{name}": _notification(name) for name in NOTIFICATIONS},
+    **{f"role:{role}": _role(role) for role, _, _ in ROLES},  # not its name alone: a workspace has its own
+    "model_labels": _Part(model_labels, lambda _, labels: {}),
     "home_names": _Part(lambda settings: settings.home_names, lambda _, names: _changed_names(names)),
     "reading_lines": _Part(
         lambda settings: reading_lines(settings.reading_added, settings.reading_removed),
@@ -60,26 +71,45 @@ SETTING_NAMES = (*Settings.__struct_fields__, *_PARTS)
 
 
 class AppSettings(Values):
-    """The settings of the app by the names of their fields; a change holds at once, and is saved then."""
+    """The settings of the app by the names of their fields; a change holds at once, and is saved then.
+
+    `slow_models` are the models that missed a deadline and are not asked; `role_reasons` say why the catalog
+    chose the models of roles.
+    """
+
+    models_saved = Signal()
+    """A model or its effort was changed here; the open workspaces use it."""
 
     def __init__(self, parent: QObject, services: AppServices, async_actions: AsyncActions) -> None:
         super().__init__(parent)
         self._services, self._async_actions = services, async_actions
         services.settings_listeners.append(self._on_changed)
+        unsubscribe = services.slow_models.listen(lambda: self.changed.emit("slow_models"))
+        self.destroyed.connect(lambda _: unsubscribe())
 
     def get(self, name: str) -> Any:
+        if name == "slow_models":
+            return self._services.slow_models.remembered
+        if name == "role_reasons":
+            return role_reasons(self._services.settings, self._services.models.catalog)
         return read_setting(self._services.settings, name)
 
     def set(self, name: str, value: Any) -> None:
+        if name == "slow_models":
+            for model in set(self.get(name)) - set(value):
+                self._services.slow_models.try_again(model.label)
+            return
         settings, part = self._services.settings, _PARTS.get(name)
         fields = part.change(settings, value) if part is not None else {name: value}
         changed = msgspec.structs.replace(settings, **fields)
         if changed != settings:
             self._services.use_settings(changed)
-            self._async_actions.start(self._save(), f"save setting {name}")
+            self._async_actions.start(self._save(name), f"save setting {name}")
 
-    async def _save(self) -> None:
+    async def _save(self, name: str) -> None:
         await self._services.save_settings(self._services.settings)
+        if name.startswith("role:") or name == "background_effort":
+            self.models_saved.emit()
 
     def _on_changed(self, before: Settings, after: Settings) -> None:
         for name in SETTING_NAMES:

@@ -14,7 +14,6 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.dialects import DialectName
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.tools import RuleEffect
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
@@ -94,25 +93,6 @@ class PermissionRow(msgspec.Struct, frozen=True):
     effect: RuleEffect = "allow"
     session: bool = False
     outdated: str = ""
-
-
-class AboutInfo(msgspec.Struct, frozen=True):
-    """The build in a line, what it stands on by name and version, and if it can ask."""
-
-    build: str
-    versions: tuple[tuple[str, str], ...]
-    can_check_updates: bool = False
-    error: str = ""
-
-    @property
-    def versions_text(self) -> str:
-        """Return what it stands on, in a line."""
-        return dotted(f"{translate(name)} {text}" for name, text in self.versions)
-
-    @property
-    def report(self) -> str:
-        """Return what a bug report begins with."""
-        return "\n".join([self.build, *(f"{name}: {text}" for name, text in self.versions)])
 
 
 def provider_name(typed: str) -> str:

@@ -14,14 +14,14 @@ from helix_desktop.domain.tools import RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.labels import IconLabel, label, show_text
+from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.safe_text import escape_command
-from helix_desktop.ui.kit.forms import Form, SavedLines, Toggle, Values
+from helix_desktop.ui.kit.forms import FieldRow, Form, SavedLines, Toggle, Values
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.translation import Translator, translate
@@ -102,16 +102,13 @@ class RuleForm(QWidget):
         self.pattern.returnPressed.connect(self._submit)
         self.pattern.textChanged.connect(lambda _: self.show_error(""))
         self.kind.currentIndexChanged.connect(self._update_placeholder)
-        self._error = label("", "error", wrap=True)
-        self._error.hide()
-        line = row(self.pattern, self.add)
-        line.setStretch(0, 1)
-        self.setLayout(column(FlowBox([self.effect, self.kind]), line, self._error, gap=6))
+        self._line = FieldRow("", self.pattern, room=1, trailing=self.add, is_labeled=False)
+        self.setLayout(column(FlowBox([self.effect, self.kind]), self._line, gap=6))
         self._update_placeholder()
 
     def show_error(self, message: str) -> None:
         """Say why a rule cannot be; empty: nothing is wrong."""
-        show_text(self._error, message)
+        self._line.show_error(message)
 
     def _update_placeholder(self) -> None:
         self.pattern.setPlaceholderText(_KINDS[max(0, self.kind.currentIndex())][2])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, TypeVar
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
@@ -23,13 +23,13 @@ from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.general_page import GENERAL
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
-from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.mcp.page import McpPage
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
-from helix_desktop.ui.settings.providers.roles_card import RolesCard
+from helix_desktop.ui.settings.roles_page import RolesPage
+from helix_desktop.ui.settings.search import Hit, SettingsSearch, find_settings
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: General")
@@ -80,7 +80,8 @@ class SettingsNames(QFrame):
         for part in (scroll.viewport(), self.list):
             part.setAutoFillBackground(False)  # the frame around them has a color of its own
         head = row(back, label(tr("Settings"), "title"), None, margins=(3, 0, 0, 0), gap=5)
-        self.setLayout(column(head, scroll, margins=(8, 11, 8, 8), gap=10))
+        self.search = SettingsSearch(scroll)
+        self.setLayout(column(head, self.search, margins=(8, 11, 8, 8), gap=10))
 
 
 class SettingsHead(QFrame):
@@ -118,82 +119,83 @@ class SettingsView(Themed, PageArea):
     page_selected = Signal(str)
     """The page that the user went to."""
 
-    def __init__(self, settings: Values) -> None:
-        """Start on the providers. `settings` are those of the workspace on screen, and of the app."""
+    def __init__(self, settings: Values, pages: Mapping[SettingsPage, Callable[[], QWidget]]) -> None:
+        """Start on the providers. `settings` are those of the workspace on screen, and of the app.
+
+        `pages` make those that know more than their values.
+        """
         super().__init__()
         self.settings = settings
         self.names, self.head = SettingsNames(), SettingsHead()
         for selected in (self.names.list.selected, self.head.selected):
             selected.connect(self._select)
+        self.names.search.find_hits = self._find
+        self.names.search.field.focused.connect(self._build_next)
+        self.names.search.chosen.connect(self._go)
+        self._hit: Hit | None = None
+        """What the user goes to, until its page is filled."""
         self._built: dict[SettingsPage, QWidget] = {}
         self._builders: dict[SettingsPage, Callable[[], QWidget]] = {
             "providers": ProvidersPage,
-            "roles": self._roles_page,
+            "roles": lambda: RolesPage(settings),
             "appearance": self._general_page,
-            "keyboard": KeyboardPage,
             "instructions": InstructionsPage,
             "policy": PolicyPage,
             "permissions": lambda: PermissionsPage(settings),
             "mcp": McpPage,
             "data": lambda: DataPage(settings),
-            "about": AboutPage,
+            **pages,
         }
 
     @property
     def providers(self) -> ProvidersPage:
         """Return the page of providers."""
-        return self._page("providers", ProvidersPage)
+        return self.page("providers", ProvidersPage)
 
     @property
     def appearance(self) -> Form:
         """Return the form of the page of appearance."""
-        form = self._page("appearance", QWidget).findChild(Form)
+        form = self.page("appearance", QWidget).findChild(Form)
         assert isinstance(form, Form)
         return form
 
     @property
-    def keyboard(self) -> KeyboardPage:
-        """Return the page of keys."""
-        return self._page("keyboard", KeyboardPage)
-
-    @property
     def instructions(self) -> InstructionsPage:
         """Return the page of instructions."""
-        return self._page("instructions", InstructionsPage)
+        return self.page("instructions", InstructionsPage)
 
     @property
     def policy(self) -> PolicyPage:
         """Return the page of context policy."""
-        return self._page("policy", PolicyPage)
+        return self.page("policy", PolicyPage)
 
     @property
     def permissions(self) -> PermissionsPage:
         """Return the page of permissions."""
-        return self._page("permissions", PermissionsPage)
+        return self.page("permissions", PermissionsPage)
 
     @property
     def mcp(self) -> McpPage:
         """Return the page of MCP servers."""
-        return self._page("mcp", McpPage)
+        return self.page("mcp", McpPage)
 
     @property
     def data(self) -> DataPage:
         """Return the page of data."""
-        return self._page("data", DataPage)
+        return self.page("data", DataPage)
 
     @property
     def about(self) -> AboutPage:
         """Return the page of this build."""
-        return self._page("about", AboutPage)
+        return self.page("about", AboutPage)
 
     @property
-    def roles(self) -> RolesCard:
-        """Return what stands on the page of model roles."""
-        card = self._page("roles", QWidget).findChild(RolesCard)
-        assert card is not None
-        return card
+    def roles(self) -> RolesPage:
+        """Return the page of model roles."""
+        return self.page("roles", RolesPage)
 
-    def _page(self, name: SettingsPage, kind: type[P]) -> P:
+    def page(self, name: SettingsPage, kind: type[P]) -> P:
+        """Return a page of this kind, which is built when it is first needed."""
         if name not in self._built:
             self._built[name] = built = self._builders[name]()
             self.addWidget(built)
@@ -211,24 +213,12 @@ class SettingsView(Themed, PageArea):
     def _general_page(self) -> QWidget:
         return scrolling_page(tr("General"), "", column(Form(GENERAL, self.settings)))[0]
 
-    @staticmethod
-    def _roles_page() -> QWidget:
-        page, _ = scrolling_page(
-            tr("Model roles"),
-            tr(
-                "One model can do everything. Faster, cheaper or larger models can take over some work. A "
-                "workspace can have its own: Roles in this workspace, in the menu of models."
-            ),
-            column(RolesCard()),
-        )
-        return page
-
     def show_page(self, page: SettingsPage) -> None:
         """Show one page; where the keyboard was on another page's name it moves along."""
         focused, before = self.window().focusWidget(), self.currentWidget()
         if focused is not None and before is not None and before.isAncestorOf(focused):
             self.window().setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control of the page
-        self.setCurrentWidget(self._page(page, QWidget))
+        self.setCurrentWidget(self.page(page, QWidget))
         self.names.list.mark(page)
         self.names.setFocusProxy(self.names.list.current_button)
         self.head.pages.setCurrentIndex(self.head.pages.findData(page))
@@ -243,11 +233,34 @@ class SettingsView(Themed, PageArea):
         names.setFocus(Qt.FocusReason.TabFocusReason)
 
     def focus_filter(self) -> None:
-        """Give the keyboard to the field that filters the page on screen, if it has one."""
+        """Give the keyboard to the field that filters the page on screen, or to the search over all pages."""
         page = self.currentWidget()
-        field = page.findChild(SearchField) if page is not None else None
-        if field is not None:
-            field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        fields = page.findChildren(SearchField) if page is not None else []
+        next((field for field in fields if field.isVisible()), self.names.search.field).setFocus(
+            Qt.FocusReason.ShortcutFocusReason
+        )
+
+    def _find(self, typed: str) -> Iterator[Hit]:
+        """Yield what has these words on all pages, which are built for it where that has not been done."""
+        pages = [(name, title, self.page(name, QWidget)) for name, title in self.page_titles().items()]
+        return find_settings(pages, typed)
+
+    def _build_next(self) -> None:
+        """Build a page that the user has not seen yet, and then the next: a search looks at all of them."""
+        name = next((name for name in _TITLES if name not in self._built), None)
+        if name is not None:
+            self.page(name, QWidget)
+            QTimer.singleShot(0, self, self._build_next)
+
+    def _go(self, hit: Hit) -> None:
+        self._hit = hit
+        self._select(hit.page)
+
+    def reach_found(self) -> None:
+        """Bring what the user has searched for into sight, with the keyboard in it: its page is filled."""
+        hit, self._hit = self._hit, None
+        if hit is not None and hit.page == self.current_page():
+            hit.reach()
 
     def unsaved_pages(self) -> list[str]:
         """Return the titles of the pages where something was typed and not saved."""

@@ -68,7 +68,7 @@ class KeyBindings(QObject):
     def __init__(self, commands: WindowCommands) -> None:
         """Start with the defaults, which the commands have."""
         super().__init__()
-        self._commands = commands
+        self.commands = commands
         self._page_keys: list[PageKeys] = []
         self._stored: dict[str, Any] = {}
         self._keys = dict(DEFAULT_KEYS)
@@ -88,7 +88,7 @@ class KeyBindings(QObject):
         self._stored = dict(stored)
         self._keys = resolve_keys(stored)
         for command in WindowCommands.commands:
-            self._commands.set_keys(command, self._keys[command])
+            self.commands.set_keys(command, self._keys[command])
         for page_keys in self._page_keys:
             page_keys.use(self._keys)
         self.changed.emit()

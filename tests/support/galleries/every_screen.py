@@ -41,12 +41,12 @@ from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
 from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.server_card import DisclosureButton
-from helix_desktop.ui.settings.providers.roles_card import Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import RunningCard
 from helix_desktop.ui.trust.dialog import TrustDialog
+from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
 from helix_desktop.words.costs import CostState
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 from tests.support.galleries import (
@@ -243,32 +243,34 @@ def settings_screens() -> Iterator[Screen]:
 
 def _fill_settings(view: SettingsView) -> None:
     models = ("ollama/qwen3-coder:30b", "anthropic/claude-sonnet-5-5")
-    roles: dict[Role, str] = {"model": models[0], "fast": models[1], "summary": "", "long": ""}
-    view.roles.show_roles(models, roles)
     cheap = (
         "Chosen by Helix: $0.10 / $0.50 per million tokens in and out, claude-opus-5-5 costs $4.00 / $20.00."
     )
-    view.roles.show_background_effort("low")
-    view.roles.show_slow_models([SlowModel(models[0], 10, 0)])
-    view.roles.show_reasons({"fast": half_longer(cheap)})
+    for name, value in (
+        ("model_labels", models),
+        ("role:model", models[0]),
+        ("role:fast", models[1]),
+        ("background_effort", "low"),
+        ("slow_models", (SlowModel(models[0], 10, 0),)),
+        ("role_reasons", {"fast": half_longer(cheap)}),
+        ("quota", 500 * 1024 * 1024),
+        ("unused_days", 30),
+        ("history_included", ("build/output", "resources/generated/" * 5)),
+    ):
+        view.settings.set(name, value)
     view.permissions.show_trust("/home/mara/code/helix-desktop", True)
     view.permissions.show_demo_calls("once")
     view.permissions.show_revoked("Run: pytest -q")
     view.permissions.show_sandbox(half_longer("Commands run in a sandbox."), True)
     view.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))
     view.data.show_data("helix-desktop", _TOTALS, _PLAN)
-    for name, value in (
-        ("quota", 500 * 1024 * 1024),
-        ("unused_days", 30),
-        ("history_included", ("build/output", "resources/generated/" * 5)),
-    ):
-        view.settings.set(name, value)
     view.data.show_all_data(2_400_000_000)
     view.data.show_history(
         FileHistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota
     )
-    view.keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Go to…"))
-    view.keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
+    keyboard = view.page("keyboard", KeyboardPage)
+    keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Go to…"))
+    keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
     view.mcp.show_servers("helix-desktop", "/home/mara/code", _SERVERS, "Kept in Secret Service.")
     view.mcp.sharing.show_sharing(
         "helix-desktop",

@@ -12,18 +12,22 @@ from pathlib import Path
 import msgspec
 from PySide6.QtWidgets import QApplication, QScrollArea
 
+from helix_desktop.config.build_info import Build
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
+from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
 from tests.support.default_settings import default_settings
 from tests.support.window.bare_window import make_window
 
@@ -131,9 +135,23 @@ DETECTED_SERVERS = (
 )
 
 
+def about_page() -> AboutPage:
+    """The page of a release, which does nothing."""
+    info = BuildInfoService()
+    info.build = Build(version="0.1.0", target="deb", releases="https://helix-desktop.invalid/latest")
+
+    async def save_nothing() -> None:
+        return None
+
+    return AboutPage(info, lambda coroutine, _: coroutine.close(), save_nothing)
+
+
 def show_settings(window: MainWindow) -> SettingsView:
     """The settings of a window, on screen, with three providers."""
-    view = SettingsView(default_settings())
+    values = default_settings()
+    view = SettingsView(
+        values, {"keyboard": lambda: KeyboardPage(window.key_bindings, values), "about": about_page}
+    )
     window.add_settings(view.names, view.head, view)
     view.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
     view.providers.show_providers(FORMS, STATUSES)

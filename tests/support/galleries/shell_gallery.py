@@ -27,13 +27,12 @@ from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.settings.forms import AboutInfo, PermissionRow
+from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
-from helix_desktop.ui.workspaces.settings.keyboard_presenter import command_groups
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import providers_gallery
 from tests.support.galleries.policy_gallery import fill_policy
@@ -193,11 +192,7 @@ RULES = (
         session=True,
     ),
 )
-ABOUT = AboutInfo(
-    "Helix Desktop 0.1.0 (deb, commit 0123456789ab, 2026-11-20)",
-    (("Qt", "6.11.3"), ("Python", "3.11.2"), ("system", "Debian GNU/Linux 12 (bookworm), x86_64")),
-    can_check_updates=True,
-)
+VERSIONS = (("Qt", "6.11.3"), ("Python", "3.11.2"), ("system", "Debian GNU/Linux 12 (bookworm), x86_64"))
 
 
 def make_settings(window: MainWindow) -> SettingsView:
@@ -205,8 +200,7 @@ def make_settings(window: MainWindow) -> SettingsView:
     view = providers_gallery.show_settings(window)
     fill_policy(view.policy)
     view.permissions.show_rules("helix-desktop", RULES)
-    view.keyboard.show_commands(tuple(command_groups(window)))
-    view.about.show_about(ABOUT)
+    view.about.show_about(VERSIONS)
     view.about.data_folder.show_folder(Path("/home/mara/.local/share/helix-desktop"))
     return view
 

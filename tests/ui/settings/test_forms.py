@@ -51,7 +51,7 @@ CATALOG = ModelCatalog.load(resources_dir() / "models.toml")
 @pytest.fixture
 def dialog(qtbot: QtBot) -> Iterator[SettingsView]:
     """Settings with the demo in use and one provider whose key is in the keychain."""
-    frame, settings_dialog = QWidget(), SettingsView(default_settings())
+    frame, settings_dialog = QWidget(), SettingsView(default_settings(), {})
     settings_dialog.head.hide()  # there is room for the list
     frame.setLayout(row(settings_dialog.names, settings_dialog, settings_dialog.head, gap=0))
     frame.resize(980, 760)

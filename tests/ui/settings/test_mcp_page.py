@@ -20,16 +20,17 @@ def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
     page.show_servers("Here", "/here", here)
     edited = page.cards["box"]
     edited._toggles["edit"].click()
-    edited.editor.form._endpoint.end(False)
-    QTest.keyClicks(edited.editor.form._endpoint, " --fast")
+    reach = edited.editor.form.controls["reach"]
+    QTest.keyClick(reach, Qt.Key.Key_End)
+    QTest.keyClicks(reach, " --fast")
     page.show_servers("There", "/there", there)
     page.cards["box"]._toggles["edit"].click()
-    assert page.cards["box"].editor.form._endpoint.text() == "there"
+    assert page.cards["box"].editor.form.values.get("reach") == "there"
     assert page.has_unsaved_edits()
     page.show_no_workspace()
     page.show_servers("Here", "/here", here)
     assert page.cards["box"].is_open("edit")
-    assert page.cards["box"].editor.form._endpoint.text() == "here --fast"
+    assert page.cards["box"].editor.form.values.get("reach") == "here --fast"
     page.cards["box"].end_editing()
     assert not page.has_unsaved_edits()
 

@@ -20,7 +20,7 @@ from tests.support.intents import take_intents
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     """The focus ring follows the page: by mouse, by arrow keys, and when another page is asked for."""
-    frame, view = QWidget(), SettingsView(default_settings())
+    frame, view = QWidget(), SettingsView(default_settings(), {"about": QWidget})
     view.head.hide()  # there is room for the list
     frame.setLayout(row(view.names, view, view.head, gap=0))
     qtbot.addWidget(frame)

@@ -29,6 +29,7 @@ async def opened_about(rig: WindowRig, releases: str) -> AboutPage:
     origin = rig.wiring.services.build_info
     origin.build = replace(origin.build, releases=releases)
     await rig.wiring.settings.show("about")
+    await rig.settings.about.show_build()
     return rig.settings.about
 
 
@@ -120,6 +121,7 @@ async def _check_failures(rig: WindowRig) -> None:
     press(about, ASK)
     await until(partial(says, about, "The update source must be an https address."), "the refusal")
     about = await opened_about(rig, "http://127.0.0.1:9/latest")
+    about.show_release("")
     press(about, ASK)
     await until(partial(says, about, "Couldn't check for updates. "), "the refusal")
 

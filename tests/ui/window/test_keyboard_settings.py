@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.ui.shell.commands import WindowCommands
+from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.window_rig import open_window, until
@@ -25,7 +26,7 @@ async def test_keys_are_recorded_and_stored(qapp: QApplication, tmp_path: Path) 
         rig.window.commands.theme_dark.trigger()
         await rig.wiring.settings.show("providers")
         press(rig.settings.names, "page:keyboard")  # built and filled only now
-        page, bindings = rig.settings.keyboard, rig.window.key_bindings
+        page, bindings = rig.settings.page("keyboard", KeyboardPage), rig.window.key_bindings
         await until(lambda: find_buttons(page, "keys:trash"), "the commands")
         assert find_buttons(page, "keys:trash")[0].palette().buttonText().color().lightnessF() > 0.5, "dark"
         for command in WindowCommands.commands:
@@ -107,7 +108,7 @@ async def test_keys_of_lists_are_changed_and_shown(qapp: QApplication, tmp_path:
     """A page that is open has the new key at once: in its list, its menu, its tooltips and the guide."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.settings.show("keyboard")
-        page, bindings = rig.settings.keyboard, rig.window.key_bindings
+        page, bindings = rig.settings.page("keyboard", KeyboardPage), rig.window.key_bindings
         await until(lambda: find_buttons(page, "keys:cache_pin"), "the commands")
 
         def record(command: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _PLAIN) -> str:

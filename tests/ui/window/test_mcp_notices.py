@@ -78,9 +78,9 @@ async def test_a_secret_that_ended_with_the_last_run_is_asked_for_once(
         page = rig.settings.mcp
         await until(lambda: "box" in page.cards and page.cards["box"].is_open("edit"), "the fields")
         form = page.cards["box"].editor.form
-        assert page.focusWidget() is form._secrets["TOKEN"]
+        assert page.focusWidget() is form.secrets.controls["TOKEN"]
         assert page.cards["box"]._state.full_text() == "Failed", "no attempt that nothing could change"
-        QTest.keyClicks(form._secrets["TOKEN"], "sesame")
+        QTest.keyClicks(form.secrets.controls["TOKEN"], "sesame")
         press(page.cards["box"].editor, "save_server")
         await until(lambda: page.cards["box"]._state.full_text().startswith("Ready"), "the server")
         await until(lambda: "mcp-secret" not in rig.window.notices.names(), "no notice")
@@ -99,7 +99,7 @@ async def test_the_form_says_before_saving_how_long_secrets_last(qapp: QApplicat
         page = rig.settings.mcp
         page.open_add()
         page.add_box.paste.setPlainText("API_TOKEN=abc npx server")
-        note = page.add_box.editor.form._fields["env"].note_text()
+        note = page.add_box.editor.form.rows["env"].note_text()
         assert "are secrets. Kept until Helix Desktop closes: " in note
         page.add_box.paste.setPlainText(
             '{"mcpServers": {"a": {"command": "x", "env": {"API_TOKEN": "abc"}}, "b": {"command": "y"}}}'

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from msgspec.structs import replace
-from PySide6.QtWidgets import QApplication, QLabel, QMenu
+from PySide6.QtWidgets import QApplication, QComboBox, QMenu
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.ui.settings.forms import ProviderForm
@@ -31,6 +31,13 @@ def _roles(rig: WindowRig) -> dict[str, str]:
     roles = rig.workspace.models.shared.roles
     models = {"main": roles.main, "fast": roles.fast, "summary": roles.summary, "long": roles.long}
     return {role: model.info.name for role, model in models.items() if model is not None}
+
+
+def _shown_role(rig: WindowRig, role: str) -> str:
+    """The model that the page shows for a role."""
+    choice = rig.settings.roles.form.controls[f"role:{role}"]
+    assert isinstance(choice, QComboBox)
+    return str(choice.currentData())
 
 
 async def _choose_here(rig: WindowRig, role: str, label: str) -> str:
@@ -61,14 +68,14 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         await services.save_settings(msgspec.structs.replace(services.settings, model="box/large"))
         await rig.wiring.settings.show("roles")
         suggestion = "another model would unload large. Keep a small one loaded with it"
-        assert any(suggestion in words.text() for words in roles.findChildren(QLabel) if words.isVisible())
+        assert suggestion in roles.form.rows["role:fast"].note_text()
 
-        roles.model_chosen.emit("summary", "box/small")
+        roles.form.write("role:summary", "box/small")
         await _choose_here(rig, "fast", "box/small")
         await _choose_here(rig, "long", "box/vast")
         await until(lambda: len(_roles(rig)) == 4, "all four roles")
         assert _roles(rig) == {"main": "large", "fast": "small", "summary": "small", "long": "vast"}
-        await until(lambda: roles.choice("summary").currentData() == "box/small", "shown")
+        await until(lambda: _shown_role(rig, "summary") == "box/small", "shown")
         assert await _choose_here(rig, "summary", MAIN) == "Default (box/small)"
         await until(lambda: "summary" not in _roles(rig), "the main model again")
         rig.window.leave_settings()
@@ -154,12 +161,13 @@ async def _check_a_new_provider(rig: WindowRig) -> None:
     await until(lambda: services.settings.fast, "the role")
     assert services.settings.fast == "anthropic/claude-haiku-5-5"
     await settings.show("roles")
-    reason = next(
-        label for label in settings.view.roles.findChildren(QLabel) if "Chosen by Helix" in label.text()
-    )
-    assert "claude-opus-5-5 costs" in reason.text()
-    await act(lambda: settings.view.roles.model_chosen.emit("fast", ""))
+    row = settings.view.roles.form.rows["role:fast"]
+    height = row.height()
+    assert "Chosen by Helix" in row.note_text()
+    assert "claude-opus-5-5 costs" in row.note_text()
+    await act(lambda: settings.view.roles.form.write("role:fast", ""))
     await until(lambda: not services.settings.fast, "the main model")
     assert (services.settings.catalog_roles, services.settings.user_roles) == ((), ("fast",))
-    await until(reason.isHidden, "no reason any more")
+    await until(lambda: "Chosen by Helix" not in row.note_text(), "no reason any more")
+    assert row.height() == height, "no field moves"
     rig.window.leave_settings()

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -246,7 +247,7 @@ async def test_find_looks_in_the_page_that_has_a_filter_and_never_in_the_chat(
         assert not rig.chat.find_bar.isVisibleTo(rig.chat)
         await rig.wiring.settings.show("keyboard")
         _press_key(rig, Qt.Key.Key_F, _CONTROL)
-        assert rig.settings.keyboard.filter.hasFocus()
+        assert rig.settings.page("keyboard", KeyboardPage).filter.hasFocus()
         _press_key(rig, Qt.Key.Key_Escape)
         assert rig.window.page() == "chat"
 

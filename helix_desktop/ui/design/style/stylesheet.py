@@ -146,6 +146,7 @@ QLineEdit:focus, QTextEdit:focus, QPlainTextEdit:focus, QComboBox:focus, QAbstra
     border: 2px solid $accent; padding: 5px 8px; }
 QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled { color: $faint; background: $raised; }
 QLineEdit:read-only { background: $raised; color: $muted; }
+QFrame#found_ring { border: 2px solid $accent; border-radius: 9px; background: transparent; }
 QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"] { border: 1px solid $error; }
 QLineEdit[invalid="true"]:focus, QPlainTextEdit[invalid="true"]:focus { border: 2px solid $error; }
 QLineEdit[kind="search"] { padding: 6px 9px; padding-$begin: 3px; }

@@ -1,46 +1,59 @@
-"""The About page: which build this is, and where its data lies."""
+"""The About page: which build this is, where its data lies, and whether there is a newer release."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl, Signal, qVersion
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QLabel, QWidget
 
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.services.build_info import BuildInfoService, update_status
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
 from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.forms import AboutInfo
 from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import Translator, current_language, translate
 
 tr = Translator("About")
+text = TextContext("About")
 
 
-class AboutPage(QWidget):
-    """Build and data folder; what it asks for comes out as signals."""
+class AboutPage(Themed, QWidget):
+    """Looks for a newer release when the user asks: never by itself."""
 
-    update_check_requested = Signal()
-    """The user wants to know of a newer release."""
-    diagnostics_requested = Signal()
-    """The user wants a bundle for a bug report."""
-    licenses_requested = Signal()
-    """The user wants to read what is bundled, and under which terms."""
     release_page_requested = Signal(str)
     """The page of a release, https, that the user has seen and clicked."""
 
-    def __init__(self) -> None:
-        """Start without figures."""
+    def __init__(
+        self,
+        build_info: BuildInfoService,
+        start: StartCoroutine,
+        save_diagnostics: Callable[[], Awaitable[Path | None]],
+    ) -> None:
+        """`save_diagnostics` asks what goes into a bundle for a bug report; it returns the saved file."""
         super().__init__()
+        self._build_info, self._save_diagnostics = build_info, save_diagnostics
+        self._is_checking = False
         self._build, self._versions = _selectable("strong"), _selectable("muted")
         self._error = label("", "error", wrap=True)
         self._error.hide()
         self._copy = PushButton(tr("Copy"), "", "copy", name="copy")
         self._copy.setAccessibleName(tr("Copy version details for a bug report"))
         self._check_updates = PushButton(tr("Check for updates"), "", "refresh-cw", name="check_updates")
-        self._diagnostics = PushButton(tr("Save diagnostics…"), "", "archive", name="save_diagnostics")
+        diagnostics = PushButton(tr("Save diagnostics…"), "", "archive", name="save_diagnostics")
         self._diagnostics_status = _selectable("note")
         self._diagnostics_status.hide()
         self._release = label("", "note", wrap=True)
@@ -48,10 +61,9 @@ class AboutPage(QWidget):
         self.data_folder = DataFolder()
         licenses = PushButton(tr("Open-source licenses…"), "", "file-text", name="licenses")
         self._report = self._release_url = ""
-        self._can_check_updates = True
         body = column(
             self._build, self._versions, self._error,
-            FlowBox([self._copy, self._diagnostics, licenses, self._check_updates]),
+            FlowBox([self._copy, diagnostics, licenses, self._check_updates]),
             self._diagnostics_status,
             self._release,
             row(self._open_release, None), 8, line(), 8,
@@ -65,24 +77,31 @@ class AboutPage(QWidget):
         )
         self.setLayout(column(page))
         self._copy.clicked.connect(self._copy_report)
-        self._check_updates.clicked.connect(self.update_check_requested)
-        self._diagnostics.clicked.connect(self.diagnostics_requested)
-        licenses.clicked.connect(self.licenses_requested)
+        self._check_updates.clicked.connect(lambda: start(self._look_for_updates(), "newest release"))
+        diagnostics.clicked.connect(lambda: start(self._save_bundle(), "diagnostics"))
+        licenses.clicked.connect(lambda: start(self._show_licenses(), "licenses"))
         self._open_release.clicked.connect(lambda: self.release_page_requested.emit(self._release_url))
+        self.release_page_requested.connect(_open_release_page)
         self.show_release("")
 
-    def show_about(self, info: AboutInfo) -> None:
-        """Show build and places."""
-        self._build.setText(translate(info.build))
-        self._versions.setText(info.versions_text)
-        show_text(self._error, info.error)
-        self._report = info.report
-        self._check_updates.setVisible(info.can_check_updates)
-        if not info.can_check_updates:
+    async def show_build(self) -> None:
+        """Fill the page."""
+        display = (text("Display"), QGuiApplication.platformName())
+        self.show_about((("Qt", qVersion()), *await self._build_info.environment(), display))
+
+    def show_about(self, versions: Sequence[tuple[str, str]]) -> None:
+        """Show the build, and what it stands on by name and version."""
+        build = self._build_info.build
+        self._build.setText(translate(build.text))
+        self._versions.setText(dotted(f"{translate(name)} {words}" for name, words in versions))
+        show_text(self._error, translate(self._build_info.problem))
+        self._report = "\n".join([build.text, *(f"{name}: {words}" for name, words in versions)])
+        had_source = not self._check_updates.isHidden()
+        self._check_updates.setVisible(bool(build.releases))
+        if not build.releases:
             self.show_release(tr("This build has no update source."))
-        elif not self._can_check_updates:
+        elif not had_source:
             self.show_release("")
-        self._can_check_updates = info.can_check_updates
 
     def show_release(self, text: str, url: str = "") -> None:
         """Say what is known of the newest release, and offer its page if there is one to see."""
@@ -92,9 +111,38 @@ class AboutPage(QWidget):
         self._open_release.setText(tr("Open {url}", url=shown_url))
         self._open_release.setVisible(bool(url))
 
-    def show_diagnostics_status(self, text: str) -> None:
-        """Say where a bundle was saved; nothing when empty."""
-        show_text(self._diagnostics_status, text)
+    async def _show_licenses(self) -> None:
+        """Show the terms of what is shipped. Raises HelixError where they can't be read."""
+        own, *others = await self._build_info.licenses()
+        others.sort(key=lambda component: current_language().sort_key(component.name))
+        texts = {
+            f"{f'{component.name} {component.version}'.strip()} · {component.license_name}": component.text
+            for component in (own, *others)
+        }
+        dialog = TextsDialog(self.window(), tr("Open-source licenses"), (), texts)
+        dialog.setObjectName("licenses_dialog")
+        retint(dialog, self._theme)
+        await dialogs.exec_async(dialog)
+
+    async def _save_bundle(self) -> None:
+        show_text(self._diagnostics_status, "")
+        path = await self._save_diagnostics()
+        if path is not None:
+            show_text(self._diagnostics_status, tr("Saved as {file}.", file=str(path)))
+
+    async def _look_for_updates(self) -> None:
+        if self._is_checking:
+            return
+        self._is_checking = True
+        self.show_release(tr("Checking…"))
+        try:
+            newest = await self._build_info.check_for_updates()
+            status, newer = update_status(newest, self._build_info.build.version)
+            self.show_release(status, newest.page if newer else "")
+        except HelixError as error:
+            self.show_release(join_sentences(tr("Couldn't check for updates."), error_text(error)))
+        finally:
+            self._is_checking = False
 
     def _copy_report(self) -> None:
         QGuiApplication.clipboard().setText(self._report)
@@ -107,3 +155,9 @@ def _selectable(role: str) -> QLabel:
         Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
     )
     return widget
+
+
+def _open_release_page(url: str) -> None:
+    """Open a release's page in the browser, as the user has seen and clicked it."""
+    if url.startswith("https://"):
+        QDesktopServices.openUrl(QUrl(url))

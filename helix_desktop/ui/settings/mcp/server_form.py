@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig, validate_server
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.kit.forms import FieldRow
+from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
 from helix_desktop.ui.settings.mcp.texts import (
     endpoint_text,
     parse_draft,
@@ -29,8 +29,8 @@ from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: MCP")
+text = TextContext("Settings: MCP")
 
-_PAIRS_PX = 62
 _STATE_ICONS = {
     "ok": ("circle-check", "ok"),
     "failed": ("circle-x", "error"),
@@ -50,6 +50,10 @@ class TestStatus(QWidget):
         parts = row(self._icon, self._message, gap=8)
         parts.setStretch(1, 1)
         self.setLayout(parts)
+        self._message.setMinimumHeight(self._message.fontMetrics().lineSpacing())
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # nothing moves when a test begins or ends
+        self.setSizePolicy(policy)
         self.hide()
 
     def show_status(self, state: str, text: str) -> None:
@@ -72,120 +76,98 @@ class TestStatus(QWidget):
             self.show_status("failed", translate(report.why) or state_text(report))
 
 
-class ServerForm(Themed, QWidget):
-    """The fields of a server. What is secret is never filled in: an empty field keeps what is kept."""
+_FIELDS = (
+    Line("name", text("Name"), live=True, room=1),
+    Line("reach", text("Command or URL"), live=True, room=1),
+    Line("cwd", text("Folder"), placeholder=text("Workspace folder"), live=True, room=1),
+    Lines("env", text("Variables or headers"), placeholder=text("NAME=value, one per line"),
+          live=True, height_px=62, room=2),
+)  # fmt: skip
 
-    edited = Signal()
+
+class ServerForm(Themed, Form):
+    """The fields of a server. What is secret is never filled in: an empty field keeps what is kept."""
 
     def __init__(self) -> None:
         """Start empty."""
-        super().__init__()
+        super().__init__(_FIELDS, Draft(dict.fromkeys(("name", "reach", "cwd", "env"), "")), gap=8)
         self._secret_storage = ""
-        self._name, self._endpoint, self._cwd = QLineEdit(), QLineEdit(), QLineEdit()
-        self._variables = TextArea()
-        self._variables.setTabChangesFocus(True)
-        self._variables.setFixedHeight(_PAIRS_PX)
-        self._variables.setPlaceholderText(tr("NAME=value, one per line"))
-        self._cwd.setPlaceholderText(tr("Workspace folder"))
-        self._secrets: dict[str, QLineEdit] = {}
-        self._secret_fields: list[FieldRow] = []
+        self.rows["env"].show_note(secret_values_text(""))
         self._missing: tuple[str, ...] = ()
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(8)
-        self._fields = {
-            "name": FieldRow(tr("Name"), self._name, room=1),
-            "reach": FieldRow(tr("Command or URL"), self._endpoint, room=1),
-            "cwd": FieldRow(tr("Folder"), self._cwd, room=1),
-            "env": FieldRow(
-                tr("Variables or headers"), self._variables,
-                note=secret_values_text(""), room=2,
-            ),
-        }  # fmt: skip
-        for name, line in (("name", self._name), ("reach", self._endpoint), ("cwd", self._cwd)):
-            line.textEdited.connect(lambda _, name=name: self._on_edited(name))
-        self._variables.textChanged.connect(lambda: self._on_edited("env"))
-        self.setLayout(column(*self._fields.values(), self._rows, gap=8))
+        place, self._place = QWidget(), column()
+        place.setLayout(self._place)
+        body = self.layout()
+        assert body is not None
+        body.addWidget(place)
+        self.show_secrets(Form((), Draft({})))
+
+    def show_secrets(self, secrets: Form) -> None:
+        """Show a form of secret values in place of that of another server."""
+        clear_layout(self._place)
+        self.secrets = secrets
+        self._place.addWidget(secrets)
+        secrets.setVisible(bool(secrets.fields))
+        secrets.edited.connect(self.edited)
 
     def show_secret_storage(self, text: str) -> None:
         """Say where secrets are kept, before they are."""
         if text == self._secret_storage:
             return
         self._secret_storage = text
-        self._fields["env"].show_note(secret_values_text(text))
-        for field in self._secret_fields:
-            field.show_note(text)
+        self.rows["env"].show_note(secret_values_text(text))
+        for line in self.secrets.rows.values():
+            line.show_note(text)
 
     def focus_missing_secret(self) -> None:
         """Give the keyboard to the first secret that has no value; else to the first."""
-        fields = list(self._secrets.values())
-        missing = [field for name, field in self._secrets.items() if name in self._missing]
-        for field in (missing or fields)[:1]:
-            field.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _on_edited(self, name: str) -> None:
-        """Take back what was wrong with a field."""
-        self._fields[name].show_error("")
-        self.edited.emit()
+        names = [name for name in self.secrets.fields if name in self._missing] or list(self.secrets.fields)
+        for name in names[:1]:
+            self.secrets.show_field(name)
 
     def show_draft(self, draft: ServerDraft, missing: tuple[str, ...] = ()) -> None:
         """Fill the fields; secrets that are `missing` have no value kept."""
         config = draft.config
-        self._variables.blockSignals(True)
-        self._name.setText(config.name)
-        self._endpoint.setText(endpoint_text(config))
-        self._endpoint.setCursorPosition(0)
-        self._cwd.setText(config.cwd)
-        self._fields["cwd"].setVisible(not config.url)
-        self._variables.setPlainText(variables_text(config))
-        self._variables.blockSignals(False)
-        clear_layout(self._rows)
-        self._secrets, self._secret_fields, self._missing = {}, [], missing
-        for name in config.secret_names:
-            self._add_secret(name, draft.secrets.get(name, ""), name in missing)
-        for field in self._fields.values():
-            field.show_error("")
+        for name, value in (
+            ("name", config.name),
+            ("reach", endpoint_text(config)),
+            ("cwd", config.cwd),
+            ("env", variables_text(config)),
+        ):
+            self.values.set(name, value)
+        self.refresh()
+        self.rows["cwd"].setVisible(not config.url)
+        self._missing = missing
+        fields = [
+            Line(
+                name, with_break_points(name), self._secret_storage, live=True, secret=True, room=1,
+                placeholder=text("Enter value") if name in missing else text("Saved. Type to replace it."),
+            )
+            for name in config.secret_names
+        ]  # fmt: skip
+        values = {name: draft.secrets.get(name, "") for name in config.secret_names}
+        self.show_secrets(Form(fields, Draft(values), gap=8))
         retint(self, self._theme)
-
-    def _add_secret(self, name: str, value: str, missing: bool) -> None:
-        field = QLineEdit(value)
-        field.setEchoMode(QLineEdit.EchoMode.Password)
-        field.setPlaceholderText(tr("Enter value") if missing else tr("Saved. Type to replace it."))
-        field.textEdited.connect(lambda _: self.edited.emit())
-        self._secrets[name] = field
-        field.setAccessibleName(name)
-        form_field = FieldRow(with_break_points(name), field, note=self._secret_storage, room=1)
-        self._secret_fields.append(form_field)
-        self._rows.addWidget(form_field)
 
     def draft(self, used_names: tuple[str, ...] = ()) -> ServerDraft | None:
         """Return what is filled in; None when something is wrong, which is then marked."""
+        get = self.values.get
         try:
-            variables = parse_variables(self._variables.toPlainText())
-            self._fields["env"].show_error("")
+            variables = parse_variables(get("env"))
         except InvalidInput as error:
-            self._fields["env"].show_error(error_text(error))
+            self.show_error("env", error_text(error))
             return None
+        self.show_error("env", "")
         try:
-            secrets = {name: field.text().strip() for name, field in self._secrets.items()}
-            parsed = parse_draft(
-                self._name.text(),
-                self._endpoint.text(),
-                self._cwd.text(),
-                variables,
-                secrets,
-            )
+            secrets = {name: self.secrets.values.get(name).strip() for name in self.secrets.fields}
+            parsed = parse_draft(get("name"), get("reach"), get("cwd"), variables, secrets)
         except InvalidInput as error:
-            self._fields["reach"].show_error(error_text(error))
+            self.show_error("reach", error_text(error))
             return None
         faults = validate_server(parsed.config, used_names)
         faults["env"] = faults.get("env", "") or faults.get("headers", "")
-        for name, field in self._fields.items():
-            field.show_error(translate(faults.get(name, "")))
+        for name in self.fields:
+            self.show_error(name, translate(faults.get(name, "")))
         return None if any(faults.values()) else parsed
-
-    def errors(self) -> dict[str, str]:
-        """Return what is marked as wrong: field and words."""
-        return {name: field.error_text() for name, field in self._fields.items() if field.error_text()}
 
 
 class ServerEditor(QWidget):
@@ -213,9 +195,9 @@ class ServerEditor(QWidget):
         cancel.clicked.connect(self.canceled)
         self.test.clicked.connect(self._request_test)
         self.save.clicked.connect(lambda: self._emit_draft(self.saved))
-        self.form.edited.connect(self._on_edited)
+        self.form.edited.connect(lambda _: self._on_edited())
         self.setLayout(
-            column(self.form, self.status, FlowBox([cancel, self.test, self.save], right_from=0), gap=10)
+            column(self.form, FlowBox([cancel, self.test, self.save], right_from=0), self.status, gap=10)
         )
 
     def edit(self, config: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:

@@ -12,10 +12,11 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import TextArea
-from helix_desktop.ui.design.labels import label, show_text
+from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.themed import Themed, restyle, retint
+from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.forms import IncompleteExtras
 from helix_desktop.words.translation import Translator, translate
 
@@ -93,7 +94,7 @@ class ExtrasForm(Themed, QWidget):
         self.body_field.setFixedHeight(_BODY_PX)
         self.body_field.setPlaceholderText('{"service_tier": "flex"}')
         self.body_field.setAccessibleName(tr("Extra body fields"))
-        self._error = label("", "error", wrap=True)
+        self._body_row = FieldRow("", self.body_field, room=2, is_labeled=False)
         self._content = QWidget()
         self._content.setLayout(
             column(
@@ -105,15 +106,13 @@ class ExtrasForm(Themed, QWidget):
                 self._column,
                 row(self._add_button, None),
                 label(tr("Fields added to the body of every request, as a JSON object."), "faint", wrap=True),
-                self.body_field,
-                self._error,
+                self._body_row,
                 margins=(20, 0, 0, 4),
                 gap=6,
             )
         )
         self.setLayout(column(self.head, self._content, gap=2))
         self._content.hide()
-        self._error.hide()
         self.head.toggled.connect(self._content.setVisible)
         self._add_button.clicked.connect(self._add_empty)
         self.body_field.textChanged.connect(self._on_body_changed)
@@ -214,7 +213,7 @@ class ExtrasForm(Themed, QWidget):
 
     def error_text(self) -> str:
         """Return what is shown as wrong."""
-        return self._error.text()
+        return self._body_row.error_text()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Say what is wrong with the body when it loses the keyboard."""
@@ -272,5 +271,5 @@ class ExtrasForm(Themed, QWidget):
         self.head.setAccessibleName(self.head.text())
 
     def _show_error(self, error: str) -> None:
-        show_text(self._error, error)
+        self._body_row.show_error(error)
         restyle(self.body_field, "invalid", self._body() is None and bool(error))

@@ -14,11 +14,12 @@ from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, reso
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.focus import FocusRing
-from helix_desktop.ui.design.labels import label, show_text
+from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.forms import ProviderForm
 from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
 from helix_desktop.ui.settings.providers.model_faults import figure_faults
@@ -215,7 +216,7 @@ class ProviderModels(QWidget):
         """Figures that can't be used as they are typed, by model and name."""
         self.table, self.spec_form = ModelTable(), ModelSpecForm()
         no_model = tr("No models yet. List the server's models, or enter a name.")
-        self._no_model, self._error = label(no_model, "muted", wrap=True), label("", "error", wrap=True)
+        self._no_model = label(no_model, "muted", wrap=True)
         self.name_field = ComboBox()
         self.name_field.setEditable(True)
         self.name_field.setInsertPolicy(ComboBox.InsertPolicy.NoInsert)
@@ -234,8 +235,9 @@ class ProviderModels(QWidget):
             PushButton(tr("Add"), "", "plus", name="add_model"),
             PushButton(tr("List models"), "", "list", name="list_models"),
         )
-        adding = row(self.name_field, self._add_button, self._list_button, gap=6)
-        adding.setStretch(0, 1)
+        buttons = QWidget()
+        buttons.setLayout(row(self._add_button, self._list_button, gap=6))
+        self._adding = FieldRow("", self.name_field, room=1, trailing=buttons, is_labeled=False)
         self.checklist = ModelChecklist()
         self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))
         self.setLayout(
@@ -243,8 +245,7 @@ class ProviderModels(QWidget):
                 label(tr("Models"), "strong"),
                 self._no_model,
                 self._table_card,
-                self._error,
-                adding,
+                self._adding,
                 self.checklist,
                 self.spec_form,
                 gap=6,
@@ -367,11 +368,11 @@ class ProviderModels(QWidget):
 
     def show_error(self, message: str) -> None:
         """Say what is wrong with the models; an empty text takes it away."""
-        show_text(self._error, message)
+        self._adding.show_error(message)
 
     def error_text(self) -> str:
         """Return what is said to be wrong."""
-        return self._error.text()
+        return self._adding.error_text()
 
     def add(self, name: str) -> None:
         """Add a model, or choose it when it is here."""

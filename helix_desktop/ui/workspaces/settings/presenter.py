@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QMenu, QWidget
 
+from helix_desktop.config.settings import model_labels
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -24,28 +26,25 @@ from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
     DEMO_LABEL,
     find_model,
-    model_labels,
     model_menu,
     workspace_roles_menu,
 )
+from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsPresenter
 from helix_desktop.ui.settings.about.page import AboutPage
-from helix_desktop.ui.settings.about.presenter import AboutPresenter
 from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.data_page import DataPage
-from helix_desktop.ui.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
-from helix_desktop.ui.settings.providers.roles_card import ROLES, Role
+from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
 from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
-from helix_desktop.ui.workspaces.settings.keyboard_presenter import KeyboardPresenter
+from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
 from helix_desktop.ui.workspaces.settings.move_data import MoveDataPresenter
 from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
 from helix_desktop.ui.workspaces.settings.policy_presenter import PolicyPresenter
 from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
-from helix_desktop.ui.workspaces.settings.roles_presenter import RolesPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.translation import Translator
 
@@ -81,7 +80,6 @@ class SettingsPresenter(QObject):
         """The pages that show what is stored now."""
         self._workspace_id = ""  # that the pages were filled for
         self.policy = PolicyPresenter(context, session_controller)
-        self._keyboard = KeyboardPresenter(context)
         start = context.async_actions.start
         McpNotices(
             context,
@@ -95,6 +93,9 @@ class SettingsPresenter(QObject):
         MissingKeys(context, session_controller, self._enter_key)
         window, async_actions = context.window, context.async_actions
         composer = session_controller.composer.widget
+        context.settings.models_saved.connect(
+            lambda: async_actions.start(session_controller.show_model(), "show model")
+        )
         context.settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
         context.settings.follow("shortcuts", self._use_shortcuts)
         context.settings.follow("reduce_motion", reduce_motion)
@@ -139,10 +140,19 @@ class SettingsPresenter(QObject):
     def view(self) -> SettingsView:
         """Return the settings, built when they are first needed: that takes longer than a frame."""
         if self._view is None:
-            view = self._view = SettingsView(self._context.workspace_settings)
+            values, bindings = self._context.workspace_settings, self._window.key_bindings
+            view = self._view = SettingsView(
+                values,
+                {
+                    "keyboard": lambda: KeyboardPage(bindings, values),
+                    "about": lambda: AboutPage(
+                        self._services.build_info, self._async_actions.start, self._save_diagnostics
+                    ),
+                },
+            )
             view.page_built.connect(lambda page: self._fillers.update({page: self._bind(page)}))
             view.page_selected.connect(
-                lambda page: self._async_actions.start(self._fill(page), "settings page")
+                lambda page: self._async_actions.start(self._select(page), "settings page")
             )
             for place in (view.names, view.head):
                 place.back_requested.connect(self._window.leave_settings)
@@ -172,9 +182,7 @@ class SettingsPresenter(QObject):
         context, session_controller, view = self._context, self._session_controller, self.view
         binders: dict[str, Callable[[], Fill]] = {
             "providers": lambda: self._providers.show,
-            "roles": lambda: RolesPresenter(view.roles, context, session_controller).show,
-            "appearance": lambda: lambda: None,
-            "keyboard": lambda: self._bind_keyboard(view.keyboard),
+            **dict.fromkeys(("roles", "appearance", "keyboard"), lambda: lambda: None),
             "instructions": lambda: InstructionsPresenter(view.instructions, context).show,
             "policy": lambda: self._bind_policy(view.policy),
             "permissions": lambda: (
@@ -185,10 +193,6 @@ class SettingsPresenter(QObject):
             "about": lambda: self._bind_about(view.about),
         }
         return binders[page]()
-
-    def _bind_keyboard(self, page: KeyboardPage) -> Fill:
-        self._keyboard.attach(page)
-        return self._keyboard.show
 
     def _bind_policy(self, page: PolicyPage) -> Fill:
         self.policy.attach(page)
@@ -202,11 +206,12 @@ class SettingsPresenter(QObject):
         MoveDataPresenter(part, self._context).confirmed.connect(self.move_confirmed)
 
     def _bind_about(self, page: AboutPage) -> Fill:
-        context = self._context
         self._bind_move(page.data_folder)
-        return AboutPresenter(
-            page, context.async_actions, context.services, lambda: context.window.theme
-        ).show
+        return page.show_build
+
+    async def _save_diagnostics(self) -> Path | None:
+        bundle = DiagnosticsPresenter(self._window, self._services, self._async_actions.scope)
+        return await bundle.run(self._window.theme)
 
     @handles(Find)
     def find(self, words: str) -> None:
@@ -241,6 +246,10 @@ class SettingsPresenter(QObject):
             filling = self._fillers[page]()
             if filling is not None:
                 await filling
+
+    async def _select(self, page: str) -> None:
+        await self._fill(page)
+        self.view.reach_found()
 
     def _offer_models(self) -> None:
         """Offer models to a user who needs one: those that are set up, else the page that sets them up."""

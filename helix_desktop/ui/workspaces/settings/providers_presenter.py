@@ -31,8 +31,7 @@ from helix_desktop.ui.settings.forms import (
     validate_provider,
 )
 from helix_desktop.ui.settings.providers.page import ProvidersPage
-from helix_desktop.ui.settings.providers.roles_card import ROLES
-from helix_desktop.ui.workspaces.settings.roles_presenter import catalog_reasons
+from helix_desktop.ui.settings.roles_page import ROLES, role_reasons
 from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
 
@@ -155,7 +154,7 @@ class ProvidersPresenter:
     def _role_notices(self, roles_before: Sequence[str]) -> list[CheckNotice]:
         """Return which roles were filled from the catalog, with which model and why."""
         settings, names = self._services.settings, {role: name for role, name, _ in ROLES}
-        reasons = catalog_reasons(settings, self._services.models.catalog)
+        reasons = role_reasons(settings, self._services.models.catalog)
         return [
             CheckNotice(translate(names[role]), "ok", f"{getattr(settings, role)} · {reason}")
             for role, reason in reasons.items()

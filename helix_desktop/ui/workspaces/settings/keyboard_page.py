@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-import msgspec
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
@@ -12,15 +12,27 @@ from PySide6.QtWidgets import QFrame, QLabel, QWidget
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
-from helix_desktop.ui.design.key_names import pressed_key
+from helix_desktop.ui.design.key_names import native_key, pressed_key
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import restyle
+from helix_desktop.ui.kit.commands import action_words
+from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.settings.page_layout import page_column
-from helix_desktop.words.translation import Translator
+from helix_desktop.ui.shell.commands import MENUS, WindowCommands
+from helix_desktop.ui.shell.key_bindings import (
+    COMMANDS,
+    DEFAULT_KEYS,
+    PAGES,
+    KeyBindings,
+    command_title,
+    why_reserved,
+)
+from helix_desktop.ui.shell.switcher.commands import without_mnemonic
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Keyboard")
 
@@ -54,6 +66,7 @@ class KeyRecorder(PushButton):
         self.setCheckable(True)  # down while it waits
         self.setMinimumHeight(scaled(_HEIGHT_PX))
         self._command = command
+        self.setProperty("search_title", command)
         self._keys = ""
         self.toggled.connect(self._show_state)
 
@@ -101,52 +114,57 @@ class KeyRecorder(PushButton):
         self.recorded.emit(pressed_key(event))
 
 
-class CommandKeys(msgspec.Struct, frozen=True):
-    """A command and its keys, as the system writes them; `fixed_keys` can't be changed."""
-
-    command: str
-    title: str
-    keys: str
-    fixed_keys: str = ""
-    is_changed: bool = False
-
-
-class CommandGroup(msgspec.Struct, frozen=True):
-    """The commands of one menu."""
-
-    title: str
-    commands: tuple[CommandKeys, ...]
-
-
 class _CommandLine(QWidget):
     """One command: its words, its keys, and a button that resets them."""
 
-    def __init__(self, entry: CommandKeys) -> None:
+    def __init__(self, command: str, title: str, menu: str, bindings: KeyBindings) -> None:
         super().__init__()
-        self.setObjectName(f"command:{entry.command}")
-        self.recorder = KeyRecorder(entry.title)
-        self.recorder.setObjectName(f"keys:{entry.command}")
-        self.reset = IconButton("rotate-ccw", tr("Reset keys for {command}", command=entry.title), edge=28)
-        self.reset.setObjectName(f"reset:{entry.command}")
-        fixed = label(tr("Always {keys}", keys=entry.fixed_keys), "faint") if entry.fixed_keys else None
+        self.setObjectName(f"command:{command}")
+        self._command, self._words, self._bindings = command, f"{title} {menu}", bindings
+        self._fixed_keys = native_key(COMMANDS[command].fixed_key)
+        self.recorder = KeyRecorder(title)
+        self.recorder.setObjectName(f"keys:{command}")
+        self.reset = IconButton("rotate-ccw", tr("Reset keys for {command}", command=title), edge=28)
+        self.reset.setObjectName(f"reset:{command}")
+        fixed = [label(tr("Always {keys}", keys=self._fixed_keys), "faint")] if self._fixed_keys else []
         ends = QWidget()
-        ends.setLayout(row(self.reset, *([fixed] if fixed else []), self.recorder, gap=6))
-        self._entry = entry
-        self.below = column(ResponsiveRow(label(entry.title, wrap=True), [ends], 120), gap=6)
+        ends.setLayout(row(self.reset, *fixed, self.recorder, gap=6))
+        self.below = column(ResponsiveRow(label(title, wrap=True), [ends], 120), gap=6)
         self.setLayout(self.below)
-        self.show_entry(entry)
 
-    def show_entry(self, entry: CommandKeys) -> None:
-        self._entry = entry
-        self.recorder.show_keys(entry.keys)
-        if not entry.is_changed and self.reset.hasFocus():
+    @property
+    def _keys(self) -> str:
+        return _names(self._bindings.keys(self._command))
+
+    def refresh(self) -> None:
+        """Show the keys that the command has now."""
+        self.recorder.show_keys(self._keys)
+        is_changed = self._bindings.is_changed(self._command)
+        if not is_changed and self.reset.hasFocus():
             self.recorder.setFocus()
-        self.reset.setVisible(entry.is_changed)
+        self.reset.setVisible(is_changed)
 
-    def matches(self, words: Sequence[str], menu: str) -> bool:
-        entry = self._entry
-        text = f"{entry.title} {menu} {entry.keys} {entry.fixed_keys}".casefold()
+    def matches(self, words: Sequence[str]) -> bool:
+        text = f"{self._words} {self._keys} {self._fixed_keys}".casefold()
         return all(word in text for word in words)
+
+
+def _names(keys: Sequence[str]) -> str:
+    """Return keys as the system writes them."""
+    return ", ".join(map(native_key, keys))
+
+
+def _command_groups(commands: WindowCommands) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield the title of each menu of a window, and of each page, with name and title of its commands."""
+    for menu in MENUS:
+        actions = (action for group in commands.menu_groups(menu) for action in group)
+        yield (
+            without_mnemonic(translate(menu)),
+            [(action.objectName(), action_words(action)) for action in actions],
+        )
+    for page in PAGES:
+        title = tr("In {page}", page=translate(page.title))
+        yield title, [(name, translate(own.words)) for name, own in page.commands.items()]
 
 
 class _Notice(QFrame):
@@ -174,31 +192,27 @@ class _Notice(QFrame):
 
 
 class KeyboardPage(QWidget):
-    """Emits what the user asks for; keys are portable text."""
+    """Changes the keys of a window's commands, for all windows; every change can be undone."""
 
-    keys_recorded = Signal(str, str)
-    """A command, and its new keys."""
-    keys_removed = Signal(str)
-    reset_requested = Signal(str)
-    reset_all_requested = Signal()
-    replace_confirmed = Signal()
-    undo_requested = Signal()
-
-    def __init__(self) -> None:
-        """Start without commands: see `show_commands`."""
+    def __init__(self, bindings: KeyBindings, settings: Values) -> None:
+        """`settings` hold the keys as they are stored."""
         super().__init__()
+        self._bindings, self._settings = bindings, settings
+        self._previous = self._bindings.stored
+        self._waiting: tuple[str, tuple[str, ...]] | None = None
+        """The command and keys that a conflict keeps apart."""
         self._lines: dict[str, _CommandLine] = {}
-        self._groups: list[tuple[str, QWidget, tuple[_CommandLine, ...]]] = []
+        self._groups: list[tuple[QWidget, list[_CommandLine]]] = []
         self.filter = SearchField(tr("Find a command or a key"))
         self.filter.textChanged.connect(self._apply_filter)
         self.reset_all = PushButton(tr("Reset all"), name="reset_all_keys")
-        self.reset_all.clicked.connect(self.reset_all_requested)
+        self.reset_all.clicked.connect(self._reset_all)
         self._undo_text, undo = self._undo_line()
         self._nothing = label(tr("No command or key matches."), "muted", wrap=True)
         self._nothing.hide()
         self.notice = _Notice()
         self.notice.setParent(self)
-        self.notice.replace_confirmed.connect(self.replace_confirmed)
+        self.notice.replace_confirmed.connect(self._replace)
         self.notice.cancel.clicked.connect(self._cancel)
         self._notice_line: _CommandLine | None = None
         self._body = column(gap=14)
@@ -213,6 +227,10 @@ class KeyboardPage(QWidget):
         self._foot.setLayout(column(undo, margins=(28, 6, 40, 12)))
         self._foot.hide()
         self.setLayout(page_column(column(head, self._scrolling_list(), self._foot, gap=0)))
+        for title, commands in _command_groups(bindings.commands):
+            self._add_group(title, commands)
+        self._bindings.changed.connect(self._refresh)
+        self._refresh()
 
     def _scrolling_list(self) -> QWidget:
         fixed = tr(
@@ -229,22 +247,62 @@ class KeyboardPage(QWidget):
     def _undo_line(self) -> tuple[QLabel, QFrame]:
         words = label("", "muted", wrap=True)
         back = PushButton(tr("Undo"), "link", name="undo_keys")
-        back.clicked.connect(self.undo_requested)
+        back.clicked.connect(self._undo)
         parts = row(words, back, margins=(14, 4, 8, 4))
         parts.setStretch(0, 1)
         return words, card(parts)
 
-    def show_commands(self, groups: Sequence[CommandGroup]) -> None:
-        """Show all commands with the keys that they have now."""
-        if not self._lines:
-            for group in groups:
-                self._add_group(group)
-        for group in groups:
-            for entry in group.commands:
-                self._lines[entry.command].show_entry(entry)
-        self.reset_all.setEnabled(any(entry.is_changed for group in groups for entry in group.commands))
+    def _refresh(self) -> None:
+        self._waiting = None
+        for line in self._lines.values():
+            line.refresh()
+        self.reset_all.setEnabled(any(map(self._bindings.is_changed, self._lines)))
         self._hide_notice()
         self._apply_filter()
+
+    def _assign(self, command: str, keys: tuple[str, ...]) -> None:
+        """Give a command keys, unless they can't be, or are those of another command: then say so."""
+        reason = next(filter(None, (why_reserved(key, command) for key in keys)), "")
+        owners = self._bindings.owners(command, keys)
+        if reason:
+            self.show_refusal(command, reason)
+        elif owners:
+            self._waiting = command, keys
+            commands = ", ".join(map(command_title, owners))
+            message = tr("{keys} is used by {command}", keys=_names(keys), command=commands)
+            self.show_conflict(command, message)
+        elif keys != self._bindings.keys(command):
+            self._change(command, keys)
+        else:
+            self._refresh()
+
+    def _replace(self) -> None:
+        if self._waiting is not None:
+            self._change(*self._waiting)
+
+    def _change(self, command: str, keys: tuple[str, ...]) -> None:
+        self._previous = self._bindings.stored
+        self._bindings.change(command, keys)
+        title = command_title(command).rstrip("…")
+        self._save(
+            tr("{command}: now {keys}", command=title, keys=_names(keys))
+            if keys
+            else tr("{command}: no keys", command=title)
+        )
+
+    def _reset_all(self) -> None:
+        self._previous = self._bindings.stored
+        self._bindings.reset_all()
+        self._save(tr("All commands have their default keys."))
+
+    def _undo(self) -> None:
+        self._bindings.use(self._previous)
+        self._save("")
+
+    def _save(self, message: str) -> None:
+        """Store what is in force, and offer to undo it."""
+        self._settings.set("shortcuts", self._bindings.stored)
+        self.show_undo(message)
 
     def show_conflict(self, command: str, message: str) -> None:
         """Say which command has the keys, and offer to take them from it."""
@@ -263,28 +321,19 @@ class KeyboardPage(QWidget):
         if message:
             announce(self, message)
 
-    def _add_group(self, group: CommandGroup) -> None:
-        lines: list[_CommandLine] = []
-        parts: list[LayoutItem] = []
-        for entry in group.commands:
-            command_line = _CommandLine(entry)
-            self._connect(entry.command, command_line)
-            lines.append(command_line)
-            parts.append(command_line)
+    def _add_group(self, title: str, commands: Sequence[tuple[str, str]]) -> None:
+        lines = [_CommandLine(command, words, title, self._bindings) for command, words in commands]
         frame = QWidget()
-        frame.setLayout(
-            column(label(group.title, "strong"), card(column(*parts, margins=(14, 8, 14, 8), gap=4)), gap=6)
-        )
+        inside = card(column(*lines, margins=(14, 8, 14, 8), gap=4))
+        frame.setLayout(column(label(title, "strong"), inside, gap=6))
         self._body.addWidget(frame)
-        self._groups.append((group.title, frame, tuple(lines)))
-
-    def _connect(self, command: str, command_line: _CommandLine) -> None:
-        self._lines[command] = command_line
-        recorder = command_line.recorder
-        recorder.clicked.connect(self._hide_notice)
-        recorder.recorded.connect(lambda keys: self.keys_recorded.emit(command, keys))
-        recorder.removed.connect(lambda: self.keys_removed.emit(command))
-        command_line.reset.clicked.connect(lambda: self.reset_requested.emit(command))
+        self._groups.append((frame, lines))
+        for (command, _), line in zip(commands, lines, strict=True):
+            self._lines[command] = line
+            line.recorder.clicked.connect(self._hide_notice)
+            line.recorder.recorded.connect(lambda key, command=command: self._assign(command, (key,)))
+            line.recorder.removed.connect(partial(self._assign, command, ()))
+            line.reset.clicked.connect(partial(self._assign, command, DEFAULT_KEYS[command]))
 
     def _show_notice(self, command: str, message: str, *, can_replace: bool) -> None:
         self._notice_line = self._lines[command]
@@ -310,10 +359,9 @@ class KeyboardPage(QWidget):
     def _apply_filter(self) -> None:
         words = self.filter.text().casefold().split()
         found = False
-        for menu, frame, lines in self._groups:
-            matches = [(command_line, command_line.matches(words, menu)) for command_line in lines]
-            for command_line, is_match in matches:
-                command_line.setVisible(is_match)
-            frame.setVisible(any(is_match for _, is_match in matches))
-            found = found or frame.isVisibleTo(self)
-        self._nothing.setVisible(bool(self._groups) and not found)
+        for frame, lines in self._groups:
+            for line in lines:
+                line.setVisible(line.matches(words))
+            frame.setVisible(not all(line.isHidden() for line in lines))
+            found = found or not frame.isHidden()
+        self._nothing.setVisible(not found)

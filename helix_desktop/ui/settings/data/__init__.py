@@ -1,1 +1,0 @@
-"""Settings of stored data: sizes, retention, place."""

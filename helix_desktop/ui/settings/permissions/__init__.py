@@ -1,1 +1,0 @@
-"""Settings of what the agent may do."""

@@ -1,0 +1,207 @@
+"""The search over all settings: their words come from the forms and controls of the pages themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.stack import PageArea
+from helix_desktop.ui.design.mirror import draw_text
+from helix_desktop.ui.design.quick_picker import LineDelegate
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.forms import Form, all_fields, find_fields, show_control
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: General")
+
+_LINE_PX, _EDGE_PX = 46, 10
+_HIT_ROLE = int(Qt.ItemDataRole.UserRole)
+_NO_SETTINGS = ("save", "cancel", "discard", "reset", "undo", "leave")
+"""How the names of buttons begin that belong to something else."""
+_Control = QAbstractButton | QComboBox | QLineEdit | QPlainTextEdit
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """What a search has found: a field of a form, a control beside forms, or a page."""
+
+    page: str
+    section: str
+    title: str
+    form: Form | None = None
+    field: str = ""
+    control: QWidget | None = None
+
+    def reach(self) -> None:
+        """Bring it into sight, marked, with the keyboard in it."""
+        if self.form is not None and isValid(self.form):
+            self.form.show_field(self.field, is_marked=True)
+        elif self.control is not None and isValid(self.control):
+            show_control(self.control, is_marked=True)
+
+
+def find_settings(pages: Sequence[tuple[str, str, QWidget]], typed: str) -> Iterator[Hit]:
+    """Yield what has all the typed words on some pages, each with its key and title: pages, then fields."""
+    words = typed.casefold().split()
+    for key, title, _ in pages:
+        if _has(words, title):
+            yield Hit(key, "", title)
+    for key, title, page in pages:
+        forms = page.findChildren(Form)
+        for form in forms:
+            for field in _fields_with(form, title, words, typed):
+                section = dotted((title, form.group_titles.get(field, "")))
+                yield Hit(key, section, form.field_title(field), form, field)
+        for control in page.findChildren(QWidget):
+            if (
+                isinstance(control, _Control)
+                and control.isVisibleTo(page)
+                and not control.objectName().startswith(_NO_SETTINGS)
+                and not any(form.isAncestorOf(control) for form in forms)
+            ):
+                name = _control_title(control)
+                if name and _has(words, f"{title} {name} {control.accessibleDescription()}"):
+                    yield Hit(key, title, name, control=control)
+
+
+def _fields_with(form: Form, title: str, words: list[str], typed: str) -> list[str]:
+    """Return the fields of a form with these words; those in the title of the page count for all."""
+    own = " ".join(word for word in words if word not in title.casefold())
+    found = find_fields(form.table, own) if own else all_fields(form.table)
+    return [field.name for field in found]
+
+
+def _has(words: list[str], text: str) -> bool:
+    return all(word in text.casefold() for word in words)
+
+
+def _control_title(control: _Control) -> str:
+    """Return what a control is called on screen."""
+    title = control.property("search_title") or control.accessibleName()
+    if not title and isinstance(control, QAbstractButton):
+        title = control.text().replace("&&", "&")
+    return str(title)
+
+
+class _HitDelegate(LineDelegate):
+    """The title of what was found, below it where it stands."""
+
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        hit: Hit = index.data(_HIT_ROLE)
+        upper = QRectF(box.x() + _EDGE_PX, box.y() + 3, box.width() - 2 * _EDGE_PX, box.height() / 2 - 3)
+        lower = upper.translated(0, box.height() / 2 - 1)
+        lines = [(upper, hit.title, 13, self.theme.text), (lower, hit.section, 11, self.theme.muted)]
+        if not hit.section:
+            lines = [(box.adjusted(_EDGE_PX, 0, -_EDGE_PX, 0), hit.title, 13, self.theme.text)]
+        for place, words, px, color in lines:
+            font = fonts.sized(self.view.font(), px)
+            painter.setFont(font)
+            painter.setPen(QColor(color))
+            cut = QFontMetricsF(font).elidedText(words, Qt.TextElideMode.ElideRight, place.width())
+            draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, cut)
+
+
+class _Field(SearchField):
+    """Arrows move through what was found; Enter goes there, Esc shows the names of the pages again."""
+
+    focused = Signal()
+    entered = Signal()
+    stepped = Signal(int)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focused.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        match event.key():
+            case Qt.Key.Key_Down | Qt.Key.Key_Up if self.text():
+                self.stepped.emit(1 if event.key() == Qt.Key.Key_Down else -1)
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                self.entered.emit()
+            case Qt.Key.Key_Escape if self.text():
+                self.clear()
+            case _:
+                super().keyPressEvent(event)
+
+
+class SettingsSearch(Themed, QWidget):
+    """A field, below it the names of the pages, or what was found while something is typed."""
+
+    chosen = Signal(object)
+    """The Hit to go to."""
+
+    def __init__(self, names: QWidget) -> None:
+        """`names` stand below the field while nothing is typed."""
+        super().__init__()
+        self.find_hits: Callable[[str], Iterator[Hit]] = lambda typed: iter(())
+        """Finds what has all the typed words."""
+        self.field, self.hits = _Field(tr("Search settings")), QListWidget()
+        self.field.setObjectName("search_settings")
+        self.hits.setObjectName("found_settings")
+        self.hits.setAccessibleName(tr("Found settings"))
+        self.hits.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.hits.setMouseTracking(True)
+        self._delegate = _HitDelegate(self.hits, _LINE_PX)
+        self.hits.setItemDelegate(self._delegate)
+        nothing = QWidget()
+        nothing.setLayout(
+            column(label(tr("No setting matches."), "muted", wrap=True), None, margins=(10,) * 4)
+        )
+        self._stack = PageArea()
+        for part in (names, self.hits, nothing):
+            self._stack.addWidget(part)
+        self.setLayout(column(self.field, self._stack, gap=8))
+        self.field.textChanged.connect(self._search)
+        self.field.entered.connect(lambda: self._choose(self.hits.currentItem()))
+        self.field.stepped.connect(self._step)
+        self.hits.itemClicked.connect(self._choose)
+        self.hits.itemActivated.connect(self._choose)
+
+    def tint(self, theme: Theme) -> None:
+        super().tint(theme)
+        self._delegate.theme = theme
+        self.hits.viewport().update()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self.field.setFocus(event.reason())
+
+    def _search(self, typed: str) -> None:
+        self.hits.clear()
+        if not typed.strip():
+            self._stack.setCurrentIndex(0)
+            return
+        for hit in self.find_hits(typed):
+            item = QListWidgetItem(f"{hit.title}, {hit.section}" if hit.section else hit.title, self.hits)
+            item.setData(_HIT_ROLE, hit)
+            item.setToolTip(f"{hit.title}\n{hit.section}".strip())
+        self.hits.setCurrentRow(0)
+        self._stack.setCurrentIndex(1 if self.hits.count() else 2)
+        announce(self.field, tr.plural(self.hits.count(), "%n setting found", "%n settings found"))
+
+    def _step(self, step: int) -> None:
+        self.hits.setCurrentRow(max(0, min(self.hits.currentRow() + step, self.hits.count() - 1)))
+        if self.hits.currentItem() is not None:
+            announce(self.field, self.hits.currentItem().text())
+
+    def _choose(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            self.chosen.emit(item.data(_HIT_ROLE))
