@@ -71,7 +71,7 @@ FACTS = [
     ("policy", f"newest {PROFILES['plain'].protect_steps} steps, no notes"),
     ("policy", f"whole up to {_percent(PROFILES['plain'].preview_above)} of the context window"),
     ("messages", f"over {LONG_TEXT_CHARS:,} characters or {LONG_TEXT_LINES} lines"),
-    ("messages", f"the first {MIN_PREFIX} digits of a digest"),
+    ("messages", f"the first {MIN_PREFIX} digits of a SHA-256"),
     ("commands", f"up to {MAX_PROMPT_BYTES // KILO} KB each"),
     ("commands", f"`{WORKSPACE_FOLDERS[0]}` and `{WORKSPACE_FOLDERS[1]}` of the workspace"),
     ("instructions", f"at most {MAX_FILE_BYTES // KILO} KB each"),

@@ -61,9 +61,9 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The script of one sample project, the folder of the same name; its session has the `title`."""
 
     name: str
-    title: str
     task: tuple[Task, ...]
     large: tuple[LargeOutputForm, ...] = ()
+    title: str = ""
 
     @property
     def user_messages(self) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Intent:
         vars(self).update(named)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{name}: an intent can't be changed")
+        raise AttributeError(name)
 
     @property
     def values(self) -> dict[str, Any]:

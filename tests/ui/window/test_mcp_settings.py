@@ -96,7 +96,7 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         press(page.add_box, "save_server")
         card = await ready(page, "box")
         assert page.add_box.isHidden()
-        assert page.focusWidget().objectName() == "add_server"
+        await until(lambda: page.focusWidget().objectName() == "add_server", "the keyboard is at the list")
         (entry,) = record(rig)
         assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
         settings_text = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
@@ -251,7 +251,7 @@ async def _check_a_removed_server(rig: WindowRig) -> None:
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
     press(page, "undo")
     await ready(page, "second")
-    assert page.focusWidget().objectName() == "add_server"
+    await until(lambda: page.focusWidget().objectName() == "add_server", "the keyboard is at the list")
     assert list(page.cards) == ["first", "second", "third"]
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
 
