@@ -67,8 +67,8 @@ def tool_name(row: CacheRow) -> str:
 
 
 def target_name(row: CacheRow) -> str:
-    """Return a row's target as the table writes it; that of an index is the number of its event."""
-    return tr("What was compacted") if row.state == "index" else row.target
+    """Return a row's target as the table writes it; an index lists messages."""
+    return tr("Messages") if row.state == "index" else row.target
 
 
 def tokens_text(row: CacheRow) -> str:
