@@ -115,8 +115,7 @@ class ContextLines:
 
     def on_answer(self, response: AssistantSpoke, transcript: Transcript) -> None:
         """Begin a new group: the request was answered."""
-        is_outdated = any(0 < response.sent_after < seq for seq in self._group.seqs)
-        if response.estimate and not is_outdated:
+        if response.estimate and not response.sent_after:  # else the window is not what was sent
             answer = transcript.window.entry_tokens(transcript.messages.items[-1])
             self._overhead = max(0, response.estimate - (self._messages(transcript) - answer))
         self._window, self._group = response.window or self._window, _Group()

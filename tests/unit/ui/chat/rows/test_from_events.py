@@ -40,6 +40,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
+from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.cache.source import content_states
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
@@ -277,6 +278,33 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     now = format_tokens(simulator.gauge().used)
     words_of_now = f"Context: {format_tokens(before)} → {now} · you left something out"
     assert _context_lines(simulator) == [words, words_of_now], "also behind a handover"
+
+
+def test_an_undo_while_the_model_answers_leaves_the_sizes_of_later_rewrites_true() -> None:
+    """The window at the end of that answer is not the one that its request was."""
+    simulator = build_history(12, size=2_000)
+    simulator.frame = msgspec.structs.replace(simulator.frame, system_tokens=3_000)
+    simulator.step("Done.", 0, usage_ratio=1.0)
+    outputs = [recorded.event for recorded in simulator.log if isinstance(recorded.event, ToolAnswered)]
+    saved = [output.tokens - output.marker_tokens for output in outputs]
+    (swept,) = simulator.record(
+        SweepMade(tuple(output_seqs(simulator)[:4]), sum(saved[:4]), SweepReason.MANUAL)
+    )
+    sent = simulator.gauge().used
+    (undone,) = simulator.record(Undone(swept.seq))
+    simulator.step("Meanwhile.", 0, usage_ratio=1.0)
+    for place, recorded in enumerate(simulator.log):
+        if recorded.seq > undone.seq and isinstance(recorded.event, AssistantSpoke):
+            answer = msgspec.structs.replace(
+                recorded.event, estimate=sent, usage=Usage(sent, 10), sent_after=undone.seq - 1
+            )
+            simulator.log[place] = msgspec.structs.replace(recorded, event=answer)
+    simulator.transcript = Transcript(simulator.log)
+    simulator.record(Redone(swept.seq))
+    before = simulator.gauge().used
+    simulator.record(SweepMade(tuple(output_seqs(simulator)[4:8]), sum(saved[4:8]), SweepReason.MANUAL))
+    words = f"Context: {format_tokens(before)} → {format_tokens(simulator.gauge().used)} · you asked"
+    assert _context_lines(simulator)[-1] == words
 
 
 def test_little_that_leaves_the_context_has_no_line() -> None:
