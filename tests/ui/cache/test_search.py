@@ -110,7 +110,7 @@ async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, sc
     large = [row for row in source.all_rows if row.tool == "run_command" and row.size >= 10_240]
     await wait_until(lambda: pane.model.rowCount() == len(large))
     assert bar.chips.texts == ["Tool: run_command", "10 KB or more"]
-    assert tool_option("fold").label == "Tool: Note"  # as the table's column writes it
+    assert tool_option("fold").label == "Tool: Steps"  # as the table's column writes it
     assert bar.chips.isVisible()
     bar.chips._chips[0].click()
     await wait_until(lambda: bar.chips.texts == ["10 KB or more"])
