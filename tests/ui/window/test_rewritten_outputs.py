@@ -93,7 +93,7 @@ async def _check_a_pin(rig: WindowRig) -> None:
 async def _check_links(rig: WindowRig) -> None:
     """A card links to its rewrite, to its entry in the cache, and recalls its output."""
     press_action(rig.chat.view, card(rig, "part0.txt"), "timeline")
-    assert rig.window.page() == "timeline"
+    await until(lambda: rig.window.page() == "timeline", "the timeline")
     seq = next(entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, FoldMade))
     await until(lambda: rig.views.timeline.card_widget(seq), "the fold's card")
 

@@ -39,10 +39,15 @@ def _choose(menu: QMenu, name: str) -> None:
     menu.close()
 
 
-def _open_menu(rig: WindowRig) -> QMenu:
+async def _open_menu(rig: WindowRig) -> QMenu:
     """Open the menu by its command, as the keys do."""
     rig.window.commands.choose_effort.trigger()
-    return next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+
+    def visible() -> list[QMenu]:
+        return [menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible()]
+
+    await until(visible, "the menu")
+    return visible()[0]
 
 
 async def test_it_is_chosen_displayed_sent_and_refused(qapp: QApplication, tmp_path: Path) -> None:
@@ -69,11 +74,11 @@ async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
     await rig.run_turn("Hello")
     assert server.bodies[-1]["reasoning_effort"] == "high"
 
-    _choose(_open_menu(rig), "workspace_effort:low")
+    _choose(await _open_menu(rig), "workspace_effort:low")
     registry = rig.wiring.services.registry
     await until(lambda: registry.get(rig.workspace.id).effort == "low", "the workspace's level")
     assert button.text() == "small · High", "the session has its own"
-    _choose(_open_menu(rig), "effort:")
+    _choose(await _open_menu(rig), "effort:")
     await until(lambda: button.text() == "small · Low", "that of the workspace")
     assert rig.events(EffortChosen) == [EffortChosen("high"), EffortChosen("")]
     assert [row.text for row in rig.rows(DividerRow)] == [
@@ -91,7 +96,7 @@ async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
 
 async def _check_a_refusal(rig: WindowRig) -> None:
     """It is a notice in the chat."""
-    _choose(_open_menu(rig), "effort:minimal")
+    _choose(await _open_menu(rig), "effort:minimal")
     await until(lambda: bool(rig.events(EffortChosen)), "the choice on record")
     await rig.run_turn("Hello")
     await rig.run_turn("And again")
