@@ -81,6 +81,7 @@ async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_ha
             services = rig.wiring.services
             await services.save_settings(msgspec.structs.replace(services.settings, run_keys=("lab",)))
             await rig.wiring.session_controller.show_model()
+            rig.window.leave_settings()
             await until(rig.chat.key_strip.isVisible, "as if it were missing")
             await rig.run_turn("Without a key?")
             assert "authorization" not in server.requests[-1].headers
