@@ -23,10 +23,10 @@ pytestmark = pytest.mark.qt_loop
 
 
 async def wait_for_widget(rig: WindowRig, kind: type[QWidget]) -> QWidget:
-    """The dialog over the settings, once it is on screen."""
-    dialog = rig.settings
-    await until(lambda: any(widget.isVisible() for widget in dialog.findChildren(kind)), "a dialog")
-    return next(widget for widget in dialog.findChildren(kind) if widget.isVisible())
+    """The dialog over the window, once it is on screen."""
+    window = rig.window
+    await until(lambda: any(widget.isVisible() for widget in window.findChildren(kind)), "a dialog")
+    return next(widget for widget in window.findChildren(kind) if widget.isVisible())
 
 
 async def ask_for(rig: WindowRig, target: Path, page: SettingsPage) -> None:
