@@ -365,8 +365,8 @@ def reply_to(request: ModelRequest, scripts: Sequence[Script]) -> DemoReply:
     """Return the reply to a request: always the same for the same request."""
     reader = RequestReader(request.messages)
     if reader.user_message.startswith(TITLE_OPENING):
-        asked = (script for script in scripts if script.task[0].ask in reader.user_message)
-        return DemoReply(next((script.title for script in asked), ""))
+        matching = (script for script in scripts if script.task[0].ask in reader.user_message)
+        return DemoReply(next((script.title for script in matching), ""))
     summary = write_summary(reader.user_message, scripts)
     if summary:
         return DemoReply(summary)

@@ -243,7 +243,7 @@ def _saving_name(saving: Saving) -> str:
         case "fold":
             return tr("Note")
         case "observations":
-            return tr("Observations")
+            return tr("Facts")
         case "handover":
             return tr("Handover")
         case "excluded":

@@ -52,7 +52,7 @@ _LABELS: dict[RowKind, TranslatableText] = {
     "environment": text("Environment"),
     "instructions": text("Instructions"),
     "handover": text("Handover"),
-    "observations": text("Observations"),
+    "observations": text("Facts"),
     "fold": text("Notes"),
     "pinned": text("Pinned"),
     "user": text("You"),
@@ -192,20 +192,20 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGau
     if transcript.on_hold:
         ready = tr.plural(
             count,
-            "%n observation is used once you resume compaction.",
-            "%n observations are used once you resume compaction.",
+            "%n fact is used once you resume compaction.",
+            "%n facts are used once you resume compaction.",
         )
     elif policy.observe_place_at <= policy.observe_at or gauge.used >= place_at * gauge.window:
         ready = tr.plural(
             count,
-            "%n observation is used with the next request.",
-            "%n observations are used with the next request.",
+            "%n fact is used with the next request.",
+            "%n facts are used with the next request.",
         )
     else:
         ready = tr.plural(
             count,
-            "%n observation waits for {share}, another change, or the end of the prompt cache.",
-            "%n observations wait for {share}, another change, or the end of the prompt cache.",
+            "%n fact waits for {share}, another change, or the end of the prompt cache.",
+            "%n facts wait for {share}, another change, or the end of the prompt cache.",
             share=format_whole_percent(place_at),
         )
     # What they would replace now: since they were noted, notes may have come, or been undone.

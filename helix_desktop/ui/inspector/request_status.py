@@ -65,10 +65,10 @@ def _observation_parts(
         return ()
     share = status.unobserved * gauge.ratio / gauge.window
     figures = (
-        (tr("Without observations"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
+        (tr("Without facts"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
         (tr("Written after a turn from"), format_whole_percent(policy.observe_at)),
     )
-    return (StatusPart(tr("Observations"), figures, _failed_text(status.failed_observations)),)
+    return (StatusPart(tr("Facts"), figures, _failed_text(status.failed_observations)),)
 
 
 def _failed_text(failures: int) -> str:

@@ -61,9 +61,9 @@ class ModeController(QObject):
         session = self._session_controller
         return runs_demo_calls(self._services, session.workspace, session.conversation)
 
-    def follow_approval(self, workspace: OpenWorkspace, _session: str, given: ApprovalGiven) -> None:
+    def follow_approval(self, workspace: OpenWorkspace, _session: str, approval: ApprovalGiven) -> None:
         """Follow an answer in any session of a workspace: it may let demo calls run in all."""
-        if given.rule or given.mode or workspace is not self._session_controller.workspace:
+        if approval.rule or approval.mode or workspace is not self._session_controller.workspace:
             return
         if self._demo_runs != self._shows_demo_runs:
             self._session_controller.follow_models()

@@ -142,7 +142,7 @@ def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendRe
             refuse,
         )
     else:
-        what = tr("Write observations? {estimate}.", estimate=estimate_text(estimate))
+        what = tr("Write down facts about older messages? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
-        answers = (answer(tr("Write observations"), "allow"), refuse)
+        answers = (answer(tr("Write down facts"), "allow"), refuse)
     return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)

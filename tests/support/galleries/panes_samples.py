@@ -443,9 +443,7 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(0, "system", "System prompt", 1_120, "fixed", "First in every request"),
         WindowRow(0, "tools", "7 tools", 980, "fixed", "Tool descriptions"),
         WindowRow(210, "handover", "Handover", 2_300, "summarized", "Replaces 46 messages, up to e92"),
-        WindowRow(
-            211, "observations", "Observations", 1_240, "noted", "12 observations about messages up to e205"
-        ),
+        WindowRow(211, "observations", "Facts", 1_240, "noted", "12 observations about messages up to e205"),
         WindowRow(212, "fold", "Note", 790, "noted", "Replaces 28 steps, e12 to e148"),
     )
     rest = []
@@ -482,7 +480,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("system", "System prompt", 1_120),
         Segment("tools", "Tools", 980),
         Segment("handover", "Handover", 1_300),
-        Segment("observations", "Observations", 1_240),
+        Segment("observations", "Facts", 1_240),
         Segment("fold", "Notes", 790),
         Segment("pinned", "Pinned", 610),
         Segment("user", "You", 640),
@@ -502,7 +500,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
         "Compacts at 85 %, 5.8k left.",
         "The rows are 11.7k by Helix's count; the total is the provider's.",
-        "12 observations wait for 38 %, another change, or the end of the prompt cache. (9.1k → 1.2k tokens)",
+        "12 facts wait for 38 %, another change, or the end of the prompt cache. (9.1k → 1.2k tokens)",
         (
             StatusPart(
                 "Caching",
@@ -510,7 +508,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
                 "Cached together, once that pays for sending the rest again.",
             ),
             StatusPart(
-                "Observations", (("Without observations", "21 %"), ("Written after a turn from", "30 %"))
+                "Facts", (("Without facts", "21 %"), ("Written after a turn from", "30 %"))
             ),
         ),
         provider_cache=PROVIDER_CACHE,

@@ -157,7 +157,7 @@ def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
 def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
     pane.details.click()
     assert pane.pending.isVisible()
-    assert "12 observations wait" in pane.pending.text()
+    assert "12 facts wait" in pane.pending.text()
     pane.set_state(replace(inspector_state(), pending_text=""))
     assert not pane.pending.isVisible()
 

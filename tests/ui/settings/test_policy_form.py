@@ -86,7 +86,7 @@ def test_a_profile_is_described_with_the_threshold_that_holds(name: str) -> None
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"observe_at": 0.5}, "“Observations from” can't be above “observe_place_at”."),
+        ({"observe_at": 0.5}, "“Facts from” can't be above “observe_place_at”."),
         ({"panic_to": 0.9, "panic_at": 0.9}, "“panic_to” must be below “panic_at”."),
         ({"panic_at": 0.8}, "“Compact at” can't be above “panic_at”."),
     ],

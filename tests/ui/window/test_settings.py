@@ -305,7 +305,7 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     left = f"handover in ≈ {format_tokens(now.window // 2 - now.used)}"
     await until(lambda: left in rig.composer.gauge.accessibleName(), "the gauge")
     page.form.write("observe_at", 0.5)
-    assert page.form.errors()["observe_at"] == "“Observations from” can't be above “observe_place_at”."
+    assert page.form.errors()["observe_at"] == "“Facts from” can't be above “observe_place_at”."
     assert rig.workspace.policy.observe_at == 0.30
     rig.window.leave_settings()
 

@@ -61,8 +61,8 @@ class ApprovalClickGuard(QObject):
     def note_move(self, at: QPointF) -> None:
         """Note where the pointer is: elsewhere, it answers what it points at."""
         if self._answered is not None:
-            far = (at - self._answered[1]).manhattanLength()
-            if far >= QGuiApplication.styleHints().startDragDistance():
+            moved_px = (at - self._answered[1]).manhattanLength()
+            if moved_px >= QGuiApplication.styleHints().startDragDistance():
                 self._answered = None
 
     def _note_moves(self) -> None:

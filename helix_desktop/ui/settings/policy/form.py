@@ -156,9 +156,9 @@ class Number(Line, frozen=True, kw_only=True):
 
         values.changed.connect(show)
         show(self.name)
-        beside = QWidget()
-        beside.setLayout(row(label(translate(self.unit), "faint"), reset, gap=6))
-        return beside
+        side = QWidget()
+        side.setLayout(row(label(translate(self.unit), "faint"), reset, gap=6))
+        return side
 
 
 def conflict_text(fields: Mapping[str, Any]) -> str:
@@ -186,12 +186,12 @@ def _profile(policy: ContextPolicy) -> Profile:
     match name:
         case "lean":
             description = tr(
-                "Sends the least: outputs are cached, old steps become short notes, and observations replace "
+                "Sends the least: outputs are cached, old steps become short notes, and facts replace "
                 "older messages, each early."
             )
         case "balanced":
             description = tr(
-                "The default: old outputs are cached, old steps become short notes, and observations "
+                "The default: old outputs are cached, old steps become short notes, and facts "
                 "replace older messages, each when that pays off."
             )
         case "classic":
@@ -250,11 +250,11 @@ POLICY = (
         _number("checkpoint_tokens", text("Prepare a handover every"), text("tokens"),
                text("A model writes the handover ahead of time; requests stay as they are. Each reads about "
                   "5,000 tokens. 0 turns this off.")),
-        _share("observe_at", text("Observations from"),
+        _share("observe_at", text("Facts from"),
                text("Share of the context window from which a model writes dated facts about older turns. "
                   "They replace the turns when that pays off. 0 turns this off."), maximum=0.9),
         _share("reflect_at", text("Merge above"),
-               text("Share of the context window above which observations become fewer: outdated ones are "
+               text("Share of the context window above which facts become fewer: outdated ones are "
                   "dropped."), minimum=0.05, maximum=0.9),
     )),
     Group(text("Session budget"), (
@@ -263,6 +263,6 @@ POLICY = (
         _number("budget_cost", text("Cost"), text("US dollars, 0: no limit"),
                text("Only models with known prices count."), maximum=10**6),
         _number("ask_above", text("Ask before background work"), text("tokens, 0: never"),
-               text("Handovers and observations that read more than that. The session budget holds anyway.")),
+               text("Handovers and facts that read more than that. The session budget holds anyway.")),
     )),
 )  # fmt: skip

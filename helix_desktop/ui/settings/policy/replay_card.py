@@ -74,7 +74,7 @@ def _rewrite_text(rewrite: PolicyRewrite, is_exact: bool) -> str:
     kinds = {
         "sweep-made": tr("outputs cached"),
         "fold-made": tr("steps compacted as a note"),
-        "observations-placed": tr("messages compacted as observations"),
+        "observations-placed": tr("messages compacted as facts"),
         "handover-made": tr("messages compacted as a handover"),
     }
     change = _about(is_exact) + format_token_change(rewrite.tokens_before, rewrite.tokens_after)
