@@ -72,9 +72,9 @@ async def test_commands_with_deceptive_characters_are_refused(tmp_path: Path, co
 
 
 async def test_secrets_do_not_reach_commands(tmp_path: Path) -> None:
-    box = make_tools(tmp_path, environ={"PATH": os.environ["PATH"], "SOME_API_KEY": "x1", "KEEP": "x2"})
+    box = make_tools(tmp_path, environ={"PATH": os.environ["PATH"], "SOME_API_KEY": "a secret", "KEEP": "x2"})
     text = (await box.run(make_call("run_command", command="env"))).content.decode()
-    assert "x1" not in text
+    assert "a secret" not in text
     assert "KEEP=x2" in text
 
 

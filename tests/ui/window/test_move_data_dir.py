@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QProgressBar, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -93,13 +95,15 @@ async def test_a_canceled_move_changes_nothing(qapp: QApplication, tmp_path: Pat
     data.ensure()
     data.settings_file.write_text('theme = "dark"\n')
 
+    in_use = FileLock(f"{data.workspaces_dir}.lock")
+    in_use.acquire()  # the move waits for it, so that it cannot end before the click
+
     def cancel() -> None:
         window = next(
             window for window in QApplication.topLevelWidgets() if isinstance(window, MoveDataWindow)
         )
         find_button(window, "cancel_move").click()
-
-    from PySide6.QtCore import QTimer
+        in_use.release()
 
     QTimer.singleShot(0, cancel)
     assert await move_with_window(data, tmp_path / "new", True, Appearance(qapp)) == data.root
