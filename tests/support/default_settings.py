@@ -1,13 +1,20 @@
-"""The settings of the app as a form's values, without an app."""
+"""What the pages of the settings stand on, without a window."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import msgspec
 
+from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import Settings
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.kit.forms import Draft
+from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.settings.app_settings import SETTING_NAMES, read_setting
 from helix_desktop.workspaces.registry import WorkspaceRecord
 
@@ -27,3 +34,21 @@ def default_settings(**changes: Any) -> Draft:
             **changes,
         }
     )
+
+
+class NothingOnScreen:
+    """What pages know of a window without a workspace: services that have stored nothing."""
+
+    workspace_id, workspace, conversation = "", None, None
+
+    def __init__(self, folder: Path = Path("/home/mara/.local/share/helix-desktop")) -> None:
+        """`folder` is that of the data: by default one that can be shown, and isn't there."""
+        self.services = AppServices(DataDir(folder), {})
+        self.async_actions = AsyncActions(TaskScope(), _fail)
+
+    async def run(self, intent: Intent) -> None:
+        raise AssertionError(f"no window performs {intent}")
+
+
+def _fail(error: HelixError) -> NoReturn:
+    raise error

@@ -201,7 +201,6 @@ def make_settings(window: MainWindow) -> SettingsView:
     fill_policy(view.policy)
     view.permissions.show_rules("helix-desktop", RULES)
     view.about.show_about(VERSIONS)
-    view.about.data_folder.show_folder(Path("/home/mara/.local/share/helix-desktop"))
     return view
 
 

@@ -37,7 +37,7 @@ from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, profiles_beside
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.view import SettingsView
-from tests.support.default_settings import default_settings
+from tests.support.default_settings import NothingOnScreen, default_settings
 from tests.support.window.buttons import find_button, find_buttons, press, trigger
 from tests.support.window.list_contents import cell_texts
 
@@ -51,7 +51,7 @@ CATALOG = ModelCatalog.load(resources_dir() / "models.toml")
 @pytest.fixture
 def dialog(qtbot: QtBot) -> Iterator[SettingsView]:
     """Settings with the demo in use and one provider whose key is in the keychain."""
-    frame, settings_dialog = QWidget(), SettingsView(default_settings(), {})
+    frame, settings_dialog = QWidget(), SettingsView(NothingOnScreen(), default_settings(), {})
     settings_dialog.head.hide()  # there is room for the list
     frame.setLayout(row(settings_dialog.names, settings_dialog, settings_dialog.head, gap=0))
     frame.resize(980, 760)

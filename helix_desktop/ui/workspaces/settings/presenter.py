@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, QUrl, Signal
+from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QMenu, QWidget
 
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.config.settings import model_labels
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
@@ -29,19 +30,13 @@ from helix_desktop.ui.session.model_menu import (
     model_menu,
     workspace_roles_menu,
 )
-from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsPresenter
-from helix_desktop.ui.settings.about.page import AboutPage
-from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.data_page import DataPage
+from helix_desktop.ui.settings.page_layout import FilledPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
-from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
-from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
 from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
-from helix_desktop.ui.workspaces.settings.move_data import MoveDataPresenter
 from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
 from helix_desktop.ui.workspaces.settings.policy_presenter import PolicyPresenter
 from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
@@ -53,11 +48,29 @@ tr = Translator("Settings: General")
 Fill = Callable[[], Awaitable[None] | None]
 
 
+class _OnScreen:
+    """The services of a window, and the workspace and session that it shows."""
+
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        self.services, self.async_actions = context.services, context.async_actions
+        self.run = context.window.intents.run
+        self._active_workspace, self._session_controller = context.active_workspace, session_controller
+
+    @property
+    def workspace_id(self) -> str:
+        return self._active_workspace.id
+
+    @property
+    def workspace(self) -> OpenWorkspace | None:
+        return self._active_workspace.opened
+
+    @property
+    def conversation(self) -> Conversation | None:
+        return self._session_controller.conversation
+
+
 class SettingsPresenter(QObject):
     """Binds the settings to app services and appearance; a page is filled when it is first shown."""
-
-    move_confirmed = Signal(str, bool)
-    """The new folder for all data, and whether the old copy is to be removed at the end."""
 
     def __init__(
         self,
@@ -65,13 +78,11 @@ class SettingsPresenter(QObject):
         session_controller: SessionController,
         trust: TrustController,
         appearance: Appearance,
-        data_dialogs: DataDialogs,
     ) -> None:
         super().__init__(context.window)
         self._context, self._session_controller, self._trust = context, session_controller, trust
         self._window, self._services = context.window, context.services
         self._appearance, self._async_actions = appearance, context.async_actions
-        self._data_dialogs = data_dialogs
         self._view: SettingsView | None = None
         self._fillers: dict[str, Fill] = {}
         """What fills a page that is built."""
@@ -142,15 +153,11 @@ class SettingsPresenter(QObject):
         if self._view is None:
             values, bindings = self._context.workspace_settings, self._window.key_bindings
             view = self._view = SettingsView(
+                _OnScreen(self._context, self._session_controller),
                 values,
-                {
-                    "keyboard": lambda: KeyboardPage(bindings, values),
-                    "about": lambda: AboutPage(
-                        self._services.build_info, self._async_actions.start, self._save_diagnostics
-                    ),
-                },
+                {"keyboard": lambda: KeyboardPage(bindings, values)},
             )
-            view.page_built.connect(lambda page: self._fillers.update({page: self._bind(page)}))
+            view.page_built.connect(self._bind)
             view.page_selected.connect(
                 lambda page: self._async_actions.start(self._select(page), "settings page")
             )
@@ -177,41 +184,23 @@ class SettingsPresenter(QObject):
         if self._window.key_bindings.stored != shortcuts:
             self._window.key_bindings.use(shortcuts)
 
-    def _bind(self, page: str) -> Fill:
-        """Bind a page that was just built; return what fills it."""
+    def _bind(self, page: str) -> None:
+        """Bind a page that was just built."""
         context, session_controller, view = self._context, self._session_controller, self.view
         binders: dict[str, Callable[[], Fill]] = {
             "providers": lambda: self._providers.show,
-            **dict.fromkeys(("roles", "appearance", "keyboard"), lambda: lambda: None),
-            "instructions": lambda: InstructionsPresenter(view.instructions, context).show,
             "policy": lambda: self._bind_policy(view.policy),
             "permissions": lambda: (
                 PermissionsPresenter(view.permissions, context, session_controller, self._trust).show
             ),
             "mcp": lambda: McpPresenter(view.mcp, context).show,
-            "data": lambda: self._bind_data(view.data),
-            "about": lambda: self._bind_about(view.about),
         }
-        return binders[page]()
+        if page in binders:
+            self._fillers[page] = binders[page]()
 
     def _bind_policy(self, page: PolicyPage) -> Fill:
         self.policy.attach(page)
         return self.policy.show
-
-    def _bind_data(self, page: DataPage) -> Fill:
-        self._bind_move(page.data_folder)
-        return DataPresenter(page, self._context, self._data_dialogs).show
-
-    def _bind_move(self, part: DataFolder) -> None:
-        MoveDataPresenter(part, self._context).confirmed.connect(self.move_confirmed)
-
-    def _bind_about(self, page: AboutPage) -> Fill:
-        self._bind_move(page.data_folder)
-        return page.show_build
-
-    async def _save_diagnostics(self) -> Path | None:
-        bundle = DiagnosticsPresenter(self._window, self._services, self._async_actions.scope)
-        return await bundle.run(self._window.theme)
 
     @handles(Find)
     def find(self, words: str) -> None:
@@ -238,16 +227,18 @@ class SettingsPresenter(QObject):
         if self._view is not None and self._window.page() == "settings":
             self._async_actions.start(self._fill(self._view.current_page()), "settings page")
 
-    async def _fill(self, page: str) -> None:
+    async def _fill(self, page: SettingsPage) -> None:
         """Fill a page, unless it shows what is stored now."""
         self._workspace_id = self._context.active_workspace.id
         if page not in self._filled:
             self._filled.add(page)
-            filling = self._fillers[page]()
-            if filling is not None:
+            shown = self.view.page(page, QWidget)
+            if isinstance(shown, FilledPage):
+                await shown.refresh()
+            elif page in self._fillers and (filling := self._fillers[page]()) is not None:
                 await filling
 
-    async def _select(self, page: str) -> None:
+    async def _select(self, page: SettingsPage) -> None:
         await self._fill(page)
         self.view.reach_found()
 
