@@ -139,7 +139,9 @@ class ImportExportController(QObject):
         if place is None:
             return
         if kind == _TRANSCRIPT:
-            size = await backup.export_transcript(workspace.id, session_id, place)
+            sharing = self._services.sharing
+            shared = await sharing.session_text(workspace.id, session_id, place.suffix)
+            size = await sharing.save(place, shared)
             what = tr("{file} saved: {size}.", file=place.name, size=format_size(size))
             self._show_file(workspace.id, place, what)
             return
