@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
+from helix_desktop.ui.workspaces.share_session import ShareDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,
     Hang,
@@ -256,10 +257,18 @@ async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplicat
         menu = sessions.menu_for(sessions.index_of(session_id))
         trigger(menu, "export")
         menu.deleteLater()
-        press(await wait_for_widget(rig, QuestionDialog), "transcript")
+        press(await wait_for_widget(rig, QuestionDialog), "document")
+        sharing = await wait_for_widget(rig, ShareDialog)
+        assert isinstance(sharing, ShareDialog)
+        assert sharing.document.text.startswith("# What is in this folder?\n")
+        sharing.list.setCurrentItem(sharing.items()[1])
+        shown = sharing.document.text
+        assert sharing.viewer.text.toPlainText().startswith("<!doctype html>")
+        press(sharing, "save")
         await pick(rig, tmp_path / "read")
-        await until(lambda: "read.md saved: " in rig.banner_text(), "the notice")
-        assert (tmp_path / "read.md").read_text(encoding="utf-8").startswith("# What is in this folder?\n")
+        await until(lambda: "read.html saved: " in rig.banner_text(), "the notice")
+        assert (tmp_path / "read.html").read_text(encoding="utf-8") == shown
+        assert "<h1>What is in this folder?</h1>" in shown
 
         rig.type_message("/export")
         press(await wait_for_widget(rig, ChoiceDialog), "session")
