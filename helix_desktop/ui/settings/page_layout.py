@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QSizePolicy, QSpacerItem, QWidget
 
 from helix_desktop.agent.conversation import Conversation
@@ -20,6 +20,7 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.intents import Intent
+from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
@@ -32,6 +33,9 @@ class OnScreen(Protocol):
 
     services: AppServices
     async_actions: AsyncActions
+    notices: NoticeArea
+    session_changed: SignalInstance
+    """Another session is on screen, or none."""
 
     @property
     def workspace_id(self) -> str:

@@ -142,9 +142,8 @@ class SettingsView(Themed, PageArea):
             "roles": lambda: RolesPage(settings),
             "appearance": self._general_page,
             "instructions": lambda: InstructionsPage(on_screen),
-            "policy": PolicyPage,
-            "permissions": lambda: PermissionsPage(settings),
-            "mcp": McpPage,
+            "permissions": lambda: PermissionsPage(on_screen, settings),
+            "mcp": lambda: McpPage(on_screen),
             "data": lambda: DataPage(on_screen, settings),
             "about": lambda: AboutPage(on_screen),
             **pages,
@@ -196,6 +195,10 @@ class SettingsView(Themed, PageArea):
     def roles(self) -> RolesPage:
         """Return the page of model roles."""
         return self.page("roles", RolesPage)
+
+    def is_built(self, name: SettingsPage) -> bool:
+        """Return whether a page was needed already."""
+        return name in self._built
 
     def page(self, name: SettingsPage, kind: type[P]) -> P:
         """Return a page of this kind, which is built when it is first needed."""

@@ -63,7 +63,7 @@ class WindowControllers:
         )
         self._add_session_controllers(context)
         self._add_workspace_controllers(context)
-        self.settings = SettingsPresenter(context, self.session_controller, self.trust, appearance)
+        self.settings = SettingsPresenter(context, self.session_controller, appearance)
         self.external_open = ExternalOpenController(
             context, self.workspace_controller, self.navigation, self.import_export
         )

@@ -26,7 +26,7 @@ from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderS
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
-from tests.support.default_settings import NothingOnScreen, default_settings
+from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.window.bare_window import make_window
 
 OUT = Path("build/gallery-providers")
@@ -139,7 +139,7 @@ def show_settings(window: MainWindow) -> SettingsView:
     on_screen.services.build_info.build = Build(
         version="0.1.0", target="deb", releases="https://helix-desktop.invalid/latest"
     )
-    view = SettingsView(on_screen, values, {"keyboard": lambda: KeyboardPage(window.key_bindings, values)})
+    view = settings_view(values, on_screen, {"keyboard": lambda: KeyboardPage(window.key_bindings, values)})
     window.add_settings(view.names, view.head, view)
     view.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
     view.providers.show_providers(FORMS, STATUSES)

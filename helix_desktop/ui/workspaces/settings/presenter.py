@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.config.settings import model_labels
+from helix_desktop.replay.policy.session_replays import SessionReplays
+from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -31,16 +33,14 @@ from helix_desktop.ui.session.model_menu import (
     workspace_roles_menu,
 )
 from helix_desktop.ui.settings.page_layout import FilledPage
+from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
-from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
-from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
-from helix_desktop.ui.workspaces.settings.policy_presenter import PolicyPresenter
 from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
-from helix_desktop.ui.workspaces.trust import TrustController
+from helix_desktop.ui.workspaces.settings.replay_preparation import ReplayPreparation
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
@@ -53,7 +53,8 @@ class _OnScreen:
 
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         self.services, self.async_actions = context.services, context.async_actions
-        self.run = context.window.intents.run
+        self.notices, self.run = context.window.notices, context.window.intents.run
+        self.session_changed = session_controller.session_changed
         self._active_workspace, self._session_controller = context.active_workspace, session_controller
 
     @property
@@ -76,11 +77,10 @@ class SettingsPresenter(QObject):
         self,
         context: ControllerContext,
         session_controller: SessionController,
-        trust: TrustController,
         appearance: Appearance,
     ) -> None:
         super().__init__(context.window)
-        self._context, self._session_controller, self._trust = context, session_controller, trust
+        self._context, self._session_controller = context, session_controller
         self._window, self._services = context.window, context.services
         self._appearance, self._async_actions = appearance, context.async_actions
         self._view: SettingsView | None = None
@@ -90,7 +90,10 @@ class SettingsPresenter(QObject):
         self._filled: set[str] = set()
         """The pages that show what is stored now."""
         self._workspace_id = ""  # that the pages were filled for
-        self.policy = PolicyPresenter(context, session_controller)
+        self._on_screen = _OnScreen(context, session_controller)
+        self._policy_files = PolicyFiles(self._on_screen, self)
+        self.replays = SessionReplays(PolicyReplayWorker)
+        self.preparation = ReplayPreparation(context, session_controller, self.replays)
         start = context.async_actions.start
         McpNotices(
             context,
@@ -107,6 +110,7 @@ class SettingsPresenter(QObject):
         context.settings.models_saved.connect(
             lambda: async_actions.start(session_controller.show_model(), "show model")
         )
+        context.workspace_settings.changed.connect(self._on_setting)
         context.settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
         context.settings.follow("shortcuts", self._use_shortcuts)
         context.settings.follow("reduce_motion", reduce_motion)
@@ -129,12 +133,10 @@ class SettingsPresenter(QObject):
                 self._providers.add_and_use(server, found_servers), "add a local server"
             )
         )
-        window.settings_left.connect(self.policy.remind_of_preview)
         window.activated.connect(self._follow_other_window)
         session_controller.session_changed.connect(self._follow_workspace)
         context.services.settings_listeners.append(lambda *_: self._follow_other_window())
         window.remedy_requested.connect(self._handle_remedy)
-        self.policy.page_requested.connect(lambda: self._open("policy"))
         self._offer_pages()
 
     def _offer_pages(self) -> None:
@@ -153,9 +155,9 @@ class SettingsPresenter(QObject):
         if self._view is None:
             values, bindings = self._context.workspace_settings, self._window.key_bindings
             view = self._view = SettingsView(
-                _OnScreen(self._context, self._session_controller),
+                self._on_screen,
                 values,
-                {"keyboard": lambda: KeyboardPage(bindings, values)},
+                {"keyboard": lambda: KeyboardPage(bindings, values), "policy": self._policy_page},
             )
             view.page_built.connect(self._bind)
             view.page_selected.connect(
@@ -180,27 +182,31 @@ class SettingsPresenter(QObject):
         """Return the titles of the pages where something was typed and not saved."""
         return self._view.unsaved_pages() if self._view is not None else []
 
+    def _on_setting(self, name: str) -> None:
+        if name == "demo_calls":
+            self._async_actions.start(self._session_controller.show_model(), "demo calls")
+
     def _use_shortcuts(self, shortcuts: dict[str, object]) -> None:
         if self._window.key_bindings.stored != shortcuts:
             self._window.key_bindings.use(shortcuts)
 
     def _bind(self, page: str) -> None:
         """Bind a page that was just built."""
-        context, session_controller, view = self._context, self._session_controller, self.view
-        binders: dict[str, Callable[[], Fill]] = {
-            "providers": lambda: self._providers.show,
-            "policy": lambda: self._bind_policy(view.policy),
-            "permissions": lambda: (
-                PermissionsPresenter(view.permissions, context, session_controller, self._trust).show
-            ),
-            "mcp": lambda: McpPresenter(view.mcp, context).show,
-        }
-        if page in binders:
-            self._fillers[page] = binders[page]()
+        if page == "providers":
+            self._fillers[page] = self._providers.show
 
-    def _bind_policy(self, page: PolicyPage) -> Fill:
-        self.policy.attach(page)
-        return self.policy.show
+    def _policy_page(self) -> PolicyPage:
+        page = PolicyPage(self._on_screen, self._policy_files, self.replays)
+        page.visibility_changed.connect(self.preparation.set_page_visible)
+        self._window.settings_left.connect(page.remind_of_preview)
+        return page
+
+    async def end_replays(self) -> None:
+        """End the process that replays sessions."""
+        self.preparation.stop()
+        if self._view is not None and self._view.is_built("policy"):
+            self._view.policy.preview.stop()
+        await self.replays.close()
 
     @handles(Find)
     def find(self, words: str) -> None:
@@ -210,6 +216,8 @@ class SettingsPresenter(QObject):
 
     def _follow_workspace(self) -> None:
         """Fill the page on screen for the workspace that is on screen now."""
+        if self._session_controller.conversation is None:  # a secret is about to be removed, perhaps
+            self._async_actions.start(self.end_replays(), "end policy replays")
         if self._context.active_workspace.id != self._workspace_id:
             self.refresh()
 
