@@ -100,7 +100,7 @@ class ControlledWindow:
     async def end_tasks(self) -> None:
         """End what the window's actions started, and start nothing more."""
         await self.controllers.async_actions.scope.close(for_good=True)
-        await self.controllers.settings.policy.close()
+        await self.controllers.settings.end_replays()
 
     def _follow_lists(self, window: object) -> None:
         """Show workspaces and sessions as another window left them."""

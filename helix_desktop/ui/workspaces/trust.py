@@ -9,8 +9,10 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.trust.dialog import TrustDialog
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.workspaces.auto_run_files import find_auto_run_files
@@ -34,6 +36,7 @@ class TrustController(QObject):
         context.window.remedy_requested.connect(
             lambda remedy: self._ask_current() if remedy == "trust_folder" else None
         )
+        context.window.intents.add(self)
         session_controller.session_changed.connect(self.show)
 
     def show(self) -> None:
@@ -42,6 +45,15 @@ class TrustController(QObject):
         self._strip.setVisible(
             workspace is not None and not workspace.is_read_only and not workspace.is_trusted()
         )
+
+    @handles(ChangeTrust)
+    async def change(self, is_trusted: bool) -> None:
+        """Ask whether the folder on screen is trusted, or take the trust away."""
+        workspace = self._session_controller.workspace
+        if workspace is not None and is_trusted:
+            await self.ask(workspace.id)
+        elif workspace is not None:
+            await self.set_trusted(workspace.id, False)
 
     def _ask_current(self) -> None:
         workspace = self._session_controller.workspace

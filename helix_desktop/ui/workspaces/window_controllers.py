@@ -43,7 +43,6 @@ from helix_desktop.ui.workspaces.redaction import RedactionController
 from helix_desktop.ui.workspaces.rewind import RewindController
 from helix_desktop.ui.workspaces.session_places import SessionPlaceController
 from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter
-from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.switcher_presenter import SwitcherPresenter
@@ -64,9 +63,7 @@ class WindowControllers:
         )
         self._add_session_controllers(context)
         self._add_workspace_controllers(context)
-        dialogs = DataDialogs(self.cleanup.clean_up, self.cleanup.show_trash, self.redaction.redact)
-        self.settings = SettingsPresenter(context, self.session_controller, self.trust, appearance, dialogs)
-        self.settings.move_confirmed.connect(self.quit_controller.move)
+        self.settings = SettingsPresenter(context, self.session_controller, appearance)
         self.external_open = ExternalOpenController(
             context, self.workspace_controller, self.navigation, self.import_export
         )
