@@ -21,7 +21,8 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, UndoLast
 from helix_desktop.words.numbers import format_tokens
 from tests.support.part_files import part_files, reads_all
-from tests.support.window.chat_geometry import action_names, press_action
+from tests.support.window.buttons import find_button
+from tests.support.window.chat_geometry import action_names, press_action, row_widget
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -85,6 +86,32 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         assert rig.conversation.window.measure()[0] == sent
         assert await rig.stored_events() == rig.conversation.session.log
         await _check_a_pin(rig)
+
+
+async def test_an_undo_of_several_changes_names_them_and_offers_redo(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """One line of the chat stands for all that changed before a request: one click undoes all of it."""
+    async with open_window(qapp, tmp_path) as rig, reads_all() as server:
+        await rig.begin("several", LARGE_FILES, server, protect_tokens=100_000, protect_steps=50)
+        await rig.run_turn("Read everything")
+        outputs = [row.answer_seq for row in rig.rows(ToolRow)]
+        for seq in outputs[:3]:
+            await rig.conversation.window.cache_now(seq)
+        (divider,) = rig.rows(DividerRow)
+        widget = row_widget(rig.chat.view, divider.key)
+        place = widget.item.hit_area("action:undo") if widget.item is not None else None
+        assert place is not None
+        assert place.tip == "Undoes 3 changes that were made together"
+        press_action(rig.chat.view, divider, "undo")
+        await until(lambda: "Together with it: " in rig.banner_text(), "what else was undone")
+        assert "Undone: 1 output cached" in rig.banner_text()
+        assert "Together with it: 1 output cached, 1 output cached." in rig.banner_text()
+        assert not rig.conversation.session.transcript.window.masked
+        find_button(rig.window.notices, "redo").click()
+        await until(
+            lambda: len(rig.conversation.session.transcript.window.masked) == len(outputs[:3]), "redone"
+        )
 
 
 async def _check_a_pin(rig: WindowRig) -> None:
