@@ -80,7 +80,6 @@ class SessionNavigation(QObject):
         }
         window.remedy_requested.connect(self._apply_remedy)
         self._connect_chat()
-        views.changes.change_actions.chat_requested.connect(self._show_message)
         session_controller.composer.attachments.content_requested.connect(self.show_cache_entry)
         views.inspector.row_text_requested.connect(self._show_row)
         views.inspector.provider_cache.requests_requested.connect(self._show_cache_uses)
@@ -203,13 +202,6 @@ class SessionNavigation(QObject):
         self._views.chat.view.jump_to(self._session_controller.chat.key_of_event(recorded, transcript))
         if mark:
             self._views.chat.find_bar.mark(mark)
-
-    def _show_message(self, seq: int) -> None:
-        """Show where an event stands in the chat; 0: the message field."""
-        if seq:
-            self.show_event(seq)
-        else:
-            self._focus_composer()
 
     def _newest_event_with(self, digest: str) -> int:
         """Return the newest event of the session on screen that names a content; 0 for none."""
