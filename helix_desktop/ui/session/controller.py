@@ -272,6 +272,7 @@ class SessionController(QObject):
             self._on_question,
         )
         self.cache = CachePresenter(views.cache, async_actions, window.notices.notify)
+        window.intents.add(self.cache)
         self.timeline = TimelinePresenter(views.timeline)
         self.changes = ChangesPresenter(
             views.changes,

@@ -19,6 +19,7 @@ from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.cache.entry_actions import ShowEntryInChat, ShowEntryInTimeline
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn, OpenChanges
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
@@ -79,17 +80,7 @@ class SessionNavigation(QObject):
         }
         window.remedy_requested.connect(self._apply_remedy)
         self._connect_chat()
-        views.changes.change_actions.chat_requested.connect(self._show_message)
         session_controller.composer.attachments.content_requested.connect(self.show_cache_entry)
-        views.cache.entry_actions.recall_requested.connect(
-            lambda *what: self._start(self.recall(*what), "recall")
-        )
-        views.cache.entry_actions.chat_requested.connect(
-            lambda digest: self.show_event(self._newest_event_with(digest))
-        )
-        views.cache.entry_actions.timeline_requested.connect(
-            lambda digest: self._session_controller.reveal(self._rewrite_of(digest))
-        )
         views.inspector.row_text_requested.connect(self._show_row)
         views.inspector.provider_cache.requests_requested.connect(self._show_cache_uses)
         window.intents.add(self)
@@ -107,6 +98,16 @@ class SessionNavigation(QObject):
     def _with_conversation(self, action: Callable[[Conversation], object]) -> None:
         if self._session_controller.conversation is not None:
             action(self._session_controller.conversation)
+
+    @handles(ShowEntryInChat)
+    def show_entry_in_chat(self, digest: str) -> None:
+        """Show the newest event with a cached content."""
+        self.show_event(self._newest_event_with(digest))
+
+    @handles(ShowEntryInTimeline)
+    def show_entry_in_timeline(self, digest: str) -> None:
+        """Show the card of what cached a content."""
+        self._session_controller.reveal(self._rewrite_of(digest))
 
     @handles(ShowInTimeline)
     def show_in_timeline(self, seq: int, is_handover: bool) -> None:
@@ -201,13 +202,6 @@ class SessionNavigation(QObject):
         self._views.chat.view.jump_to(self._session_controller.chat.key_of_event(recorded, transcript))
         if mark:
             self._views.chat.find_bar.mark(mark)
-
-    def _show_message(self, seq: int) -> None:
-        """Show where an event stands in the chat; 0: the message field."""
-        if seq:
-            self.show_event(seq)
-        else:
-            self._focus_composer()
 
     def _newest_event_with(self, digest: str) -> int:
         """Return the newest event of the session on screen that names a content; 0 for none."""

@@ -10,7 +10,9 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.ui.cache.entry_actions import RecallMany
 from helix_desktop.ui.design.dialogs import DialogChoice, ask
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.numbers import format_token_count
@@ -35,9 +37,7 @@ class RecallController(QObject):
         context.views.chat.composer.entries_dropped.connect(
             lambda digests: start(self.recall_whole(digests), "recall")
         )
-        context.views.cache.entry_actions.recall_many_requested.connect(
-            lambda digests: start(self.recall_many(digests), "recall many")
-        )
+        context.window.intents.add(self)
         self._preview.matches_requested.connect(self._recall_matches)
         self._preview.content.find_bar.found.connect(self._forget_matches)
         self._preview.matches_found.connect(self._look)
@@ -53,6 +53,7 @@ class RecallController(QObject):
             if workspace is self._session_controller.workspace:
                 self._session_controller.composer.attachments.add(attachment)
 
+    @handles(RecallMany)
     async def recall_many(self, digests: Sequence[str]) -> None:
         """Say what the first of very many contents cost, and let them go along if the user wants that."""
         workspace = self._session_controller.workspace

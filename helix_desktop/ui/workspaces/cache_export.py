@@ -10,7 +10,9 @@ from PySide6.QtCore import QObject
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
+from helix_desktop.ui.cache.entry_actions import ExportEntries
 from helix_desktop.ui.design.dialogs import choose, pick_folder, pick_save_file
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.numbers import format_size
@@ -28,9 +30,9 @@ class CacheExportController(QObject):
         super().__init__(context.window)
         self._window, self._jobs = context.window, context.window.jobs
         self._active_workspace = context.active_workspace
-        start, actions = context.async_actions.start, context.views.cache.entry_actions
-        actions.export_all_requested.connect(lambda digests: start(self.export(digests), "export"))
+        context.window.intents.add(self)
 
+    @handles(ExportEntries)
     async def export(self, digests: Sequence[str]) -> None:
         """Ask for the kind of file and its place, and write entries to it. Raises HelixError."""
         choices = (

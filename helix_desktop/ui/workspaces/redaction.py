@@ -37,11 +37,7 @@ class RedactionController(QObject):
         super().__init__(context.window)
         self._context, self._workspace_controller = context, workspace_controller
         self.presenter: RedactionPresenter | None = None
-        start = context.async_actions.start
         context.window.intents.add(self)
-        context.views.cache.entry_actions.redact_requested.connect(
-            lambda digest: start(self.redact(digest), "forget")
-        )
 
     @handles(RemoveSecret)
     async def redact(self, digest: str = "") -> None:

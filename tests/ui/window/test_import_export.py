@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.ui.cache.entry_actions import ExportEntries
 from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
 from helix_desktop.ui.workspaces.share_session import ShareDialog
 from tests.support.model_servers.chat_server import (
@@ -72,7 +73,7 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
 
         (tmp_path / "outputs").mkdir()
         outputs = [rig.last_output("list_directory").digest, "0" * 64]
-        rig.views.cache.entry_actions.export_all_requested.emit(outputs)
+        rig.perform(ExportEntries(tuple(outputs)))
         press(await wait_for_widget(rig, ChoiceDialog), "folder")
         await pick(rig, tmp_path / "outputs")
         await until(lambda: "Saving stopped." in rig.banner_text(), "the notice")

@@ -16,6 +16,15 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import RevertPlan, RevertSelection
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.files import may_run
+from helix_desktop.ui.changes.change_actions import (
+    AcceptChanges,
+    CopyPatch,
+    OpenInEditor,
+    RedoChanges,
+    RevertChanges,
+    RevertHunk,
+    ShowUncoveredPlaces,
+)
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.chat.actions import PutAutoRun
@@ -43,21 +52,9 @@ class ChangesController(QObject):
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
         self._session_controller, self._reverts = session_controller, reverts
-        actions, start = context.views.changes.change_actions, context.async_actions.start
-        self._detail, self._start = context.views.changes.detail, start
-        actions.accept_requested.connect(lambda paths: start(self._accept(paths), "accept changes"))
-        actions.revert_requested.connect(lambda what: start(self._revert(what), "revert"))
-        actions.hunk_revert_requested.connect(lambda *what: start(self._revert_hunk(*what), "revert"))
-        actions.hunk_redo_requested.connect(lambda *what: start(self._redo_hunk(*what), "redo"))
-        actions.redo_requested.connect(lambda *what: start(self._redo(*what), "redo"))
-        actions.patch_requested.connect(lambda what: start(self._copy_patch(what), "copy patch"))
-        actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
-        actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
-        context.views.changes.undone.restore_requested.connect(
-            lambda change_id: self._window.perform(PutAutoRun((change_id,), restore=True))
-        )
+        self._detail, self._start = context.views.changes.detail, context.async_actions.start
         context.window.intents.add(self)
-        reverts.undo = lambda done: start(self._undo(done), "undo revert")
+        reverts.undo = lambda done: self._start(self._undo(done), "undo revert")
 
     @handles(PutAutoRun)
     async def put_auto_run(
@@ -98,24 +95,28 @@ class ChangesController(QObject):
             await self._session_controller.changes.refresh()  # what is on screen when it is reported
             self._window.notices.notify(notice)
         if paths:
-            await self._revert(RevertSelection((capture_id,), paths))
+            await self.revert(RevertSelection((capture_id,), paths))
 
     def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
         workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
         return None if workspace is None or conversation is None else (workspace, conversation.session.id)
 
-    async def _revert(self, selection: RevertSelection) -> None:
+    @handles(RevertChanges)
+    async def revert(self, selection: RevertSelection) -> None:
+        """Take back what is selected, after a look at what that does."""
         await self._carry_out(lambda changes, session_id: changes.plan(session_id, selection))
 
-    async def _revert_hunk(self, row: FileRow, hunk: int) -> None:
-        await self._revert(_hunk_selection(row, hunk))
+    @handles(RevertHunk)
+    async def revert_hunk(self, file: FileRow, hunk: int, is_redo: bool) -> None:
+        """Take a hunk back, or do one again that was taken back."""
+        selection = RevertSelection(file.capture_ids, (file.path,), (hunk,), scope="hunk")
+        if is_redo:
+            await self._carry_out(lambda changes, session_id: changes.plan_hunk_redo(session_id, selection))
+        else:
+            await self.revert(selection)
 
-    async def _redo_hunk(self, row: FileRow, hunk: int) -> None:
-        """Do a hunk again that was taken back."""
-        selection = _hunk_selection(row, hunk)
-        await self._carry_out(lambda changes, session_id: changes.plan_hunk_redo(session_id, selection))
-
-    async def _redo(self, capture_id: str, paths: Sequence[str]) -> None:
+    @handles(RedoChanges)
+    async def redo(self, capture_id: str, paths: Sequence[str]) -> None:
         """Do again what was taken back of a capture, or by one: of these paths, or (none named) of all."""
         await self._carry_out(lambda changes, session_id: changes.plan_redo(session_id, capture_id, paths))
 
@@ -140,14 +141,18 @@ class ChangesController(QObject):
         if done is not None:
             self._reverts.report(workspace, session_id, done, undone)
 
-    async def _accept(self, paths: Sequence[str]) -> None:
+    @handles(AcceptChanges)
+    async def accept(self, paths: Sequence[str]) -> None:
+        """Accept changes of these paths; none named: all."""
         where = self._on_screen()
         if where is not None:
             workspace, session_id = where
             await workspace.changes.accept(session_id, paths)
             await self._session_controller.changes.refresh()
 
-    async def _copy_patch(self, selection: RevertSelection) -> None:
+    @handles(CopyPatch)
+    async def copy_patch(self, selection: RevertSelection) -> None:
+        """Copy changes as a patch."""
         where = self._on_screen()
         if where is not None:
             workspace, session_id = where
@@ -158,7 +163,8 @@ class ChangesController(QObject):
             QGuiApplication.clipboard().setText(patch)
             self._detail.show_copied()
 
-    async def _open(self, path: str) -> None:
+    @handles(OpenInEditor)
+    async def open_in_editor(self, path: str) -> None:
         """Open a file of the workspace in the program that the system has for it. Raises HelixError."""
         where = self._on_screen()
         if where is None:
@@ -174,7 +180,9 @@ class ChangesController(QObject):
                 text("Choose one in your file manager."),
             )
 
-    async def _show_places(self) -> None:
+    @handles(ShowUncoveredPlaces)
+    async def show_uncovered_places(self) -> None:
+        """Show what can't be undone, and let the user cover more."""
         where = self._on_screen()
         if where is None:
             return
@@ -188,10 +196,6 @@ class ChangesController(QObject):
             await exec_async(dialog)
         finally:
             unsubscribe()
-
-
-def _hunk_selection(row: FileRow, hunk: int) -> RevertSelection:
-    return RevertSelection(row.capture_ids, (row.path,), (hunk,), scope="hunk")
 
 
 def _is_shown_when_opened(place: Path, folder: Path) -> bool:

@@ -13,6 +13,7 @@ from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.cache.entry_actions import RecallIntoContext
 from helix_desktop.ui.chat.actions import CacheNow
 from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.inspector.from_window import window_rows
@@ -46,9 +47,6 @@ class InspectorActions(QObject):
         self._show_event, self._show_cache_entry = show_event, show_cache_entry
         self._inspector = context.views.inspector
         self._inspector.action_triggered.connect(self._on_action)
-        context.views.cache.entry_actions.context_requested.connect(
-            lambda digest: context.async_actions.start(self._recall_entry(digest), "recall into context")
-        )
         context.window.intents.add(self)
 
     def _on_action(self, action: RowAction, row: WindowRow) -> None:
@@ -72,7 +70,8 @@ class InspectorActions(QObject):
             reason = Qt.FocusReason.ShortcutFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
             focused.setFocus(reason)
 
-    async def _recall_entry(self, digest: str) -> None:
+    @handles(RecallIntoContext)
+    async def recall_entry(self, digest: str) -> None:
         """Ask, with the cost, whether to send a cached content in full again where it stands, and do it.
 
         Raises HelixError.
