@@ -18,9 +18,7 @@ text = TextContext("Start")
 
 _CONNECT_TIMEOUT_MS = 1_000
 _ANSWER_TIMEOUT_S = 8.0  # for a window that listens and may be busy; then it counts as hung
-_START_OR_END_TIMEOUT_S = (
-    30.0  # for one that does not listen yet, or no more: it starts or ends
-)
+_START_OR_END_TIMEOUT_S = 30.0  # for one that does not listen yet, or no more: it starts or ends
 _PAUSE_S = 0.05
 LOCK_FILE = "window.lock"
 _TOKEN, _MAX_TOKEN_CHARS = "XDG_ACTIVATION_TOKEN", 1_000
