@@ -9,8 +9,10 @@ import msgspec
 
 from helix_desktop.domain.retention import RetentionRule
 from helix_desktop.services.diagnostics import folder_sizes
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.app_settings import WorkspaceSettings
 from helix_desktop.ui.settings.data_page import DataPage
+from helix_desktop.ui.shell.main_window import MainWindow
 
 _RULES = ("quota", "unused_days", "history_quota")
 
@@ -26,12 +28,19 @@ class DataDialogs(msgspec.Struct, frozen=True):
 class DataPresenter:
     """Binds the page to the store of the workspace on screen."""
 
-    def __init__(self, page: DataPage, context: ControllerContext, dialogs: DataDialogs) -> None:
-        self._page, self._services = page, context.services
-        self._active_workspace = context.active_workspace
-        start, commands = context.async_actions.start, context.window.commands
-        context.workspace_settings.changed.connect(self._on_setting)
-        self._async_actions = context.async_actions
+    def __init__(
+        self,
+        page: DataPage,
+        window: MainWindow,
+        session: Session,
+        settings: WorkspaceSettings,
+        dialogs: DataDialogs,
+    ) -> None:
+        self._page, self._services = page, session.app
+        self._session = session
+        start, commands = session.actions.start, window.commands
+        settings.changed.connect(self._on_setting)
+        self._async_actions = session.actions
         for signal, open_dialog in (
             (self._page.clean_requested, dialogs.clean_up),
             (self._page.trash_requested, dialogs.trash),
@@ -44,7 +53,7 @@ class DataPresenter:
 
     async def show(self) -> None:
         """Show the figures and the rule as they are now."""
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is None:
             self._page.show_no_workspace()
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
 from helix_desktop.words.translation import Translator
 
@@ -14,10 +14,10 @@ tr = Translator("Settings: Instructions")
 class InstructionsPresenter(QObject):
     """Binds the page to the user's files."""
 
-    def __init__(self, page: InstructionsPage, context: ControllerContext) -> None:
+    def __init__(self, page: InstructionsPage, session: Session) -> None:
         super().__init__(page)
-        self._page, self._services = page, context.services
-        self._active_workspace, start = context.active_workspace, context.async_actions.start
+        self._page, self._services = page, session.app
+        self._session, start = session, session.actions.start
         self._workspace_id = ""
         page.personal.save_requested.connect(
             lambda words, before: start(self._save(words, before, ""), "save instructions")
@@ -30,7 +30,7 @@ class InstructionsPresenter(QObject):
         """Show the texts as they are stored now. Raises HelixError."""
         own, page = self._services.user_instructions, self._page
         page.personal.show_text(tr("For all workspaces"), await own.read(), str(own.path()))
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         page.workspace.setVisible(workspace is not None)
         if workspace is None:
             return

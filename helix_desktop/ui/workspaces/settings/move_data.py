@@ -11,8 +11,9 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.data_folder import DataFolder
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
@@ -27,10 +28,10 @@ class MoveDataPresenter(QObject):
     confirmed = Signal(str, bool)
     """The new folder, and whether the old copy is to be removed at the end."""
 
-    def __init__(self, part: DataFolder, context: ControllerContext) -> None:
+    def __init__(self, part: DataFolder, window: MainWindow, session: Session) -> None:
         super().__init__(part)
-        self._part, self._window, self._services = part, context.window, context.services
-        self._async_actions = AsyncActions(context.async_actions.scope, self._show_error)
+        self._part, self._window, self._services = part, window, session.app
+        self._async_actions = AsyncActions(session.actions.scope, self._show_error)
         part.show_folder(self._services.data_folder)
         part.move_requested.connect(lambda: self._async_actions.start(self.prompt(), "move data"))
 

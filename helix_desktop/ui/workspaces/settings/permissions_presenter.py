@@ -16,10 +16,11 @@ from helix_desktop.domain.permissions.rules import parse_rule, rule_names
 from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.app_settings import WorkspaceSettings
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.trust import TrustController
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.times import format_date_and_time
@@ -48,21 +49,22 @@ class PermissionsPresenter(QObject):
     def __init__(
         self,
         page: PermissionsPage,
-        context: ControllerContext,
-        session_controller: SessionController,
+        window: MainWindow,
+        session: Session,
+        settings: WorkspaceSettings,
         trust: TrustController,
     ) -> None:
         super().__init__(page)
-        self._page, self._window, self._services = page, context.window, context.services
-        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
-        self._session_controller, self._trust_controller = session_controller, trust
-        start = context.async_actions.start
+        self._page, self._window, self._services = page, window, session.app
+        self._async_actions, self._session = session.actions, session
+        self._trust_controller = trust
+        start = session.actions.start
         self._rules_by_key: dict[str, PermissionRule] = {}
         self._revoked: PermissionRule | None = None
         page.revoke_requested.connect(self._revoke)
         page.undo_requested.connect(self._undo)
         page.form.submitted.connect(self._add_rule)
-        self._settings = context.workspace_settings
+        self._settings = settings
         self._settings.changed.connect(self._on_setting)
         page.demo_calls_changed.connect(self._set_demo_calls)
         page.trust_requested.connect(lambda trusted: start(self._trust(trusted), "trust"))
@@ -72,17 +74,17 @@ class PermissionsPresenter(QObject):
         self._show({})
         self._page.sandbox.refresh()
         await self._show_sandbox()
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is not None and self._rules_by_key:
             try:
                 counted = await _read_usage(workspace, self._rules_by_key.values())
             except StoreError:  # it was closed meanwhile
                 return
-            if workspace is self._active_workspace.opened:
+            if workspace is self._session.opened:
                 self._show(counted)
 
     def _show(self, usage: dict[str, RuleUsage]) -> None:
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is None:
             return
         record = self._services.registry.get(workspace.id)
@@ -101,13 +103,13 @@ class PermissionsPresenter(QObject):
 
     @property
     def _conversation(self) -> Conversation | None:
-        return self._session_controller.conversation
+        return self._session.find_conversation()
 
     def _session_rules(self) -> Sequence[PermissionRule]:
         return self._conversation.permissions.rules if self._conversation is not None else ()
 
     def _saved_rules(self) -> SavedRules:
-        return SavedRules(self._services.registry, self._active_workspace.id)
+        return SavedRules(self._services.registry, self._session.workspace_id)
 
     def _reload(self) -> None:
         self._async_actions.start(self.show(), "permissions")
@@ -136,7 +138,7 @@ class PermissionsPresenter(QObject):
     def _set_demo_calls(self, allow: bool) -> None:
         self._saved_rules().set_demo_calls("allow" if allow else "ask")
         self._reload()
-        self._async_actions.start(self._session_controller.show_model(), "demo calls")
+        self._async_actions.start(self._session.show_model(), "demo calls")
 
     def _add_rule(self, effect: RuleEffect, kind: RuleKind, text: str) -> None:
         try:
@@ -152,11 +154,11 @@ class PermissionsPresenter(QObject):
         await self.show()
 
     async def _show_sandbox(self) -> None:
-        workspace_id = self._active_workspace.id
-        if self._active_workspace.opened is None:
+        workspace_id = self._session.workspace_id
+        if self._session.opened is None:
             return
         status, is_confined = await self._services.tools.sandbox_status(workspace_id)
-        if workspace_id == self._active_workspace.id:
+        if workspace_id == self._session.workspace_id:
             self._settings.is_confined = is_confined
             self._settings.changed.emit("is_confined")
             self._page.show_sandbox(status, is_confined)
@@ -166,7 +168,7 @@ class PermissionsPresenter(QObject):
             self._async_actions.start(self._show_sandbox(), "sandbox")
 
     async def _trust(self, trusted: bool) -> None:
-        workspace_id = self._active_workspace.id
+        workspace_id = self._session.workspace_id
         if trusted:
             await self._trust_controller.ask(workspace_id)
         else:

@@ -16,11 +16,11 @@ from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import FILE_FIELDS, conflict_text
 from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview, ReplayPreparation
 from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator, translate
@@ -37,14 +37,13 @@ class PolicyPresenter(QObject):
     page_requested = Signal()
     """The page is to come on screen."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+    def __init__(self, window: MainWindow, session: Session) -> None:
         """Follow the files at once; the page comes with `attach`."""
-        super().__init__(context.window)
-        self._notices, self._services = context.window.notices, context.services
-        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
-        self._session_controller = session_controller
+        super().__init__(window)
+        self._notices, self._services = window.notices, session.app
+        self._async_actions, self._session = session.actions, session
         self.replays = SessionReplays(PolicyReplayWorker)
-        self.preparation = ReplayPreparation(context, session_controller, self.replays)
+        self.preparation = ReplayPreparation(window, session, self.replays)
         self._page: PolicyPage | None = None
         self._preview: PolicyPreview | None = None
         self._edited: dict[str, ContextPolicy] = {}  # on the page of a workspace, and used nowhere yet
@@ -56,8 +55,8 @@ class PolicyPresenter(QObject):
         self._reload_timer.timeout.connect(self._reload_edited)
         self._watcher.fileChanged.connect(lambda _: self._reload_timer.start())
         self._watcher.directoryChanged.connect(lambda _: self._reload_timer.start())
-        session_controller.session_changed.connect(self._watch)
-        session_controller.session_changed.connect(self._follow_session)
+        session.changed.connect(self._watch)
+        session.changed.connect(self._follow_session)
 
     def attach(self, page: PolicyPage) -> None:
         """Bind the page, once it is built."""
@@ -75,7 +74,7 @@ class PolicyPresenter(QObject):
 
     def show(self) -> None:
         """Show the policy of the session on screen, or what was edited of it."""
-        workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
+        workspace, conversation = self._session.opened, self._session.find_conversation()
         if workspace is None:
             if self._page is not None:
                 self._page.show_no_workspace()
@@ -93,11 +92,11 @@ class PolicyPresenter(QObject):
 
     def _follow_session(self) -> None:
         """Show the session that is on screen now, if the page is in sight."""
-        if self._session_controller.conversation is None:  # a secret is about to be removed, perhaps
+        if not self._session.has_conversation:  # a secret is about to be removed, perhaps
             self._async_actions.start(self.close(), "end policy replays")
         if self._page is not None and self._page.isVisible():
             self.show()
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is not None and self._policy(workspace) == self._in_use(workspace):
             self._notices.end(_PREVIEW)  # this session has what another one had not
 
@@ -111,11 +110,10 @@ class PolicyPresenter(QObject):
 
     @property
     def _session_policy(self) -> ContextPolicy | None:
-        conversation = self._session_controller.conversation
-        return conversation.session.transcript.session_policy if conversation is not None else None
+        return self._session.transcript.session_policy
 
     def _use_of(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyUse:
-        conversation, session_policy = self._session_controller.conversation, self._session_policy
+        conversation, session_policy = self._session.find_conversation(), self._session_policy
         has_session = conversation is not None and not conversation.session.transcript.parent
         return PolicyUse(
             policy_name(workspace.policy),
@@ -146,7 +144,7 @@ class PolicyPresenter(QObject):
 
     def remind_of_preview(self) -> None:
         """Say that a policy was looked at and is not in use, once the settings are closed."""
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is None or self._policy(workspace) == self._in_use(workspace):
             return
         self._notices.notify(
@@ -165,9 +163,9 @@ class PolicyPresenter(QObject):
 
     def _edit(self, policy: ContextPolicy | None) -> None:
         """Put a policy on the page, that is used nowhere yet; None: the one in use."""
-        self._edited.pop(self._active_workspace.id, None)
+        self._edited.pop(self._session.workspace_id, None)
         if policy is not None:
-            self._edited[self._active_workspace.id] = policy
+            self._edited[self._session.workspace_id] = policy
         self.show()
 
     def _replace(self, policy: ContextPolicy | None) -> None:
@@ -182,7 +180,7 @@ class PolicyPresenter(QObject):
 
     def _change(self, name: str, value: object) -> None:
         """Change a number of the policy on the page. Raises ValueError if it doesn't work with others."""
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is None:
             return
         changed = {**msgspec.structs.asdict(self._policy(workspace)), name: value}
@@ -198,7 +196,7 @@ class PolicyPresenter(QObject):
 
     def _select_profile(self, name: str) -> None:
         """Put a profile on the page, with what only the file has."""
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is None:
             return
         of_file = {} if workspace.id in self._errors else self._policy_file(workspace).fields()
@@ -212,7 +210,7 @@ class PolicyPresenter(QObject):
             self._show_field_error(why, ("handover_at", "observe_at"))
 
     def _apply_to_workspace(self) -> None:
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is None or self._has_wrong_field():
             return
         policy = self._policy(workspace)
@@ -227,19 +225,17 @@ class PolicyPresenter(QObject):
             self._use(workspace, policy)
 
     def _apply_to_session(self) -> None:
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is not None and not self._has_wrong_field():
             self._set_session_policy(self._policy(workspace))
 
     def _set_session_policy(self, policy: ContextPolicy | None) -> None:
-        conversation = self._session_controller.conversation
-        if conversation is None:
-            return
+        conversation = self._session.conversation
         self._async_actions.start(self._record_session_policy(conversation, policy), "policy of a session")
 
     async def _record_session_policy(self, conversation: Conversation, policy: ContextPolicy | None) -> None:
         await conversation.choose_policy(policy)
-        if conversation is self._session_controller.conversation:
+        if self._session.shows(conversation):
             self._edit(None)
 
     def _show_field_error(self, why: str, fields: tuple[str, ...]) -> None:
@@ -288,13 +284,13 @@ class PolicyPresenter(QObject):
             return False
         if self._errors.pop(workspace.id, None) is not None or policy != workspace.policy:
             workspace.policy = policy
-            if workspace is self._active_workspace.opened:
+            if workspace is self._session.opened:
                 self.show()
         return True
 
     def _show_file_error(self) -> None:
         """Show the error in the file of the workspace on screen, in the window and on the page."""
-        error = self._errors.get(self._active_workspace.id)
+        error = self._errors.get(self._session.workspace_id)
         if self._page is not None:
             self._page.show_file_error(translate(error.why) if error is not None else "")
         if error is None:
@@ -311,12 +307,12 @@ class PolicyPresenter(QObject):
                         Answer(tr("Replace file"), self._replace_file, "replace"),
                     ),
                     level="error",
-                    workspace_id=self._active_workspace.id,
+                    workspace_id=self._session.workspace_id,
                 )
             )
 
     def _open_file(self) -> None:
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is None:
             return
         file = self._policy_file(workspace)
@@ -330,7 +326,7 @@ class PolicyPresenter(QObject):
 
     def _replace_file(self) -> None:
         """Write the running policy over a file with an error, of which a copy is kept."""
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is None:
             return
         try:
