@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject
 from helix_desktop.config.settings import key_variable
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -24,27 +24,26 @@ class MissingKeys(QObject):
 
     def __init__(
         self,
-        context: ControllerContext,
-        session_controller: SessionController,
+        window: MainWindow,
+        session: Session,
         enter_key: Callable[[str], Coroutine[Any, Any, None]],
     ) -> None:
         """`enter_key` opens the settings at the key of a provider."""
-        super().__init__(context.window)
-        self._notices, self._services = context.window.notices, context.services
-        self._async_actions, self._enter_key = context.async_actions, enter_key
-        self._session_controller, self._strip = session_controller, context.views.chat.key_strip
+        super().__init__(window)
+        self._session, self._services, self._enter_key = session, session.app, enter_key
+        self._strip = window.pages.chat.key_strip
         self._announced: tuple[str, ...] | None = None
         self._provider = ""
         self._strip.action_requested.connect(lambda: self._enter(self._provider))
-        for changed in (session_controller.session_changed, session_controller.model_changed):
-            changed.connect(lambda: self._async_actions.start(self._refresh(), "missing keys"))
-        session_controller.on(AssistantSpoke, self._on_answer)
+        for changed in (session.changed, session.model_changed):
+            changed.connect(lambda: self._session.start(self._refresh(), "missing keys"))
+        session.on(AssistantSpoke, self._on_answer)
 
     def _on_answer(self, spoke: AssistantSpoke) -> None:
         """Know from an answer that came without the key that none is needed."""
         provider = spoke.model.partition("/")[0]
         if provider in (self._announced or ()):
-            self._async_actions.start(self._forget(provider), "forget a missing key")
+            self._session.start(self._forget(provider), "forget a missing key")
 
     async def _forget(self, provider: str) -> None:
         if provider in await self._services.missing_keys():
@@ -52,7 +51,7 @@ class MissingKeys(QObject):
         await self._refresh()
 
     def _enter(self, provider: str) -> None:
-        self._async_actions.start(self._enter_key(provider), "enter a key")
+        self._session.start(self._enter_key(provider), "enter a key")
 
     def _enter_first(self) -> None:
         if self._announced:
@@ -61,11 +60,10 @@ class MissingKeys(QObject):
     async def _refresh(self) -> None:
         missing = await self._services.missing_keys()
         self._announce(missing)
-        conversation = self._session_controller.conversation
         label = ""
-        if conversation is not None:
-            change = conversation.model_choice.pending
-            label = change.label if change else conversation.model.label
+        if self._session.has_conversation:
+            change = self._session.conversation.model_choice.pending
+            label = change.label if change else self._session.conversation.model.label
         self._provider = label.partition("/")[0]
         if self._provider in missing:
             variable = key_variable(self._provider)
@@ -82,9 +80,9 @@ class MissingKeys(QObject):
     def _announce(self, missing: tuple[str, ...]) -> None:
         """Say it once at the start; the notice goes when the keys are there."""
         if self._announced is not None and not missing:
-            self._notices.end(_NOTICE)
+            self._session.notices.end(_NOTICE)
         if self._announced is None and missing:
-            self._notices.notify(
+            self._session.notify(
                 Notice(
                     _NOTICE,
                     tr.plural(

@@ -10,8 +10,7 @@ from helix_desktop.agent.session_runtime import ModelChange
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.models import model_name
 from helix_desktop.words.translation import Translator
 
@@ -21,8 +20,7 @@ _NOTICE = "another-model"
 
 
 def follow_model_change(
-    context: ControllerContext,
-    session_controller: SessionController,
+    session: Session,
     choose_model: Callable[[], object],
     use_model: Callable[[str], Coroutine[Any, Any, None]],
 ) -> None:
@@ -31,26 +29,25 @@ def follow_model_change(
     `choose_model` offers models to the user, `use_model` sets the session's model by label; empty: the
     workspace's model.
     """
-    notices = context.window.notices
+    notices = session.notices
 
     def use(label: str) -> None:
-        context.async_actions.start(use_model(label), "use model")
+        session.start(use_model(label), "use model")
 
     def refresh(*_: object) -> None:
         notices.end(_NOTICE)
-        conversation = session_controller.conversation
-        if conversation is None:
+        if not session.has_conversation:
             return
-        change = conversation.model_choice.pending
+        change = session.conversation.model_choice.pending
         if change is None:
             notices.end(ModelNotChosen.WHAT)
         else:
-            notices.notify_here(_notice(change, conversation.model, choose_model, use))
+            notices.notify_here(_notice(change, session.conversation.model, choose_model, use))
 
-    session_controller.session_changing.connect(refresh)
-    session_controller.model_changed.connect(refresh)
+    session.changing.connect(refresh)
+    session.model_changed.connect(refresh)
     # A running turn goes on with the model that it has.
-    session_controller.on(TurnChanged, refresh)
+    session.on(TurnChanged, refresh)
 
 
 def _notice(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import SpendRequestsChanged, SummaryAwaited
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.ui.kit.notices import Answer, Notice, NoticeArea
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.intents import Compact, OpenSession
+from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import model_name
@@ -26,34 +25,19 @@ _SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observati
 _NO_MODEL: SpendReply = "no model"
 
 
-def follow_session(context: ControllerContext, session_controller: SessionController) -> None:
+def follow_session(session: Session) -> None:
     """Show the notices of whatever session is on screen."""
-    notices, start = context.window.notices, context.async_actions.start
-
-    def with_conversation(show: Callable[[NoticeArea, Conversation], object]) -> None:
-        if session_controller.conversation is not None:
-            show(notices, session_controller.conversation)
-
-    def show_wait(notices: NoticeArea, conversation: Conversation) -> None:
-        _show_wait(notices, conversation, lambda: start(conversation.stop(), "stop"))
-
-    def show_subagent(notices: NoticeArea, conversation: Conversation) -> None:
-        parent = conversation.session.transcript.parent
-        _show_subagent(notices, parent, lambda: session_controller.session_requested.emit(parent))
-
-    def show_breaker(notices: NoticeArea, conversation: Conversation) -> None:
-        _show_breaker(notices, conversation, context.window.commands.compact_now.trigger)
-
-    session_controller.session_changing.connect(lambda: with_conversation(_show_spend_requests))
-    session_controller.session_changing.connect(lambda: with_conversation(show_wait))
-    session_controller.session_changed.connect(lambda: with_conversation(show_subagent))
-    session_controller.session_loaded.connect(lambda: with_conversation(show_breaker))
-    session_controller.on(SpendRequestsChanged, lambda _: with_conversation(_show_spend_requests))
-    session_controller.on(SummaryAwaited, lambda _: with_conversation(show_wait))
-    session_controller.on(HandoverFailed | HandoverMade, lambda _: with_conversation(show_breaker))
+    session.shown.connect(lambda: _show_spend_requests(session))
+    session.shown.connect(lambda: _show_wait(session))
+    session.shown.connect(lambda: _show_subagent(session))
+    session.loaded.connect(lambda: _show_breaker(session))
+    session.on(SpendRequestsChanged, lambda _: _show_spend_requests(session))
+    session.on(SummaryAwaited, lambda _: _show_wait(session))
+    session.on(HandoverFailed | HandoverMade, lambda _: _show_breaker(session))
 
 
-def _show_spend_requests(notices: NoticeArea, conversation: Conversation) -> None:
+def _show_spend_requests(session: Session) -> None:
+    conversation, notices = session.conversation, session.notices
     requests = {request.work: request for request in conversation.spend_requests}
     for work, name in _SPENDING.items():
         notices.end(name)
@@ -61,11 +45,12 @@ def _show_spend_requests(notices: NoticeArea, conversation: Conversation) -> Non
             notices.notify_here(spend_notice(requests[work], conversation.answer_spend_request))
 
 
-def _show_wait(notices: NoticeArea, conversation: Conversation, stop: Callable[[], object]) -> None:
+def _show_wait(session: Session) -> None:
     """Say that the next step waits for the summary that makes room for it."""
-    notices.end(_WAIT)
+    session.notices.end(_WAIT)
+    conversation = session.conversation
     if conversation.is_summary_awaited:
-        notices.notify_here(
+        session.notices.notify_here(
             Notice(
                 _WAIT,
                 tr("Context full: waiting for the handover."),
@@ -73,39 +58,42 @@ def _show_wait(notices: NoticeArea, conversation: Conversation, stop: Callable[[
                 tr("Without a model, the handover is a list of files, commands and quotes."),
                 (
                     Answer(tr("Continue without a model"), conversation.continue_without_model, "continue"),
-                    Answer(tr("Stop"), stop, "stop"),
+                    Answer(tr("Stop"), lambda: session.start(conversation.stop(), "stop"), "stop"),
                 ),
                 can_dismiss=False,
             )
         )
 
 
-def _show_subagent(notices: NoticeArea, parent: str, open_parent: Callable[[], object]) -> None:
+def _show_subagent(session: Session) -> None:
     """Say that a subagent's session is one, and lead back."""
-    notices.end(_SUBAGENT)
+    session.notices.end(_SUBAGENT)
+    parent = session.transcript.parent
     if parent:
-        notices.notify_here(
+        session.notices.notify_here(
             Notice(
                 _SUBAGENT,
                 tr("Subagent session."),
                 tr("Only its result goes to the parent session. Messages here go to the subagent."),
-                answers=(Answer(tr("Open parent session"), open_parent, "back"),),
+                answers=(
+                    Answer(tr("Open parent session"), lambda: session.perform(OpenSession(parent)), "back"),
+                ),
                 can_dismiss=False,
             )
         )
 
 
-def _show_breaker(notices: NoticeArea, conversation: Conversation, compact: Callable[[], object]) -> None:
+def _show_breaker(session: Session) -> None:
     """Say that automatic compaction is paused."""
-    notices.end(_BREAKER)
-    if planner.is_breaker_open(conversation.session.transcript):
-        notices.notify_here(
+    session.notices.end(_BREAKER)
+    if planner.is_breaker_open(session.transcript):
+        session.notices.notify_here(
             Notice(
                 _BREAKER,
                 tr("Automatic compaction paused."),
                 breaker_text(),
                 tr("Compact now, or continue: oversized requests are trimmed or stopped."),
-                (Answer(action_label("compact"), compact, "compact"),),
+                (Answer(action_label("compact"), lambda: session.perform(Compact()), "compact"),),
                 "warning",
             )
         )

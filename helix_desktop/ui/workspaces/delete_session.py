@@ -11,7 +11,10 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.translation import Translator
 
@@ -24,22 +27,26 @@ DELETED_SESSION = "session-deleted"
 class DeleteSessionController(QObject):
     """Binds the session list's Delete and its Undo to the workspace on screen."""
 
-    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
-        super().__init__(context.window)
-        self._window, self._windows, self._services = context.window, context.windows, context.services
-        self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
+    def __init__(
+        self,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
+        workspace_controller: WorkspaceController,
+        drafts: SessionDrafts,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._windows, self._services = window, windows, session.app
+        self._session, self._workspace_controller, self._drafts = session, workspace_controller, drafts
         self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
-        start, window = context.async_actions.start, context.window
-        self._start = start
+        start = self._start = session.start
         window.sidebar.session_deleted.connect(
             lambda session_id: start(self._delete(session_id), "delete session")
         )
         window.sidebar.session_list.undo_requested.connect(lambda: start(self._undo_last(), "undo delete"))
 
     async def _delete(self, session_id: str) -> None:
-        workspace = self._active_workspace.opened
-        if workspace is None:
-            return
+        workspace = self._session.workspace
         listed = await workspace.store.sessions()
         versions = SessionVersions(listed).ids_of(session_id)
         running = any(
@@ -51,24 +58,23 @@ class DeleteSessionController(QObject):
             return
         has_keyboard = self._window.sidebar.session_list.hasFocus()
         titles = {info.id: info.title for info in listed}
-        screen = self._workspace_controller.session_controller
         gone = {*versions, *(info.id for info in listed if info.parent in versions)}
         async with self._windows.away_from_sessions(self._window, workspace.id, gone):
-            if screen.conversation is not None and screen.conversation.session.id in gone:
-                await screen.show(workspace, None)
+            if self._session.id in gone:
+                await self._session.show(workspace, None)
             await delete_session(workspace, session_id)
         for version in versions:
-            screen.composer.drafts.unsaved.hide(version)
+            self._drafts.unsaved.hide(version)
         self._deleted.pop(session_id, None)
         self._deleted[session_id] = workspace.id
         has_branches = any(info.branch_of in versions and info.id not in versions for info in listed)
-        if screen.conversation is None:
+        if not self._session.has_conversation:
             await self._workspace_controller.open_workspace(workspace.id)
 
         def undo() -> None:
             self._start(self._undo(session_id), "undo delete")
 
-        self._window.notices.notify(
+        self._session.notify(
             Notice(
                 DELETED_SESSION,
                 _deleted_text(ellipsize_title(titles.get(session_id) or tr("Session")), len(versions)),
@@ -98,7 +104,7 @@ class DeleteSessionController(QObject):
 
     async def _undo_last(self) -> None:
         """Restore the session of the workspace on screen that was deleted last in this run."""
-        here = self._active_workspace.id
+        here = self._session.workspace_id
         for session_id in [session for session, place in reversed(self._deleted.items()) if place == here]:
             if await self._restore(session_id):
                 return
@@ -109,7 +115,7 @@ class DeleteSessionController(QObject):
     async def _restore(self, session_id: str) -> bool:
         """Restore a session, on screen if its workspace is; return False if it was not in the trash."""
         workspace = self._services.open_workspaces.get(self._deleted.pop(session_id, ""))
-        self._window.notices.end(DELETED_SESSION)
+        self._session.notices.end(DELETED_SESSION)
         if workspace is None:
             return False
         retention = workspace.store.retention
@@ -117,7 +123,7 @@ class DeleteSessionController(QObject):
         restored = [await retention.restore_session(version) for version in trashed.ids_of(session_id)]
         if not any(restored):
             return False
-        if self._active_workspace.id == workspace.id:
+        if self._session.workspace_id == workspace.id:
             has_keyboard = self._window.sidebar.session_list.hasFocus()
             await self._workspace_controller.session_opener.open_session(session_id)
             self._return_keyboard(has_keyboard)

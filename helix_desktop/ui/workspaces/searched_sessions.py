@@ -30,10 +30,9 @@ async def show_message(
     await workspace_controller.open_in_front(workspace_id, session_id)
     mark = max(terms, key=len, default="")
     other = workspace_controller.other_window_with(workspace_id, session_id)
-    conversation = workspace_controller.session_controller.conversation
     if other is not None:
         other.show_event(seq, mark)
-    elif conversation is not None and conversation.session.id == session_id:
+    elif workspace_controller.session.id == session_id:
         navigation.show_event(seq, mark=mark)
 
 

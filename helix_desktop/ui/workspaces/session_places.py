@@ -13,8 +13,9 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.kit.commands import set_action_words
 from helix_desktop.ui.kit.intents import ArchiveSession, PinSession, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.commands import OWN_PLACE
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
@@ -36,22 +37,22 @@ class _ListMove(NamedTuple):
 class SessionPlaceController(QObject):
     """Binds Pin and Archive, in the list for any session and in the menu for the one on screen."""
 
-    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
-        super().__init__(context.window)
-        self._notices, self._services = context.window.notices, context.services
-        self._sidebar, self._active_workspace = workspace_controller.sidebar, context.active_workspace
-        self._session_controller = session = workspace_controller.session_controller
-        self._commands = context.window.commands
+    def __init__(
+        self, window: MainWindow, session: Session, workspace_controller: WorkspaceController
+    ) -> None:
+        super().__init__(window)
+        self._session, self._sidebar = session, workspace_controller.sidebar
+        self._commands = window.commands
         self._moved: _ListMove | None = None  # what the notice is about
-        start, sidebar = context.async_actions.start, context.window.sidebar
+        start, sidebar = session.start, window.sidebar
         sidebar.session_pin_requested.connect(
             lambda identity, pinned: start(self._move(identity, pinned=pinned), "pin session")
         )
         sidebar.session_archive_requested.connect(
             lambda identity, archived: start(self._move(identity, archived=archived), "archive session")
         )
-        context.window.intents.add(self)
-        session.session_changed.connect(self._show_actions)
+        window.intents.add(self)
+        session.changed.connect(self._show_actions)
         workspace_controller.on(EventRecorded, self._on_event)
         sidebar.session_deleted.connect(self._on_deleted)
         self._start = start
@@ -63,45 +64,35 @@ class SessionPlaceController(QObject):
         if moved is None or conversation is None or session_id != moved.session_id:
             return
         if conversation.session.transcript.place != moved.place:
-            self._notices.end(_MOVED)
+            self._session.notices.end(_MOVED)
 
     def _on_deleted(self, session_id: str) -> None:
         if self._moved is not None and session_id == self._moved.session_id:
-            self._notices.end(_MOVED)
+            self._session.notices.end(_MOVED)
 
     def _show_actions(self) -> None:
         """Let the menu say what it would do with the session on screen; a subagent's goes with its parent."""
-        conversation, place = self._session_controller.conversation, self._place()
-        is_subagent = conversation is not None and bool(conversation.session.transcript.parent)
-        self._commands.meet(OWN_PLACE, not is_subagent)
+        place = self._session.transcript.place
+        self._commands.meet(OWN_PLACE, not self._session.transcript.parent)
         pin = tr("Unpin session") if place.pinned else tr("Pin session")
         set_action_words(self._commands.pin_session, pin)
         archive = tr("Unarchive session") if place.archived else tr("Archive session")
         set_action_words(self._commands.archive_session, archive)
 
-    def _place(self) -> ListPlace:
-        conversation = self._session_controller.conversation
-        return conversation.session.transcript.place if conversation is not None else ListPlace()
-
     @handles(PinSession)
     async def _toggle_pin(self) -> None:
-        await self._move_on_screen(pinned=not self._place().pinned)
+        shown = self._session.conversation.session
+        await self._move(shown.id, pinned=not shown.transcript.place.pinned)
 
     @handles(ArchiveSession)
     async def _toggle_archive(self) -> None:
-        await self._move_on_screen(archived=not self._place().archived)
-
-    async def _move_on_screen(self, *, pinned: bool | None = None, archived: bool | None = None) -> None:
-        conversation = self._session_controller.conversation
-        if conversation is not None:
-            await self._move(conversation.session.id, pinned=pinned, archived=archived)
+        shown = self._session.conversation.session
+        await self._move(shown.id, archived=not shown.transcript.place.archived)
 
     async def _move(
         self, session_id: str, *, pinned: bool | None = None, archived: bool | None = None
     ) -> None:
-        workspace = self._active_workspace.opened
-        if workspace is None:
-            return
+        workspace = self._session.workspace
         previous = await workspace.move_in_list(session_id, pinned=pinned, archived=archived)
         transcript = (await workspace.open_session(session_id)).session.transcript
         title = ellipsize_title(session_title(transcript.title))
@@ -110,7 +101,7 @@ class SessionPlaceController(QObject):
         def undo() -> None:
             self._start(self._undo(session_id), "undo")
 
-        self._notices.notify(
+        self._session.notices.notify(
             Notice(
                 _MOVED,
                 _moved_text(title, pinned, archived),
@@ -123,9 +114,9 @@ class SessionPlaceController(QObject):
         await self._sidebar.refresh()
 
     async def _undo(self, session_id: str) -> None:
-        self._notices.end(_MOVED)
+        self._session.notices.end(_MOVED)
         moved, self._moved = self._moved, None
-        workspace = self._services.open_workspaces.get(moved.workspace_id) if moved is not None else None
+        workspace = self._session.app.open_workspaces.get(moved.workspace_id) if moved is not None else None
         if moved is None or workspace is None:
             return
         if session_id in {

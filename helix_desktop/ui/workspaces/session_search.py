@@ -9,8 +9,9 @@ from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.services.message_search import ExcerptSize, MessageHit, MessageSearch
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.running_message_search import RunningMessageSearch
@@ -29,22 +30,23 @@ class SessionSearchPresenter(QObject):
 
     def __init__(
         self,
-        context: ControllerContext,
+        window: MainWindow,
+        session: Session,
         workspace_controller: WorkspaceController,
         navigation: SessionNavigation,
     ) -> None:
-        super().__init__(context.window)
-        self._sidebar = context.window.sidebar
-        self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
+        super().__init__(window)
+        self._sidebar = window.sidebar
+        self._session, self._workspace_controller = session, workspace_controller
         self._navigation = navigation
         self._words = ""
         self._found: dict[str, FoundMessage] = {}
         self._search = RunningMessageSearch(
-            context.async_actions, partial(MessageSearch, per_session=1, excerpt_size=_NARROW)
+            session.actions, partial(MessageSearch, per_session=1, excerpt_size=_NARROW)
         )
         self._show_timer = QTimer(self, singleShot=True, interval=_SHOW_MS)
         self._show_timer.timeout.connect(self._show)
-        start = context.async_actions.start
+        start = session.start
         self._sidebar.messages_requested.connect(self._request)
         self._sidebar.message_selected.connect(lambda *where: start(self._open(*where), "show message"))
         self._sidebar.session_selected.connect(lambda _: self._search.forget())
@@ -60,7 +62,7 @@ class SessionSearchPresenter(QObject):
             self._search.forget()
 
     async def _find(self, query: str) -> None:
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if not self._search.terms or workspace is None:
             self._sidebar.show_searched(query, "")
             return
@@ -107,7 +109,7 @@ class SessionSearchPresenter(QObject):
     async def _open(self, session_id: str, seq: int) -> None:
         """Open a session at a message that was found in it."""
         self._search.forget()
-        place = (self._active_workspace.id, session_id, seq)
+        place = (self._session.workspace_id, session_id, seq)
         try:
             await show_message(self._workspace_controller, self._navigation, place, self._search.terms)
         finally:

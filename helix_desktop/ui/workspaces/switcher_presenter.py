@@ -15,8 +15,10 @@ from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_search import normalize, original_index
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceBadge
 from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -38,18 +40,19 @@ class SwitcherPresenter(QObject):
 
     def __init__(
         self,
-        context: ControllerContext,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
         workspace_controller: WorkspaceController,
         navigation: SessionNavigation,
     ) -> None:
-        super().__init__(context.window)
-        self._services, self._switcher = context.services, context.window.switcher
-        self._workspace_controller = workspace_controller
+        super().__init__(window)
+        self._services, self._switcher = session.app, window.switcher
         self._sessions: dict[tuple[str, str], SearchedSession] = {}
-        self._async_actions, self._windows = context.async_actions, context.windows
-        self._search = RunningMessageSearch(context.async_actions, MessageSearch)
+        self._session, self._windows = session, windows
+        self._search = RunningMessageSearch(session.actions, MessageSearch)
         self._listing: asyncio.Task[None] | None = None  # of what is in closed workspaces
-        switcher, start = self._switcher, context.async_actions.start
+        switcher, start = self._switcher, session.start
         switcher.opened.connect(lambda: start(self._show_sessions(), "list sessions"))
         switcher.closed.connect(self._forget)
         workspace_controller.workspace_opened.connect(lambda _: start(self._list_again(), "list sessions"))
@@ -78,7 +81,7 @@ class SwitcherPresenter(QObject):
         self._list(listed)
         if self._listing is not None:
             self._listing.cancel()
-        self._listing = self._async_actions.start(self._add_closed(listed), "list closed sessions")
+        self._listing = self._session.start(self._add_closed(listed), "list closed sessions")
 
     async def _add_closed(self, listed: Sequence[SearchedSession]) -> None:
         """List, and search, the sessions of workspaces that are not open, too."""
@@ -114,8 +117,7 @@ class SwitcherPresenter(QObject):
 
     def _rows(self, newest_first: Iterable[SearchedSession], versions: SessionVersions) -> list[SessionRow]:
         """Return a row for each session: of several versions the one on screen, else the newest."""
-        conversation = self._workspace_controller.session_controller.conversation
-        on_screen = conversation.session.id if conversation is not None else ""
+        on_screen = self._session.id
         now, rows = datetime.now(), list[SessionRow]()
         for session in newest_first:
             summary, ids = session.summary, versions.ids_of(session.summary.id)
@@ -188,7 +190,7 @@ class SwitcherPresenter(QObject):
         self._search.stop()
         self._search.forget()
         self._sessions = {}
-        self._async_actions.start(self._services.closed_sessions.release(), "close searched stores")
+        self._session.start(self._services.closed_sessions.release(), "close searched stores")
 
 
 def _badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) -> WorkspaceBadge:

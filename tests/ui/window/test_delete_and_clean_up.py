@@ -52,8 +52,7 @@ def advance_clock(retention: StoreRetention, by_ms: int) -> None:
 
 def on_screen(rig: WindowRig) -> str:
     """The session on screen; empty while there is none."""
-    conversation = rig.wiring.session_controller.conversation
-    return conversation.session.id if conversation is not None else ""
+    return rig.wiring.session.id
 
 
 async def leaked(rig: WindowRig, server: ChatServer, folder: str = "project") -> str:
@@ -115,7 +114,7 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         store = rig.workspace.store
         assert await store.retention.trash_session(second)
         await store.retention.empty_trash()
-        assert await rig.wiring.session_controller.composer.drafts.save_all() == []
+        assert await rig.wiring.composer.drafts.save_all() == []
         assert not (await store.draft(second)).text
 
 
@@ -123,7 +122,7 @@ async def _check_the_only_session(rig: WindowRig) -> None:
     """The only session can be deleted too."""
     await rig.open_folder("one")
     rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
-    await until(lambda: rig.wiring.session_controller.conversation is None, "nothing open")
+    await until(lambda: not rig.wiring.session.has_conversation, "nothing open")
     await until(rig.window.no_session.isVisible, "the empty page")
     await rig.wiring.workspace_controller.new_session()
     assert rig.conversation.session.transcript.messages.turns == 0
@@ -183,7 +182,7 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         elsewhere = rig.conversation.session.id
         await rig.wiring.workspace_controller.session_opener.open_session(session_id)
         await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
-        composer = rig.wiring.session_controller.composer
+        composer = rig.wiring.composer
         composer.attachments.change(elsewhere, [note_of(f"see {SECRET}")])
         go, send, settle = asyncio.Event(), rig.conversation.send, composer.outgoing.settle
 

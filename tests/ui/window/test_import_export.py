@@ -169,7 +169,7 @@ async def _check_an_invalid_file(rig: WindowRig) -> None:
     rig.window.commands.import_file.trigger()
     await pick(rig, rig.folder / "broken.helix")
     await until(lambda: "can't be imported" in rig.banner_text(), "the refusal")
-    await until(lambda: rig.wiring.session_controller.workspace is not None, "the workspace")
+    await until(lambda: rig.wiring.session.has_workspace, "the workspace")
     assert rig.workspace.id == identity
     assert rig.events(UserSpoke)
 

@@ -47,7 +47,7 @@ async def test_the_lines_that_find_has_are_recalled_as_the_agent_does(
         assert rig.window.page() == "chat"
 
         store, count = rig.workspace.store, rig.wiring.services.counter.count
-        (matches,) = rig.wiring.session_controller.composer.attachments.current()
+        (matches,) = rig.wiring.composer.attachments.current()
         tool = RecallCachedContent(store, count, Ripgrep(find_ripgrep(), {}))
         arguments = RecallArguments(hash=digest, pattern=r"(?i)failed \(x\)", context=0)
         answer = await tool.run("c1", arguments)

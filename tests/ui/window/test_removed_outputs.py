@@ -64,7 +64,7 @@ async def _remove(rig: WindowRig, digest: str) -> None:
     press(dialog, "redact")
     await until(lambda: dialog.step == "done", "the end")
     press(dialog, "cancel")
-    await until(lambda: rig.wiring.session_controller.conversation and rig.rows(ToolRow), "the session again")
+    await until(lambda: rig.wiring.session.has_conversation and rig.rows(ToolRow), "the session again")
 
 
 async def _check_the_card(rig: WindowRig) -> None:
