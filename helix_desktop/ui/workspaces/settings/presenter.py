@@ -19,8 +19,6 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import ChooseModel, Find, OpenSettings, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.effort import EffortController
-from helix_desktop.ui.session.missing_keys import MissingKeys
-from helix_desktop.ui.session.model_change_notice import follow_model_change
 from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
     DEMO_LABEL,
@@ -28,6 +26,7 @@ from helix_desktop.ui.session.model_menu import (
     model_menu,
     workspace_roles_menu,
 )
+from helix_desktop.ui.session.notices import MissingKeys, follow_model_change
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsPresenter
 from helix_desktop.ui.settings.about.page import AboutPage
