@@ -24,7 +24,7 @@ from helix_desktop.context.window.window import Window
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger
+from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.domain.translatable_text import TextContext
@@ -246,7 +246,7 @@ def _check_checkpoints(transcript: Transcript) -> DemoCheck:
 def _check_summarized(transcript: Transcript) -> DemoCheck:
     """Check the handovers: one at least comes by itself, at the share of the window that the policy says."""
     handovers = list(transcript.rewrites.handovers.values())
-    automatic = sum(handover.trigger is HandoverTrigger.THRESHOLD for handover in handovers)
+    automatic = sum(handover.trigger.is_by_policy for handover in handovers)
     changes = [
         tr("{before} → {after} tokens", before=handover.before, after=handover.after)
         for handover in handovers

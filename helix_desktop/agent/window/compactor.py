@@ -53,7 +53,13 @@ from helix_desktop.context.summaries.summary_task import (
     summary_input,
     transcript_lines,
 )
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, measure_usage
+from helix_desktop.context.window.usage_gauge import (
+    ON_REQUEST,
+    CompactionTrigger,
+    UsageGauge,
+    measure_next_request,
+    measure_usage,
+)
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
@@ -234,18 +240,16 @@ class Compactor:
 
     async def run(
         self,
-        trigger: HandoverTrigger,
+        trigger: CompactionTrigger,
         cut: CutPoint,
         focus: str = "",
         ask_model: bool = True,
-        threshold: float = 0.0,
         approve: ApproveSpending = approve_any,
         why_no_model: OptionalText = "",
     ) -> bool:
         """Write and record a handover of everything up to `cut`. Return True if it was recorded.
 
         Not to `ask_model` is a fallback if it has a reason, `why_no_model`; else the user's choice.
-        `threshold` is the share of the context window at which it starts, 0 if that is not the trigger.
         A refusal is recorded with its reason and changes nothing. Of a due one that frees too little after
         other rewrites made room, as of a canceled one, only what was spent is recorded; of a cost that
         `approve` rejects nothing.
@@ -255,14 +259,11 @@ class Compactor:
         self.is_running, self._summarizer.spent, self._approve = True, Spending(), approve
         try:
             event, _ = await self._write_handover(trigger, cut, focus, ask_model)
-            event = msgspec.structs.replace(
-                event, threshold=threshold, fallback=event.fallback or why_no_model
-            )
-            await self._record(event)
+            await self._record(msgspec.structs.replace(event, fallback=event.fallback or why_no_model))
             return True
         except CompactionRefused as error:
-            is_due = trigger is HandoverTrigger.THRESHOLD and not isinstance(error, SummaryRefused)
-            if is_due and self._usage().pressure == "none":
+            is_due = trigger.kind.is_by_policy and not isinstance(error, SummaryRefused)
+            if is_due and not self._usage().is_due:
                 await self.unused.record(self._summarizer.spent)  # other rewrites have made the room
             else:
                 await self._runtime.session.record(self._summarizer.failure(HandoverFailed, error))
@@ -300,7 +301,7 @@ class Compactor:
         self.is_drafting, self._summarizer.spent = True, Spending()
         try:
             event, doubt = await self._write_handover(
-                HandoverTrigger.MANUAL,
+                ON_REQUEST,
                 cut,
                 focus,
                 ask_model=True,
@@ -382,7 +383,7 @@ class Compactor:
 
     async def _write_handover(
         self,
-        trigger: HandoverTrigger,
+        trigger: CompactionTrigger,
         cut: CutPoint,
         focus: str,
         ask_model: bool,
@@ -395,11 +396,11 @@ class Compactor:
         """
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
-        source_input = self._read_input(cut, rerun_seq, is_update=trigger is not HandoverTrigger.MANUAL)
-        if trigger is HandoverTrigger.OVERFLOW and not ask_model:  # the words have to go, too
+        source_input = self._read_input(cut, rerun_seq, is_update=trigger.kind is not HandoverTrigger.MANUAL)
+        if trigger.kind is HandoverTrigger.OVERFLOW and not ask_model:  # the words have to go, too
             source_input = msgspec.structs.replace(source_input, words=())
-        nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
-        last_try = trigger is HandoverTrigger.THRESHOLD and nearly_open  # before only the user can start one
+        failures = self._runtime.transcript.handover_failures
+        last_try = trigger.kind.is_by_policy and planner.is_last_try(failures)
         try:
             summary = await self._summarize(source_input, focus, ask_model, last_try, is_draft)
             self._publish_phase("check")
@@ -408,7 +409,13 @@ class Compactor:
             await self.unused.record(self._summarizer.spent)
             raise
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
-        event = msgspec.structs.replace(event, trigger=trigger, focus=focus, duration_ms=duration_ms)
+        event = msgspec.structs.replace(
+            event,
+            trigger=trigger.kind,
+            threshold=round(trigger.share, 2),
+            focus=focus,
+            duration_ms=duration_ms,
+        )
         return event, summary.doubt
 
     def _read_input(

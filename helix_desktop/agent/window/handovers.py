@@ -41,13 +41,18 @@ from helix_desktop.context.summaries.handover_revision import (
     without_handover,
 )
 from helix_desktop.context.summaries.summary_coverage import covered_facts
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.usage_gauge import (
+    FULL_WINDOW,
+    ON_REQUEST,
+    CompactionTrigger,
+    UsageGauge,
+    measure_usage,
+)
 from helix_desktop.context.window.window import handover_as_sent, project, tokens_as_sent
 from helix_desktop.domain.cost import CostEstimate, SpendReply, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     Bullet,
     HandoverDiscarded,
@@ -379,8 +384,7 @@ class Handovers:
                 self._is_due, self._saved_draft = False, None
             case _ if self._is_due:
                 gauge, policy = self._rewriter.gauge(), self._runtime.policy
-                enough = gauge.handover_threshold - planner.least_gain(policy, gauge)
-                if gauge.used <= enough or not policy.enabled:
+                if gauge.trigger.distance >= planner.least_gain(policy, gauge) or not policy.enabled:
                     self._is_due = False
                     self._job.cancel()
 
@@ -404,13 +408,13 @@ class Handovers:
         policy, transcript = self._runtime.policy, self._runtime.transcript
         gauge = self._rewriter.gauge()
         if self._job.is_asking and (
-            gauge.pressure == "none" or planner.handover_now(transcript, policy, gauge) is None
+            not gauge.is_due or planner.handover_now(transcript, policy, gauge) is None
         ):
             self._job.withdraw_request()
-        due = planner.handover_due(transcript, policy, gauge, self._runtime.clock())
+        cut = planner.handover_due(transcript, policy, gauge, self._runtime.clock())
         current = transcript.window.handover
-        if due is not None and not self._job.is_blocked(current[0] if current else 0, gauge.used, refresh):
-            self._start_due(due.cut)
+        if cut is not None and not self._job.is_blocked(current[0] if current else 0, gauge.used, refresh):
+            self._start_due(cut)
 
     async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
         """Have a model write the handover that a full context needs, and wait for it.
@@ -426,15 +430,15 @@ class Handovers:
     def _start_for_room(self) -> OptionalText | None:
         """Start a handover by a model. Return why that can't be, None once it runs."""
         transcript, gauge = self._runtime.transcript, self._rewriter.gauge()
-        plan = planner.handover_now(transcript, self._runtime.policy, gauge)
-        if plan is None:
+        cut = planner.handover_now(transcript, self._runtime.policy, gauge)
+        if cut is None:
             return ""
         if planner.is_breaker_open(transcript):
             return self._why_none_since(0)
         current = transcript.window.handover
         if self._job.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
             return _text("Its cost wasn't approved, or exceeds the budget.")
-        self._start_due(plan.cut, trigger=HandoverTrigger.OVERFLOW)
+        self._start_due(cut, trigger=FULL_WINDOW)
         return None
 
     def _why_none_since(self, seq: int) -> OptionalText:
@@ -448,34 +452,31 @@ class Handovers:
         return _text("It was canceled, or its cost wasn't approved.")
 
     def _start_due(
-        self, cut: CutPoint, ask_model: bool = True, trigger: HandoverTrigger = HandoverTrigger.THRESHOLD
+        self, cut: CutPoint, ask_model: bool = True, trigger: CompactionTrigger | None = None
     ) -> None:
+        """Start a handover; without a `trigger` for what the policy says."""
         self._job.start(lambda: self._run_due(cut, ask_model, trigger))
 
-    async def _run_due(self, cut: CutPoint, ask_model: bool, trigger: HandoverTrigger) -> bool:
+    async def _run_due(self, cut: CutPoint, ask_model: bool, trigger: CompactionTrigger | None) -> bool:
         """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then.
 
         A checkpoint that is being written comes first: the handover begins with that.
         """
         await self.wait_for_checkpoint()
         policy, transcript = self._runtime.policy, self._runtime.transcript
-        gauge = self._rewriter.gauge()
-        is_threshold = trigger is HandoverTrigger.THRESHOLD
-        threshold = round(gauge.handover_threshold / gauge.window, 2) if is_threshold else 0.0
+        trigger = trigger or self._rewriter.gauge().trigger
         while True:
-            self._is_due = is_threshold
+            self._is_due = trigger.kind.is_by_policy
             try:
-                is_made = await self._compactor.run(
-                    trigger, cut, "", ask_model, threshold, self._job.require_approval
-                )
+                is_made = await self._compactor.run(trigger, cut, "", ask_model, self._job.require_approval)
             finally:
                 self._is_due = False
             if is_made:
                 return True
-            plan = planner.handover_now(transcript, policy, self._rewriter.gauge())
-            if transcript.turn_open or not self._job.is_asking or plan is None or plan.cut == cut:
+            current = planner.handover_now(transcript, policy, self._rewriter.gauge())
+            if transcript.turn_open or not self._job.is_asking or current in (None, cut):
                 return False
-            cut = plan.cut
+            cut = current
 
     def answer_request(self, reply: SpendReply) -> None:
         """Apply the user's answer to the spend request; do nothing if none is open.
@@ -484,9 +485,9 @@ class Handovers:
         """
         if not self._job.answer_request(reply == "allow") or reply == "refuse":
             return
-        plan = planner.handover_now(self._runtime.transcript, self._runtime.policy, self._rewriter.gauge())
-        if plan is not None:
-            self._start_due(plan.cut, ask_model=reply == "allow")
+        cut = planner.handover_now(self._runtime.transcript, self._runtime.policy, self._rewriter.gauge())
+        if cut is not None:
+            self._start_due(cut, ask_model=reply == "allow")
 
     def rerun(self, seq: int) -> HandoverScope:
         """Return the scope of writing the active handover `seq` again."""
@@ -499,7 +500,7 @@ class Handovers:
         """
         self._runtime.model_choice.require()
         cut = self.proposed.require_cut()
-        self._job.start(lambda: self._compactor.run(HandoverTrigger.MANUAL, cut, focus))
+        self._job.start(lambda: self._compactor.run(ON_REQUEST, cut, focus))
 
     async def commit(self, draft: HandoverDraft, text: str | None = None) -> None:
         """Record a draft as it is, or with the user's own text of its sections.

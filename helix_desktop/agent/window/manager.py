@@ -18,7 +18,7 @@ from helix_desktop.agent.window.rewriter import EarlyRewrites, WindowRewriter
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window import request_validation
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.usage_gauge import FULL_WINDOW, UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.choices import Remedy
@@ -31,7 +31,7 @@ from helix_desktop.domain.errors import (
     StoreError,
 )
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SweepReason, Undone
+from helix_desktop.domain.events.rewrite import PlacementReason, SweepReason, Undone
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverPrepared
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences, verbatim
@@ -225,11 +225,9 @@ class OverflowLadder:
 
     async def _make_handover(self, why_no_model: OptionalText) -> None:
         gauge = self._rewriter.gauge()
-        due = planner.handover_now(self._runtime.transcript, self._runtime.policy, gauge)
-        if due is not None:
-            await self._compactor.run(
-                HandoverTrigger.OVERFLOW, due.cut, ask_model=False, why_no_model=why_no_model
-            )
+        cut = planner.handover_now(self._runtime.transcript, self._runtime.policy, gauge)
+        if cut is not None:
+            await self._compactor.run(FULL_WINDOW, cut, ask_model=False, why_no_model=why_no_model)
 
 
 text = TextContext("Agent")
@@ -290,10 +288,8 @@ class ContextManager:
         if not is_on_hold:
             self._start_due_handover()
         gauge = self.rewriter.gauge()
-        # On hold nothing is freed at 95 % either: that is where undoing a rewrite leads.
-        if policy.enabled and (not gauge.fits or (gauge.pressure == "panic" and not is_on_hold)):
-            limit = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1)
-            await self._make_room(limit, int(policy.panic_to * gauge.window))
+        if planner.must_make_room(self._runtime.transcript, policy, gauge):
+            await self._make_room(gauge.limit, int(policy.panic_to * gauge.window))
             gauge = self.rewriter.gauge()
         self.checkpoints.start_due()
         return gauge
@@ -364,7 +360,7 @@ class ContextManager:
     def _is_calm(self) -> bool:
         """Return True if nothing else is written, and the window is not under pressure: one at a time."""
         is_writing = self.handovers.is_busy or self.observations.is_running
-        return not is_writing and self.rewriter.gauge().pressure == "none"
+        return not is_writing and not self.rewriter.gauge().is_due
 
     def _after_checkpoint(self) -> None:
         """Start what had to wait for a checkpoint."""

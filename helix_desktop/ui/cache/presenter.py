@@ -11,10 +11,18 @@ from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.services.entry_export import file_name
+from helix_desktop.ui.cache.entry_actions import (
+    PinEntries,
+    RestoreEntries,
+    SaveEntry,
+    VerifyAllEntries,
+    VerifyEntries,
+)
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.dialogs import pick_save_file
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text
@@ -38,12 +46,6 @@ class CachePresenter:
         self._preview_task: asyncio.Task[None] | None = None
         view.selection_changed.connect(self._select)
         view.preview.content.diff_requested.connect(self._start_comparing)
-        start, actions = session.start, view.entry_actions
-        actions.verify_requested.connect(lambda digests: start(self._verify(digests), "verify"))
-        actions.pin_requested.connect(lambda *what: start(self._pin(*what), "pin"))
-        actions.restore_requested.connect(lambda digests: start(self._restore(digests), "restore"))
-        actions.export_requested.connect(lambda digest: start(self._export(digest), "export"))
-        view.verify_all_requested.connect(self._start_verify_all)
         view.cancel_requested.connect(self._cancel)
         session.changed.connect(self._show)
         session.on_refresh_page("cache", view.refresh)
@@ -101,7 +103,8 @@ class CachePresenter:
         diff = await asyncio.to_thread(diff_contents, before, after)
         content.show_diff(previous, digest, diff)
 
-    async def _verify(self, digests: Sequence[str]) -> None:
+    @handles(VerifyEntries)
+    async def verify(self, digests: Sequence[str]) -> None:
         """Verify contents; the verdict on a single one is shown in the preview, on several in a notice."""
         workspace, source = self._session.workspace, self._source
         if source is None:
@@ -117,12 +120,16 @@ class CachePresenter:
         if len(digests) > 1:
             self._notify_result(workspace.id, len(digests), damaged)
 
-    async def _pin(self, digests: Sequence[str], is_pinned: bool) -> None:
+    @handles(PinEntries)
+    async def pin(self, digests: Sequence[str], is_pinned: bool) -> None:
+        """Keep entries from clean-ups, or no longer."""
         for digest in digests:
             await self._session.workspace.store.retention.pin(digest, is_pinned)
         await self._show_change(digests)
 
-    async def _restore(self, digests: Sequence[str]) -> None:
+    @handles(RestoreEntries)
+    async def restore(self, digests: Sequence[str]) -> None:
+        """Take entries out of the trash."""
         await self._session.workspace.store.retention.restore(digests)
         await self._show_change(digests)
 
@@ -131,7 +138,9 @@ class CachePresenter:
         if self._view.preview.digest in digests:
             await self._preview(self._view.preview.digest)
 
-    def _start_verify_all(self) -> None:
+    @handles(VerifyAllEntries)
+    def start_verify_all(self) -> None:
+        """Verify all entries, with progress and Cancel."""
         if self._verify_task is None:
             self._verify_task = self._session.start(self._verify_all(), "verify all")
 
@@ -180,7 +189,9 @@ class CachePresenter:
         if self._verify_task is not None:
             self._verify_task.cancel()
 
-    async def _export(self, digest: str) -> None:
+    @handles(SaveEntry)
+    async def export(self, digest: str) -> None:
+        """Save an entry as a file, where the user wants it."""
         store = self._session.workspace.store
         entry = await store.entry(digest)
         place = await pick_save_file(self._view, tr("Save cached output"), file_name(entry))

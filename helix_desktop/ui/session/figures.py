@@ -24,7 +24,6 @@ from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import GaugeState, TopBarState
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -34,6 +33,7 @@ from helix_desktop.words.failed_turns import turn_failure_reason
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.policies import policy_in_use
+from helix_desktop.words.rewrite_reasons import gauge_compaction_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
@@ -189,14 +189,12 @@ def gauge_state(
     gauge: UsageGauge, policy: ContextPolicy, policy_text: str, is_on_hold: bool = False
 ) -> GaugeState:
     """Return how full the window is, and where the policy compacts it; `policy_text` names the policy."""
-    pressure = pressure_of(gauge) if policy.enabled else "off"
     return GaugeState(
         gauge.used,
         gauge.window,
         not gauge.is_reported,
         gauge_source_text(gauge),
-        gauge.handover_threshold / gauge.window if gauge.window else policy.handover_at,
-        pressure,
+        gauge_compaction_text(gauge.trigger, policy.enabled, is_on_hold),
         policy_text,
         is_on_hold and policy.enabled,
     )

@@ -61,12 +61,12 @@ class HoldController(QObject):
         if self._session.transcript.on_hold or not conversation.window.policy.enabled:
             return
         (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
-        if outlook.state == "full" and not gauge.fits:
+        if not gauge.fits:
             self._say_after_undo(
                 tr("The next message makes room in the context."),
                 tr("After the undo, the request doesn't fit the context window."),
             )
-        elif outlook.state in ("due", "waiting", "facts", "full"):
+        elif outlook.is_coming:
             self._say_after_undo(
                 tr("The context will be compacted again."),
                 tr("It is above the threshold after the undo. Pause keeps it as it is."),

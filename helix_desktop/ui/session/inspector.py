@@ -21,6 +21,7 @@ from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.cache.entry_actions import RecallIntoContext
 from helix_desktop.ui.chat.actions import CacheNow
 from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
@@ -58,9 +59,6 @@ class InspectorPresenter(QObject):
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
         self._inspector.action_triggered.connect(self._on_action)
-        window.pages.cache.entry_actions.context_requested.connect(
-            lambda digest: session.start(self._recall_entry(digest), "recall into context")
-        )
         self._inspector.row_text_requested.connect(self._show_row)
         self._inspector.provider_cache.requests_requested.connect(self._show_cache_uses)
         session.changing.connect(self._inspector.close_page)
@@ -146,7 +144,8 @@ class InspectorPresenter(QObject):
             reason = Qt.FocusReason.ShortcutFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
             focused.setFocus(reason)
 
-    async def _recall_entry(self, digest: str) -> None:
+    @handles(RecallIntoContext)
+    async def recall_entry(self, digest: str) -> None:
         """Ask, with the cost, whether to send a cached content in full again where it stands, and do it.
 
         Raises HelixError.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,13 +19,16 @@ from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.timeline.card_data import UndoCard
+from helix_desktop.ui.timeline.card_data import TimelineCard, UndoCard
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.rewrites import pin_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
+
+CONTEXT_CHANGE = "context-change"
+"""The name of the notice about what was undone or redone."""
 
 
 class LastChangeController(QObject):
@@ -95,7 +98,9 @@ class LastChangeController(QObject):
         cards = await asyncio.to_thread(build_cards, log, transcript)
         changes = (card for card in cards if isinstance(card, UndoCard) and card.target == target)
         name = next(map(card_title, changes), "")
-        self._say(conversation, name or tr("Context changed."), way_back)
+        self._say(
+            conversation, name or tr("Context changed."), also_changed(cards, transcript, (target,)), way_back
+        )
 
     async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
         """Pin an output again, or no longer, and say which one."""
@@ -103,11 +108,20 @@ class LastChangeController(QObject):
         await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
         self._say(conversation, pin_text(change, conversation.session.transcript))
 
-    def _say(self, conversation: Conversation, text: str, *answers: Answer) -> None:
+    def _say(self, conversation: Conversation, text: str, why: str = "", *answers: Answer) -> None:
         session_id = conversation.session.id
         self._session.notify(
-            Notice("context-change", text, answers=answers, session_id=session_id, is_brief=True)
+            Notice(CONTEXT_CHANGE, text, why, answers=answers, session_id=session_id, is_brief=True)
         )
+
+
+def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Sequence[int]) -> str:
+    """Return what falls or returns with the first of these rewrites, by its titles; empty for nothing."""
+    attached = (transcript.rewrites.attached_to(seq) for seq in seqs)
+    others = sorted({*seqs, *attached} - {0, seqs[0]})
+    names = {card.seq: card_title(card) for card in cards}
+    titles = tuple(names[seq] for seq in others if seq in names)
+    return tr("Together with it: {changes}.", changes=titles) if titles else ""
 
 
 def has_change(transcript: Transcript) -> bool:

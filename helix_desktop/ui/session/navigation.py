@@ -17,6 +17,7 @@ from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.cache.entry_actions import ShowEntryInChat, ShowEntryInTimeline
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.dialogs import pick_save_file
@@ -76,15 +77,18 @@ class SessionNavigation(QObject):
         views.chat.view.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
         for command in (window.commands.previous_message, window.commands.next_message):
             move_keys(command, window, views.chat)  # elsewhere Alt+Down opens lists of choices
-        views.changes.change_actions.chat_requested.connect(self._show_message)
         composer.attachments.content_requested.connect(self.show_cache_entry)
-        views.cache.entry_actions.chat_requested.connect(
-            lambda digest: self.show_event(self._newest_event_with(digest))
-        )
-        views.cache.entry_actions.timeline_requested.connect(
-            lambda digest: window.perform(ShowInTimeline(self._rewrite_of(digest)))
-        )
         window.intents.add(self)
+
+    @handles(ShowEntryInChat)
+    def show_entry_in_chat(self, digest: str) -> None:
+        """Show the newest event with a cached content."""
+        self.show_event(self._newest_event_with(digest))
+
+    @handles(ShowEntryInTimeline)
+    def show_entry_in_timeline(self, digest: str) -> None:
+        """Show the card of what cached a content."""
+        self._window.perform(ShowInTimeline(self._rewrite_of(digest)))
 
     @handles(CopyText)
     def copy_text(self, text: str) -> None:
@@ -134,13 +138,6 @@ class SessionNavigation(QObject):
         self._views.chat.view.jump_to(self._chat.key_of_event(recorded, transcript))
         if mark:
             self._views.chat.find_bar.mark(mark)
-
-    def _show_message(self, seq: int) -> None:
-        """Show where an event stands in the chat; 0: the message field."""
-        if seq:
-            self.show_event(seq)
-        else:
-            self._focus_composer()
 
     def _newest_event_with(self, digest: str) -> int:
         """Return the newest event of the session on screen that names a content; 0 for none."""

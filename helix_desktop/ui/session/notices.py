@@ -24,6 +24,7 @@ from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.rewrite_reasons import breaker_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -100,11 +101,7 @@ def _show_breaker(session: Session) -> None:
             Notice(
                 _BREAKER,
                 tr("Automatic compaction paused."),
-                tr.plural(
-                    planner.BREAKER_FAILURES,
-                    "The last attempt failed or freed too little.",
-                    "The last %n attempts failed or freed too little.",
-                ),
+                breaker_text(),
                 tr("Compact now, or continue: oversized requests are trimmed or stopped."),
                 (Answer(action_label("compact"), lambda: session.perform(Compact()), "compact"),),
                 "warning",

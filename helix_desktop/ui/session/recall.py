@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.ui.cache.entry_actions import RecallMany
 from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.kit.intents import Recall, handles
 from helix_desktop.ui.kit.session import Session
@@ -38,12 +39,6 @@ class RecallController(QObject):
             lambda digests: start(self.recall_whole(digests), "recall")
         )
         window.intents.add(self)
-        window.pages.cache.entry_actions.recall_requested.connect(
-            lambda *what: start(self.recall(*what), "recall")
-        )
-        window.pages.cache.entry_actions.recall_many_requested.connect(
-            lambda digests: start(self.recall_many(digests), "recall many")
-        )
         self._preview.matches_requested.connect(self._recall_matches)
         self._preview.content.find_bar.found.connect(self._forget_matches)
         self._preview.matches_found.connect(self._look)
@@ -63,6 +58,7 @@ class RecallController(QObject):
             if self._session.shows(workspace):
                 self._attachments.add(attachment)
 
+    @handles(RecallMany)
     async def recall_many(self, digests: Sequence[str]) -> None:
         """Say what the first of very many contents cost, and let them go along if the user wants that."""
         workspace = self._session.workspace

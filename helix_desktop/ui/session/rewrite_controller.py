@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,9 +30,14 @@ from helix_desktop.ui.kit.intents import (
     WriteHandover,
     handles,
 )
-from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
+from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.last_change import CONTEXT_CHANGE, also_changed
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.timeline.card_data import UndoCard
+from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.action_labels import action_label
 
 _text = TextContext("Session")
 
@@ -63,6 +69,26 @@ class RewriteController(QObject):
                 _text("Undo the later one first."),
             )
         await conversation.window.undo(*seqs)
+        await self._say_what_went_along(conversation, seqs)
+
+    async def _say_what_went_along(self, conversation: Conversation, seqs: tuple[int, ...]) -> None:
+        """Name all that one click undid, if it was more than one change."""
+        log, transcript = list(conversation.session.log), conversation.session.transcript
+        if len(seqs) == 1 and not transcript.rewrites.attached_to(seqs[0]):
+            return
+        cards = await asyncio.to_thread(build_cards, log, transcript)
+        names = (card_title(card) for card in cards if isinstance(card, UndoCard) and card.target == seqs[0])
+        redo = Answer(action_label("redo"), lambda: self._window.perform(Redo(seqs)), "redo", ends=True)
+        self._window.notices.notify(
+            Notice(
+                CONTEXT_CHANGE,
+                next(names, ""),
+                also_changed(cards, transcript, seqs),
+                answers=(redo,),
+                session_id=conversation.session.id,
+                is_brief=True,
+            )
+        )
 
     @handles(Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:

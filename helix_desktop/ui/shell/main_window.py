@@ -339,7 +339,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def _arrange(self) -> Panes:
         center = QFrame()
         center.setObjectName("center")
-        # Above the pages, where it does not move the composer: what comes and goes by itself.
         news = QHBoxLayout()
         news.setSpacing(0)
         news.addWidget(self.jobs, 1)
@@ -347,12 +346,18 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         session = QWidget()
         session.setLayout(column(self._center, self.cost_line, gap=0))
         self._main.addWidget(session)
-        body = QGridLayout()  # one cell: notices lie over the page, and move nothing
+        # One cell: what comes and goes by itself lies over the page, and moves nothing. Where a page begins
+        # with something to click, it leaves the height of a line free above it.
+        over = column(news, gap=0)
+        over.addWidget(self.notices, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        over.addStretch(1)
+        body = QGridLayout()
         body.setContentsMargins(0, 0, 0, 0)
-        body.addWidget(self.notices, 0, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        body.addLayout(over, 0, 0)
         body.addWidget(self._main, 0, 0)
-        self._center_column = column(self.top_bar, news, body, gap=0)
+        self._center_column = column(self.top_bar, body, gap=0)
         center.setLayout(self._center_column)
+        self._main.lower()
         center.setMinimumWidth(356)
         self.inspector_pane.setObjectName("inspector_pane")
         self.inspector_pane.setMinimumWidth(264)

@@ -122,7 +122,7 @@ class TimelinePresenter:
                 points,
                 gauge.used,
                 gauge.window,
-                gauge.handover_threshold / gauge.window,
+                gauge.trigger,
                 self._running,
                 policy.enabled,
                 round(left_out * gauge.ratio),

@@ -10,7 +10,9 @@ from PySide6.QtCore import QObject
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
+from helix_desktop.ui.cache.entry_actions import ExportEntries
 from helix_desktop.ui.design.dialogs import choose, pick_folder, pick_save_file
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -28,9 +30,9 @@ class CacheExportController(QObject):
     def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
         self._window, self._session = window, session
-        start, actions = session.start, window.pages.cache.entry_actions
-        actions.export_all_requested.connect(lambda digests: start(self.export(digests), "export"))
+        window.intents.add(self)
 
+    @handles(ExportEntries)
     async def export(self, digests: Sequence[str]) -> None:
         """Ask for the kind of file and its place, and write entries to it. Raises HelixError."""
         choices = (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import CleanupResult, RetentionRule
+from helix_desktop.ui.cache.entry_actions import TrashEntries, UndoTrash
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, exec_async
@@ -44,12 +46,7 @@ class CleanupController(QObject):
         self.cleanup_dialog: CleanupDialog | None = None
         self._leads_to_trash = False  # when the dialog is closed
         self.trash_dialog: TrashDialog | None = None
-        start = session.start
         window.intents.add(self)
-        self._cache.entry_actions.trash_requested.connect(
-            lambda digests: start(self.move_to_trash(digests), "discard")
-        )
-        self._cache.entry_actions.undo_trash_requested.connect(self._start_undo)
         # It answers what was asked for in the cache, and says nothing of another page.
         window.page_shown.connect(lambda _: window.notices.end(_STAYS))
 
@@ -117,6 +114,7 @@ class CleanupController(QObject):
         dialog.accept()
         await self._show_trashed(workspace, result)
 
+    @handles(TrashEntries)
     async def move_to_trash(self, digests: Sequence[str]) -> None:
         """Move entries to the trash, very many after a question, and say why one stays.
 
@@ -156,12 +154,13 @@ class CleanupController(QObject):
         self._last_cleanup = (workspace.id, result)
         self._session.notices.end(_STAYS)
         count = len(result.digests)
+        undo = Answer(tr("Undo"), partial(self._window.perform, UndoTrash()), "undo")
         self._session.notify(
             Notice(
                 _CLEANED,
                 tr.plural(count, "%n entry moved to the trash.", "%n entries moved to the trash."),
                 tr("{size} on disk. You can restore from the trash.", size=format_size(result.stored_size)),
-                answers=(Answer(tr("Undo"), self._start_undo, "undo"),) if count else (),
+                answers=(undo,) if count else (),
                 workspace_id=workspace.id,
                 is_brief=True,
             )
@@ -224,10 +223,9 @@ class CleanupController(QObject):
             self._session.notices.end(_CLEANED)
         await self._refresh_views()
 
-    def _start_undo(self) -> None:
-        self._session.start(self._undo(), "undo the clean-up")
-
-    async def _undo(self) -> None:
+    @handles(UndoTrash)
+    async def undo_trash(self) -> None:
+        """Take what was moved to the trash last out of it again."""
         workspace = self._session.workspace
         if self._last_cleanup is None or self._last_cleanup[0] != workspace.id:
             return

@@ -56,7 +56,6 @@ from helix_desktop.ui.workspaces.redaction import RedactionController
 from helix_desktop.ui.workspaces.rewind import RewindController
 from helix_desktop.ui.workspaces.session_list import DeleteSessionController, SessionPlaceController
 from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
-from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
@@ -97,7 +96,7 @@ class ControlledWindow:
             window.intents.add(presenter)
         others = self.windows.windows  # the first one has heard all that runs
         self.jobs = SessionJobs(window, session, self.timeline, others[0].background_jobs if others else {})
-        CachePresenter(pages.cache, session)
+        window.intents.add(CachePresenter(pages.cache, session))
         self.composer = ComposerController(window, session, self.windows.drafts)
         add_completions(self.composer, session, window.commands)
         self.next_messages = NextMessagesController(pages.chat.next_messages, session, self.composer)
@@ -169,11 +168,7 @@ class ControlledWindow:
         workspace_settings = WorkspaceSettings(
             settings, self.services, self.async_actions, lambda: session.workspace_id
         )
-        dialogs = DataDialogs(self.cleanup.clean_up, self.cleanup.show_trash, self.redaction.redact)
-        self.settings = SettingsPresenter(
-            window, session, windows, settings, workspace_settings, self.trust, appearance, dialogs
-        )
-        self.settings.move_confirmed.connect(self.quit_controller.move)
+        self.settings = SettingsPresenter(window, session, windows, settings, workspace_settings, appearance)
         self.external_open = ExternalOpenController(
             window, session, windows, workspaces, self.navigation, self.import_export
         )
@@ -245,7 +240,7 @@ class ControlledWindow:
     async def end_tasks(self) -> None:
         """End what the window's actions started, and start nothing more."""
         await self.async_actions.scope.close(for_good=True)
-        await self.settings.policy.close()
+        await self.settings.end_replays()
 
     def _follow_lists(self, window: object) -> None:
         """Show workspaces and sessions as another window left them."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.open_workspace import delete_session
-from helix_desktop.domain.choices import ARCHIVE_SUFFIX, TRANSCRIPT_SUFFIX
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.store_reports import ExportResult, ImportResult
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.cache.entry_actions import is_readable
@@ -20,6 +20,7 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.share_session import share_session
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary
@@ -28,7 +29,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Workspaces")
 
 _DONE = "carried"
-_TRANSCRIPT, _ARCHIVE = "transcript", "archive"
+_DOCUMENT, _ARCHIVE = "document", "archive"
 
 
 class ImportExportController(QObject):
@@ -75,7 +76,7 @@ class ImportExportController(QObject):
             outputs = tr.plural(len(digests), "%n selected output", "%n selected outputs")
             choices.insert(0, ("entries", outputs, note))
         if self._session.has_conversation:
-            note = tr("As a transcript to read, or as an archive that can be imported again.")
+            note = tr("As a document for others, or as an archive that can be imported again.")
             choices.insert(0, ("session", tr("This session"), note))
         match await dialogs.choose(self._window, self._window.theme, tr("Export"), choices):
             case "session":
@@ -123,27 +124,34 @@ class ImportExportController(QObject):
             self._window.theme,
             tr("Export “{title}”?", title=title),
             tr(
-                "A transcript is a Markdown file to read, with long outputs cut. An archive has every output "
-                "and can be imported again."
+                "A document is for others to read: a page, Markdown or JSON lines, without keys. An archive "
+                "has every output and can be imported again."
             ),
             (
                 DialogChoice("", tr("Cancel")),
-                DialogChoice(_TRANSCRIPT, tr("Save transcript…")),
+                DialogChoice(_DOCUMENT, tr("Share document…")),
                 DialogChoice(_ARCHIVE, tr("Save archive…"), "primary"),
             ),
         )
         if not kind:
             return
-        suffix = TRANSCRIPT_SUFFIX if kind == _TRANSCRIPT else ARCHIVE_SUFFIX
+        if kind == _DOCUMENT:
+            saved = await share_session(
+                self._window, self._window.theme, self._services, self._session.actions,
+                (workspace.id, session_id), title,
+            )  # fmt: skip
+            if saved is not None:
+                path, size = saved
+                what = tr("{file} saved: {size}.", file=path.name, size=format_size(size))
+                self._show_file(workspace.id, path, what)
+            return
         place = await dialogs.pick_save_file(
-            self._window, tr("Export “{title}”", title=title), backup.session_file_name(title, suffix), suffix
+            self._window,
+            tr("Export “{title}”", title=title),
+            backup.session_file_name(title, ARCHIVE_SUFFIX),
+            ARCHIVE_SUFFIX,
         )
         if place is None:
-            return
-        if kind == _TRANSCRIPT:
-            size = await backup.export_transcript(workspace.id, session_id, place)
-            what = tr("{file} saved: {size}.", file=place.name, size=format_size(size))
-            self._show_file(workspace.id, place, what)
             return
         done = await self._session.job(
             tr("Exporting {session}", session=title),

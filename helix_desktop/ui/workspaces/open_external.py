@@ -17,8 +17,10 @@ from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.links import Link, parse_link
+from helix_desktop.ui.cache.entry_actions import CopyEntryLinks
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.window_group import WindowGroup
@@ -57,14 +59,15 @@ class ExternalOpenController:
         self._window.drops.archive_dropped.connect(lambda path: start(self.import_file(Path(path)), "import"))
         window.rail.link_requested.connect(lambda identity: _copy_link(Link(identity)))
         window.sidebar.session_list.link_requested.connect(self._copy_session_link)
-        window.pages.cache.entry_actions.link_requested.connect(self._copy_entry_links)
+        window.intents.add(self)
 
     def _copy_session_link(self, session_id: str) -> None:
         """Put a link to a session of the workspace on screen on the clipboard."""
         if self._session.workspace_id:
             _copy_link(Link(self._session.workspace_id, session_id=session_id))
 
-    def _copy_entry_links(self, digests: Sequence[str]) -> None:
+    @handles(CopyEntryLinks)
+    def copy_entry_links(self, digests: Sequence[str]) -> None:
         """Put links to contents on the clipboard, one per line."""
         if self._session.workspace_id:
             links = (Link(self._session.workspace_id, digest).text for digest in digests)

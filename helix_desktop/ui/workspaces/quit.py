@@ -15,6 +15,7 @@ from helix_desktop.ui.kit.intents import Quit, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
 from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.settings.data_folder import MoveData
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.words.sessions import session_title
@@ -42,13 +43,11 @@ class QuitController(QObject):
         window.closing.connect(lambda: self._start(self._close(), "close window"))
         window.intents.add(self)
 
-    def move(self, target: str, remove_old: bool) -> None:
+    @handles(MoveData)
+    async def _move(self, folder: str, removes_old: bool) -> None:
         """End the app for its data to be moved, unless the user wants to stay for what cannot be saved."""
-        self._start(self._confirm_move(target, remove_old), "move data")
-
-    async def _confirm_move(self, target: str, remove_old: bool) -> None:
         if await self._may_lose_drafts():
-            self.move_confirmed.emit(target, remove_old)
+            self.move_confirmed.emit(folder, removes_old)
 
     async def _close(self) -> None:
         """Close this window; the only one ends the app."""

@@ -47,11 +47,7 @@ class RedactionController(QObject):
         super().__init__(window)
         self._present = partial(RedactionPresenter, window, session, windows, workspace_controller, composer)
         self.presenter: RedactionPresenter | None = None
-        start = session.start
         window.intents.add(self)
-        window.pages.cache.entry_actions.redact_requested.connect(
-            lambda digest: start(self.redact(digest), "forget")
-        )
 
     @handles(RemoveSecret)
     async def redact(self, digest: str = "") -> None:

@@ -9,8 +9,10 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.trust.dialog import TrustDialog
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
@@ -34,6 +36,7 @@ class TrustController(QObject):
         window.remedy_requested.connect(
             lambda remedy: self._ask_current() if remedy == "trust_folder" else None
         )
+        window.intents.add(self)
         session.changed.connect(self.show)
 
     def show(self) -> None:
@@ -42,6 +45,15 @@ class TrustController(QObject):
         self._strip.setVisible(
             session.has_workspace and not (session.workspace.is_read_only or session.workspace.is_trusted())
         )
+
+    @handles(ChangeTrust)
+    async def change(self, is_trusted: bool) -> None:
+        """Ask whether the folder on screen is trusted, or take the trust away."""
+        workspace_id = self._session.workspace.id
+        if is_trusted:
+            await self.ask(workspace_id)
+        else:
+            await self.set_trusted(workspace_id, False)
 
     def _ask_current(self) -> None:
         self._session.start(self.ask(self._session.workspace.id), "trust")

@@ -20,8 +20,10 @@ from helix_desktop.domain.retention import DAY_MS, RetentionRule
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import RowRetention
+from helix_desktop.ui.cache.entry_actions import TrashEntries
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.kit.intents import RemoveSecret
 from helix_desktop.ui.redaction.dialog import confirmation_word
 from helix_desktop.ui.settings.data_page import DataPage
 from tests.support.model_servers.chat_server import (
@@ -154,7 +156,7 @@ async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
     async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
         await leaked(rig, server, "from-the-cache")
         output = rig.events(ToolAnswered)[0]
-        rig.views.cache.entry_actions.redact_requested.emit(output.digest)
+        rig.perform(RemoveSecret(output.digest))
         dialog = await forget_dialog(rig)
         assert "read_file env.txt" in labels(dialog)
         press(dialog, "search")
@@ -398,9 +400,8 @@ async def _check_very_many(rig: WindowRig) -> None:
     contents = [Content(digest_of(each), each, "grep", "a.py", "of very many", 4) for each in data]
     await rig.open_folder("many")
     await rig.workspace.store.commit(Commit("old", contents=contents))
-    request = rig.views.cache.entry_actions.trash_requested.emit
     for answer, left in (("cancel", 1_001), ("trash", 0)):
-        request([content.digest for content in contents])
+        rig.perform(TrashEntries(tuple(content.digest for content in contents)))
         await until(QApplication.activeModalWidget, "the question")
         dialog = QApplication.activeModalWidget()
         assert dialog is not None
@@ -499,9 +500,9 @@ async def _check_what_is_pinned_or_needed(rig: WindowRig, unreferenced_contents:
 
         await rig.workspace.store.commit(Commit("old", contents=unreferenced_contents[:1]))
         await rig.workspace.store.retention.pin(unreferenced_contents[0].digest, True)
-        cache.entry_actions.trash_requested.emit([digest])
+        rig.perform(TrashEntries((digest,)))
         await until(lambda: "Used in 1 place in sessions." in rig.banner_text(), "the reason")
-        cache.entry_actions.trash_requested.emit([unreferenced_contents[0].digest])
+        rig.perform(TrashEntries((unreferenced_contents[0].digest,)))
         await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
         rig.window.show_page("chat")
         assert "It is pinned." not in rig.banner_text(), "it is about the cache"

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.qt_loop
 
 
 async def _open_page(rig: WindowRig, replays: ScriptedReplays) -> None:
-    rig.wiring.settings.policy.replays.create_worker = lambda: replays
+    rig.wiring.settings.replays.create_worker = lambda: replays
     await rig.wiring.settings.show("policy")
 
 

@@ -25,9 +25,9 @@ async def _go_on(conversation: Conversation, turns: int) -> None:
 
 
 def _use(rig: WindowRig, replays: ScriptedReplays) -> None:
-    policy = rig.wiring.settings.policy
-    policy.replays.create_worker = lambda: replays
-    policy.preparation.quiet_timer.setInterval(0)
+    settings = rig.wiring.settings
+    settings.replays.create_worker = lambda: replays
+    settings.preparation.quiet_timer.setInterval(0)
 
 
 async def test_a_long_session_is_replayed_ahead_and_stored(qapp: QApplication, tmp_path: Path) -> None:

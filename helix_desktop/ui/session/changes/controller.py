@@ -15,6 +15,15 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import RevertPlan, RevertSelection
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.files import may_run
+from helix_desktop.ui.changes.change_actions import (
+    AcceptChanges,
+    CopyPatch,
+    OpenInEditor,
+    RedoChanges,
+    RevertChanges,
+    RevertHunk,
+    ShowUncoveredPlaces,
+)
 from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
@@ -43,21 +52,9 @@ class ChangesController(QObject):
         super().__init__(window)
         self._window, self._services = window, session.app
         self._session, self._reverts, self._changes = session, reverts, changes
-        actions, start = window.pages.changes.change_actions, session.start
-        self._detail, self._start = window.pages.changes.detail, start
-        actions.accept_requested.connect(lambda paths: start(self._accept(paths), "accept changes"))
-        actions.revert_requested.connect(lambda what: start(self._revert(what), "revert"))
-        actions.hunk_revert_requested.connect(lambda *what: start(self._revert_hunk(*what), "revert"))
-        actions.hunk_redo_requested.connect(lambda *what: start(self._redo_hunk(*what), "redo"))
-        actions.redo_requested.connect(lambda *what: start(self._redo(*what), "redo"))
-        actions.patch_requested.connect(lambda what: start(self._copy_patch(what), "copy patch"))
-        actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
-        actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
-        window.pages.changes.undone.restore_requested.connect(
-            lambda change_id: self._window.perform(PutAutoRun((change_id,), restore=True))
-        )
+        self._detail, self._start = window.pages.changes.detail, session.start
         window.intents.add(self)
-        reverts.undo = lambda done: start(self._undo(done), "undo revert")
+        reverts.undo = lambda done: self._start(self._undo(done), "undo revert")
 
     @handles(PutAutoRun)
     async def put_auto_run(
@@ -97,20 +94,24 @@ class ChangesController(QObject):
             await self._changes.refresh()  # what is on screen when it is reported
             self._window.notices.notify(notice)
         if paths:
-            await self._revert(RevertSelection((capture_id,), paths))
+            await self.revert(RevertSelection((capture_id,), paths))
 
-    async def _revert(self, selection: RevertSelection) -> None:
+    @handles(RevertChanges)
+    async def revert(self, selection: RevertSelection) -> None:
+        """Take back what is selected, after a look at what that does."""
         await self._carry_out(lambda changes, session_id: changes.plan(session_id, selection))
 
-    async def _revert_hunk(self, row: FileRow, hunk: int) -> None:
-        await self._revert(_hunk_selection(row, hunk))
+    @handles(RevertHunk)
+    async def revert_hunk(self, file: FileRow, hunk: int, is_redo: bool) -> None:
+        """Take a hunk back, or do one again that was taken back."""
+        selection = RevertSelection(file.capture_ids, (file.path,), (hunk,), scope="hunk")
+        if is_redo:
+            await self._carry_out(lambda changes, session_id: changes.plan_hunk_redo(session_id, selection))
+        else:
+            await self.revert(selection)
 
-    async def _redo_hunk(self, row: FileRow, hunk: int) -> None:
-        """Do a hunk again that was taken back."""
-        selection = _hunk_selection(row, hunk)
-        await self._carry_out(lambda changes, session_id: changes.plan_hunk_redo(session_id, selection))
-
-    async def _redo(self, capture_id: str, paths: Sequence[str]) -> None:
+    @handles(RedoChanges)
+    async def redo(self, capture_id: str, paths: Sequence[str]) -> None:
         """Do again what was taken back of a capture, or by one: of these paths, or (none named) of all."""
         await self._carry_out(lambda changes, session_id: changes.plan_redo(session_id, capture_id, paths))
 
@@ -132,11 +133,15 @@ class ChangesController(QObject):
         if done is not None:
             self._reverts.report(workspace, session_id, done, undone)
 
-    async def _accept(self, paths: Sequence[str]) -> None:
+    @handles(AcceptChanges)
+    async def accept(self, paths: Sequence[str]) -> None:
+        """Accept changes of these paths; none named: all."""
         await self._session.workspace.changes.accept(self._session.conversation.session.id, paths)
         await self._changes.refresh()
 
-    async def _copy_patch(self, selection: RevertSelection) -> None:
+    @handles(CopyPatch)
+    async def copy_patch(self, selection: RevertSelection) -> None:
+        """Copy changes as a patch."""
         workspace, session_id = self._session.workspace, self._session.conversation.session.id
         if any(selection.capture_ids):
             patch = await workspace.changes.patch(session_id, selection)
@@ -145,7 +150,8 @@ class ChangesController(QObject):
         QGuiApplication.clipboard().setText(patch)
         self._detail.show_copied()
 
-    async def _open(self, path: str) -> None:
+    @handles(OpenInEditor)
+    async def open_in_editor(self, path: str) -> None:
         """Open a file of the workspace in the program that the system has for it. Raises HelixError."""
         folder = Path(self._services.registry.get(self._session.workspace.id).path)
         place = folder / path
@@ -158,7 +164,9 @@ class ChangesController(QObject):
                 text("Choose one in your file manager."),
             )
 
-    async def _show_places(self) -> None:
+    @handles(ShowUncoveredPlaces)
+    async def show_uncovered_places(self) -> None:
+        """Show what can't be undone, and let the user cover more."""
         changes = self._session.workspace.changes
         dialog = UncoveredPlacesDialog(self._window)
         dialog.show_coverage(changes.coverage)
@@ -169,10 +177,6 @@ class ChangesController(QObject):
             await exec_async(dialog)
         finally:
             unsubscribe()
-
-
-def _hunk_selection(row: FileRow, hunk: int) -> RevertSelection:
-    return RevertSelection(row.capture_ids, (row.path,), (hunk,), scope="hunk")
 
 
 def _is_shown_when_opened(place: Path, folder: Path) -> bool:

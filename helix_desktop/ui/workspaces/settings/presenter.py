@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, QUrl, Signal
+from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QMenu, QWidget
 
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.config.settings import model_labels
+from helix_desktop.replay.policy.session_replays import SessionReplays
+from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -28,25 +31,17 @@ from helix_desktop.ui.session.model_menu import (
 )
 from helix_desktop.ui.session.notices import MissingKeys, follow_model_change
 from helix_desktop.ui.session.window_group import WindowGroup
-from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsPresenter
-from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
-from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.data_page import DataPage
+from helix_desktop.ui.settings.page_layout import FilledPage
+from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
-from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
-from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
 from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
-from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
-from helix_desktop.ui.workspaces.settings.move_data import MoveDataPresenter
-from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
-from helix_desktop.ui.workspaces.settings.policy_presenter import PolicyPresenter
 from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
-from helix_desktop.ui.workspaces.trust import TrustController
+from helix_desktop.ui.workspaces.settings.replay_preparation import ReplayPreparation
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
@@ -54,11 +49,29 @@ tr = Translator("Settings: General")
 Fill = Callable[[], Awaitable[None] | None]
 
 
+class _OnScreen:
+    """The services of a window, and the workspace and session that it shows."""
+
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        self.services, self.async_actions = session.app, session.actions
+        self.notices, self.run = session.notices, window.intents.run
+        self.session_changed, self._session = session.changed, session
+
+    @property
+    def workspace_id(self) -> str:
+        return self._session.workspace_id
+
+    @property
+    def workspace(self) -> OpenWorkspace | None:
+        return self._session.opened
+
+    @property
+    def conversation(self) -> Conversation | None:
+        return self._session.find_conversation()
+
+
 class SettingsPresenter(QObject):
     """Binds the settings to app services and appearance; a page is filled when it is first shown."""
-
-    move_confirmed = Signal(str, bool)
-    """The new folder for all data, and whether the old copy is to be removed at the end."""
 
     def __init__(
         self,
@@ -67,16 +80,13 @@ class SettingsPresenter(QObject):
         windows: WindowGroup,
         settings: AppSettings,
         workspace_settings: WorkspaceSettings,
-        trust: TrustController,
         appearance: Appearance,
-        data_dialogs: DataDialogs,
     ) -> None:
         super().__init__(window)
-        self._session, self._windows, self._trust = session, windows, trust
+        self._session, self._windows = session, windows
         self._settings, self._workspace_settings = settings, workspace_settings
         self._window, self._services = window, session.app
         self._appearance, self._async_actions = appearance, session.actions
-        self._data_dialogs = data_dialogs
         self._view: SettingsView | None = None
         self._fillers: dict[str, Fill] = {}
         """What fills a page that is built."""
@@ -84,7 +94,10 @@ class SettingsPresenter(QObject):
         self._filled: set[str] = set()
         """The pages that show what is stored now."""
         self._workspace_id = ""  # that the pages were filled for
-        self.policy = PolicyPresenter(window, session)
+        self._on_screen = _OnScreen(window, session)
+        self._policy_files = PolicyFiles(self._on_screen, self)
+        self.replays = SessionReplays(PolicyReplayWorker)
+        self.preparation = ReplayPreparation(window, session, self.replays)
         start = session.start
         McpNotices(
             window,
@@ -98,6 +111,7 @@ class SettingsPresenter(QObject):
         MissingKeys(window, session, self._enter_key)
         async_actions, composer = session.actions, window.pages.chat.composer
         settings.models_saved.connect(lambda: async_actions.start(session.show_model(), "show model"))
+        workspace_settings.changed.connect(self._on_setting)
         settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
         settings.follow("shortcuts", self._use_shortcuts)
         settings.follow("reduce_motion", reduce_motion)
@@ -120,12 +134,10 @@ class SettingsPresenter(QObject):
                 self._providers.add_and_use(server, found_servers), "add a local server"
             )
         )
-        window.settings_left.connect(self.policy.remind_of_preview)
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())
         window.remedy_requested.connect(self._handle_remedy)
-        self.policy.page_requested.connect(lambda: self._open("policy"))
         self._offer_pages()
 
     def _offer_pages(self) -> None:
@@ -144,15 +156,11 @@ class SettingsPresenter(QObject):
         if self._view is None:
             values, bindings = self._workspace_settings, self._window.key_bindings
             view = self._view = SettingsView(
+                self._on_screen,
                 values,
-                {
-                    "keyboard": lambda: KeyboardPage(bindings, values),
-                    "about": lambda: AboutPage(
-                        self._services.build_info, self._async_actions.start, self._save_diagnostics
-                    ),
-                },
+                {"keyboard": lambda: KeyboardPage(bindings, values), "policy": self._policy_page},
             )
-            view.page_built.connect(lambda page: self._fillers.update({page: self._bind(page)}))
+            view.page_built.connect(self._bind)
             view.page_selected.connect(
                 lambda page: self._async_actions.start(self._select(page), "settings page")
             )
@@ -175,49 +183,31 @@ class SettingsPresenter(QObject):
         """Return the titles of the pages where something was typed and not saved."""
         return self._view.unsaved_pages() if self._view is not None else []
 
+    def _on_setting(self, name: str) -> None:
+        if name == "demo_calls":
+            self._async_actions.start(self._session.show_model(), "demo calls")
+
     def _use_shortcuts(self, shortcuts: dict[str, object]) -> None:
         if self._window.key_bindings.stored != shortcuts:
             self._window.key_bindings.use(shortcuts)
 
-    def _bind(self, page: str) -> Fill:
-        """Bind a page that was just built; return what fills it."""
-        window, session, view = self._window, self._session, self.view
-        binders: dict[str, Callable[[], Fill]] = {
-            "providers": lambda: self._providers.show,
-            **dict.fromkeys(("roles", "appearance", "keyboard"), lambda: lambda: None),
-            "instructions": lambda: InstructionsPresenter(view.instructions, session).show,
-            "policy": lambda: self._bind_policy(view.policy),
-            "permissions": lambda: (
-                PermissionsPresenter(
-                    view.permissions, window, session, self._workspace_settings, self._trust
-                ).show
-            ),
-            "mcp": lambda: McpPresenter(view.mcp, session).show,
-            "data": lambda: self._bind_data(view.data),
-            "about": lambda: self._bind_about(view.about),
-        }
-        return binders[page]()
+    def _bind(self, page: str) -> None:
+        """Bind a page that was just built."""
+        if page == "providers":
+            self._fillers[page] = self._providers.show
 
-    def _bind_policy(self, page: PolicyPage) -> Fill:
-        self.policy.attach(page)
-        return self.policy.show
+    def _policy_page(self) -> PolicyPage:
+        page = PolicyPage(self._on_screen, self._policy_files, self.replays)
+        page.visibility_changed.connect(self.preparation.set_page_visible)
+        self._window.settings_left.connect(page.remind_of_preview)
+        return page
 
-    def _bind_data(self, page: DataPage) -> Fill:
-        self._bind_move(page.data_folder)
-        return DataPresenter(
-            page, self._window, self._session, self._workspace_settings, self._data_dialogs
-        ).show
-
-    def _bind_move(self, part: DataFolder) -> None:
-        MoveDataPresenter(part, self._window, self._session).confirmed.connect(self.move_confirmed)
-
-    def _bind_about(self, page: AboutPage) -> Fill:
-        self._bind_move(page.data_folder)
-        return page.show_build
-
-    async def _save_diagnostics(self) -> Path | None:
-        bundle = DiagnosticsPresenter(self._window, self._services, self._async_actions.scope)
-        return await bundle.run(self._window.theme)
+    async def end_replays(self) -> None:
+        """End the process that replays sessions."""
+        self.preparation.stop()
+        if self._view is not None and self._view.is_built("policy"):
+            self._view.policy.preview.stop()
+        await self.replays.close()
 
     @handles(Find)
     def find(self, words: str) -> None:
@@ -227,6 +217,8 @@ class SettingsPresenter(QObject):
 
     def _follow_workspace(self) -> None:
         """Fill the page on screen for the workspace that is on screen now."""
+        if not self._session.has_conversation:  # a secret is about to be removed, perhaps
+            self._async_actions.start(self.end_replays(), "end policy replays")
         if self._session.workspace_id != self._workspace_id:
             self.refresh()
 
@@ -244,16 +236,18 @@ class SettingsPresenter(QObject):
         if self._view is not None and self._window.page() == "settings":
             self._async_actions.start(self._fill(self._view.current_page()), "settings page")
 
-    async def _fill(self, page: str) -> None:
+    async def _fill(self, page: SettingsPage) -> None:
         """Fill a page, unless it shows what is stored now."""
         self._workspace_id = self._session.workspace_id
         if page not in self._filled:
             self._filled.add(page)
-            filling = self._fillers[page]()
-            if filling is not None:
+            shown = self.view.page(page, QWidget)
+            if isinstance(shown, FilledPage):
+                await shown.refresh()
+            elif page in self._fillers and (filling := self._fillers[page]()) is not None:
                 await filling
 
-    async def _select(self, page: str) -> None:
+    async def _select(self, page: SettingsPage) -> None:
         await self._fill(page)
         self.view.reach_found()
 

@@ -325,7 +325,7 @@ def test_the_line_below_the_text_fits_a_narrow_composer(composer: Composer, zoom
     composer.set_theme(LIGHT, zoom)
     composer.set_model("a-model-with-a-very-long-name-that-no-line-has-room-for")
     composer.mode_button.show_mode("ask", demo_runs=True)
-    composer.gauge.show_state(GaugeState(900, 1_000, True, "", 0.85, "near"))
+    composer.gauge.show_state(GaugeState(900, 1_000, True, ""))
     composer.set_running(True)
     composer.editor.setPlainText("next")
     composer.resize(round(420 * max(1.0, zoom)), 160)

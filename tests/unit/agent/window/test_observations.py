@@ -346,7 +346,7 @@ async def test_observations_just_short_of_their_threshold_are_refined_and_not_dr
     )
     assert refined.averted_handover_at == EARLY.handover_at
     assert f"{TITLE} Reference material" in next_request_text(rig)
-    assert rig.conversation.window.measure()[1].pressure == "none"
+    assert not rig.conversation.window.measure()[1].is_due
     await rig.assert_consistent()
 
 
@@ -367,7 +367,7 @@ async def test_a_handover_waits_for_observations_that_are_being_written() -> Non
     await rig.conversation.run("Think. Never touch main.")
     model.script = thinking_turn_script(1_950)
     await rig.conversation.run("Think. Never touch main.")
-    assert rig.conversation.window.measure()[1].pressure == "compact"
+    assert rig.conversation.window.measure()[1].is_due
     assert model.summary_requests == []
     gate.set()
     await rig.wait_until_idle()
@@ -376,7 +376,7 @@ async def test_a_handover_waits_for_observations_that_are_being_written() -> Non
     await rig.wait_until_idle()
     assert rig.events(HandoverMade) == []
     assert any(placed.averted_handover_at == policy.handover_at for placed in rig.events(ObservationsPlaced))
-    assert rig.conversation.window.measure()[1].pressure == "none"
+    assert not rig.conversation.window.measure()[1].is_due
     await rig.assert_consistent()
 
 

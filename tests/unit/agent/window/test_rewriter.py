@@ -94,7 +94,7 @@ async def test_an_undone_handover_comes_again_only_without_hold() -> None:
     await conversation.hold(True)
     await conversation.hold(True)
     await conversation.window.undo(seq)
-    assert conversation.window.measure()[1].pressure == "compact"
+    assert conversation.window.measure()[1].is_due
     window = conversation.window.measure()[0]
     reopened = await rig.create_workspace(rig.store, EAGER).open_session(conversation.session.id)
     assert reopened.session.transcript.on_hold
