@@ -46,7 +46,6 @@ from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cache_export import CacheExportController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
-from helix_desktop.ui.workspaces.delete_session import DeleteSessionController
 from helix_desktop.ui.workspaces.git import GitController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
@@ -55,11 +54,10 @@ from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
 from helix_desktop.ui.workspaces.rewind import RewindController
-from helix_desktop.ui.workspaces.session_places import SessionPlaceController
-from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter
+from helix_desktop.ui.workspaces.session_list import DeleteSessionController, SessionPlaceController
+from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
-from helix_desktop.ui.workspaces.switcher_presenter import SwitcherPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
 
 

@@ -28,8 +28,7 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
-from helix_desktop.ui.workspaces.unused_sessions import is_untouched
+from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter, is_untouched
 
 text = TextContext("Workspaces")
 

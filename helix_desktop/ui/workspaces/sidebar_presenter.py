@@ -26,6 +26,7 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import HelixError, StoreClosed
+from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
@@ -42,7 +43,6 @@ from helix_desktop.ui.shell.sidebar.workspace_rows import (
     distinct_colors,
 )
 from helix_desktop.ui.shell.waiting_sessions import WaitingSession
-from helix_desktop.ui.workspaces.unused_sessions import unused_sessions
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import turn_failure_reason
@@ -254,6 +254,30 @@ class SidebarPresenter(QObject):
         """Return which of a session's versions was on screen last, the same for each of them; empty: none."""
         last_shown = (self._last_shown.get(version, "") for version in versions)
         return next((version for version in last_shown if version in versions), "")
+
+
+async def unused_sessions(
+    workspace: OpenWorkspace, sessions: Sequence[SessionSummary], windows: WindowGroup
+) -> frozenset[str]:
+    """Return which sessions of a workspace nobody used, by id: without a draft, and in no window.
+
+    Where there are no others, all of them are listed.
+    """
+    on_screen = {window.shown_session.session_id for window in windows.windows}
+    unused = [
+        session.id
+        for session in sessions
+        if is_untouched(session)
+        and session.id not in on_screen
+        and not await workspace.store.draft(session.id)
+    ]
+    return frozenset(unused) if len(unused) < len(sessions) else frozenset()
+
+
+def is_untouched(session: SessionSummary) -> bool:
+    """Return True if nothing was recorded in a session but that it began: no message, choice, name or pin."""
+    is_of_another = session.parent or session.origin or session.branch_of
+    return session.events == 1 and session.title == NEW_TITLE and not is_of_another
 
 
 def _closed_reason(row: WorkspaceRow) -> str:

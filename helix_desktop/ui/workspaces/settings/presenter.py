@@ -22,8 +22,6 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import ChooseModel, Find, OpenSettings, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.effort import EffortController
-from helix_desktop.ui.session.missing_keys import MissingKeys
-from helix_desktop.ui.session.model_change_notice import follow_model_change
 from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
     DEMO_LABEL,
@@ -31,6 +29,7 @@ from helix_desktop.ui.session.model_menu import (
     model_menu,
     workspace_roles_menu,
 )
+from helix_desktop.ui.session.notices import MissingKeys, follow_model_change
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.page_layout import FilledPage
