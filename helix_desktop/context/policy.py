@@ -86,8 +86,11 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         for name, field in FIELDS.items():
             low, high, value = field.minimum, field.maximum, getattr(self, name)
             if high is not None and not low <= value <= high:
-                bounds = {"low": str(low), "high": str(high)}
-                raise ValueError(_text("{field} must be between {low} and {high}", field=name, **bounds))
+                raise ValueError(
+                    _text(
+                        "{field} must be between {low} and {high}", field=name, low=f"{low}", high=f"{high}"
+                    )
+                )
             if high is None and not field.is_names and value < low:
                 raise ValueError(_text("{field} must be at least 0", field=name))
         conflict = conflicting_fields(msgspec.structs.asdict(self))

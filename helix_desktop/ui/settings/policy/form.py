@@ -161,7 +161,7 @@ class ToolNames(PolicyLine, frozen=True, kw_only=True):
         names = tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
         for name in names:
             if name not in OWN_TOOLS and not name.startswith(MCP_PREFIX):
-                raise ValueError(tr("There is no tool “{name}”.", name=name))
+                raise ValueError(tr("“{name}” isn't the name of a tool.", name=name))
         return names
 
     def typed(self, value: Sequence[str]) -> str:
