@@ -362,9 +362,9 @@ def newest_summary(transcript: Transcript) -> tuple[int, HandoverMade] | None:
 def checkpoint_due(transcript: Transcript, policy: ContextPolicy, now_ms: int, is_idle: bool = False) -> int:
     """Return the event up to which a checkpoint is due, 0 if none is; `now_ms` in milliseconds.
 
-    The history since the last checkpoint or handover counts with outputs in full; where the session
-    `is_idle`, less of it is enough. The cooldown of handovers since either has passed. While calls run, one
-    is due behind a result of theirs only.
+    The history since the last checkpoint or handover, an undone one too, counts with outputs in full; where
+    the session `is_idle`, less of it is enough. The cooldown of handovers since either has passed. While
+    calls run, one is due behind a result of theirs only.
     """
     items = transcript.messages.items
     if not (policy.enabled and policy.checkpoint_tokens and items):
@@ -375,7 +375,8 @@ def checkpoint_due(transcript: Transcript, policy: ContextPolicy, now_ms: int, i
     if transcript.on_hold or 0 <= waited < policy.handover_cooldown_s * 1000:
         return 0
     newest = newest_summary(transcript)
-    history = transcript.messages.full_tokens_after(newest[1].upto if newest is not None else 0)
+    done = max(newest[1].upto if newest is not None else 0, observation.undone_upto(transcript))
+    history = transcript.messages.full_tokens_after(done)
     least = min(policy.checkpoint_tokens, IDLE_CHECKPOINT_TOKENS) if is_idle else policy.checkpoint_tokens
     return items[-1].seq if history >= least else 0
 

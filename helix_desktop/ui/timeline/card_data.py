@@ -76,6 +76,7 @@ class HandoverCard(msgspec.Struct, frozen=True):
     is_checkpoint: bool = False
     read: int = 0  # tokens, by its calls
     checkpoint: str = ""  # the one that it was made from
+    carries: str = ""  # what its undo restores too
 
 
 class SweepCard(msgspec.Struct, frozen=True):
@@ -121,6 +122,7 @@ class FoldCard(msgspec.Struct, frozen=True):
     is_undone: bool = False
     inside: str = ""
     messages: str = ""
+    carries: str = ""  # what its undo restores too
 
 
 class ObservedFact(msgspec.Struct, frozen=True):
@@ -169,6 +171,7 @@ class ObservationsCard(msgspec.Struct, frozen=True):
     inside: str = ""
     coverage: str = ""
     missing: MissingText = NOTHING_MISSING
+    carries: str = ""  # what its undo restores too
 
 
 class PlacedCard(msgspec.Struct, frozen=True):
@@ -189,6 +192,7 @@ class PlacedCard(msgspec.Struct, frozen=True):
     threshold: float = 0.0
     inside: str = ""
     averted_handover_at: float = 0.0
+    carries: str = ""  # what its undo restores too
 
 
 class ManualActionCard(msgspec.Struct, frozen=True):

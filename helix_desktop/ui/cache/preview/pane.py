@@ -316,15 +316,10 @@ class EntryContent(ContentViewer):
 class Preview(Themed, QWidget):
     """Shows one content; emits a signal for each action the user asks for."""
 
-    recall_requested = Signal(str, int, int)  # digest, first and last line (0, 0: whole)
-    recall_all_requested = Signal()
-    """All selected entries are to be recalled, as the button says."""
     matches_found = Signal(str)
     """Words that find has in the text: `show_matches` is to say what recalling their lines costs."""
     matches_requested = Signal()
     """The lines that `show_matches` spoke of are to be recalled."""
-    verify_requested = Signal(str)
-    export_requested = Signal(str)
 
     def __init__(self, start: StartCoroutine, clock: ClockMs, keys: PageKeys) -> None:
         super().__init__()
@@ -425,13 +420,6 @@ class Preview(Themed, QWidget):
                 _COPIED_MS, self.copy_hash_button, lambda: self.copy_hash_button.set_icon("copy")
             )
 
-    def recall(self) -> None:
-        """Ask for this content, or its selected lines, in the chat; of several selected entries for all."""
-        if self._selection is not None:
-            self.recall_all_requested.emit()
-        elif self._state is not None and self._state.data is not None:
-            self.recall_requested.emit(self.digest, *self._lines)
-
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, and see what fits at the text size in force."""
         super().tint(theme)
@@ -469,13 +457,10 @@ class Preview(Themed, QWidget):
         self.copy_hash_button = IconButton("copy", tr("Copy SHA-256 (Ctrl+C)"), px=13, edge=22)
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.recall_button.clicked.connect(self.recall)
         self.matches_button.clicked.connect(self.matches_requested)
         below_find = self.content.body.indexOf(self.content.find_bar) + 1
         self.content.body.insertLayout(below_find, row_of(self.matches_button, None, margins=(6, 0, 0, 0)))
         self.content.find_bar.found.connect(self._on_found)
-        self.verify_button.clicked.connect(lambda: self.verify_requested.emit(self.digest))
-        self.export_button.clicked.connect(lambda: self.export_requested.emit(self.digest))
         self.copy_hash_button.clicked.connect(self.copy_digest)
 
     def _heading(self) -> QHBoxLayout:
