@@ -99,7 +99,7 @@ def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[VerticalScroll
     inner = QWidget()
     inner.setObjectName("page")
     inner.setLayout(
-        page_column(column(label(title, "heading"), words, 10, body, None, margins=(28, 24, 28, 24), gap=6))
+        page_column(column(label(title, "heading"), words, 10, body, None, margins=(28, 32, 28, 24), gap=6))
     )
     scroll = VerticalScrollArea(inner)
     scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -145,6 +145,7 @@ class SettingsView(Themed, PageArea):
             search.field.focused.connect(self._build_next)
             search.chosen.connect(self._go)
         found = self.head.search
+        found.results.setContentsMargins(8, 8, 8, 8)
         self.addWidget(found.results)
         found.field.textChanged.connect(lambda _: self._show_found())
         found.field.focused.connect(self._show_found)

@@ -12,8 +12,9 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.kit.intents import Quit, handles
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.settings.data_folder import MoveData
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
@@ -33,14 +34,14 @@ class QuitController(QObject):
     move_confirmed = Signal(str, bool)
     """The same, and its data to be moved: to which folder, and whether the old copy is to be removed."""
 
-    def __init__(self, context: ControllerContext, tray: Tray) -> None:
-        super().__init__(context.window)
-        self._window, self._services = context.window, context.services
-        self._windows, self.tray = context.windows, tray
+    def __init__(self, window: MainWindow, session: Session, windows: WindowGroup, tray: Tray) -> None:
+        super().__init__(window)
+        self._window, self._services = window, session.app
+        self._windows, self.tray = windows, tray
         self._is_asking = False
-        self._start = context.async_actions.start
-        context.window.closing.connect(lambda: self._start(self._close(), "close window"))
-        context.window.intents.add(self)
+        self._start = session.start
+        window.closing.connect(lambda: self._start(self._close(), "close window"))
+        window.intents.add(self)
 
     @handles(MoveData)
     async def _move(self, folder: str, removes_old: bool) -> None:

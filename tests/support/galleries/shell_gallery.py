@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
@@ -119,10 +120,8 @@ def make_window() -> MainWindow:
     states: dict[str, bytes] = {}
     memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
     window = MainWindow(memory)
-    chat, cache, timeline, changes, context = map(
-        placeholder, ("Chat", "Cache", "Timeline", "Changes", "Context")
-    )
-    window.add_pages(WindowPages(chat, cache, timeline, changes, context))
+    pages: Any = map(placeholder, ("Chat", "Cache", "Timeline", "Changes", "Context"))
+    window.add_pages(WindowPages(*pages))
     window.show_center_page("welcome")
     return window
 

@@ -173,8 +173,7 @@ async def _check_numbers(rig: WindowRig) -> None:
         )
         assert [row.allowed_together for row in rig.rows(ApprovalRow)] == [("c0", "c1"), ()]
         assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
-        await rig.wiring.session_controller.chat.show(None)
-        await rig.wiring.session_controller.chat.show(rig.conversation)
+        await rig.wiring.chat.load()
         assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
         await rig.answer_approval("deny")
         await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == ["2 of 3"], "one left")

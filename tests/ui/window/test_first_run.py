@@ -71,7 +71,7 @@ async def test_the_sample_keeps_the_demo_model_when_a_first_provider_is_saved(
     async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         rig.window.welcome.sample_requested.emit()
-        await until(lambda: rig.wiring.session_controller.conversation, "the sample")
+        await until(lambda: rig.wiring.session.has_conversation, "the sample")
         await rig.wiring.settings.show("providers")
         models = (ModelEntry(name="qwen3.gguf"),)
         form = ProviderDraft("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
@@ -135,7 +135,7 @@ async def _check_concurrent_requests(rig: WindowRig) -> None:
     assert len(requests) == 1
     rig.window.welcome.sample_requested.emit()
     await until(
-        lambda: rig.wiring.session_controller.conversation is not None,
+        lambda: rig.wiring.session.has_conversation,
         "the sample's session",
     )
     await rig.wiring.workspace_controller.open_sample()

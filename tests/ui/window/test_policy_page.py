@@ -86,7 +86,7 @@ async def _check_a_preview(rig: WindowRig) -> None:
     await _check_a_preview_is_kept_until_it_is_discarded(rig)
     rig.window.leave_settings()
     await _check_it_is_ready_with_the_page(rig, replays)
-    await rig.wiring.session_controller.show(rig.workspace, None)
+    await rig.wiring.session.show(rig.workspace, None)
     await until(lambda: replays.is_closed, "no process holds what may be a secret")
 
 

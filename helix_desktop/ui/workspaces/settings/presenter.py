@@ -21,22 +21,23 @@ from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import ChooseModel, Find, OpenSettings, handles
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.effort import EffortController
-from helix_desktop.ui.session.missing_keys import MissingKeys
-from helix_desktop.ui.session.model_change_notice import follow_model_change
 from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
     find_model,
     model_menu,
     workspace_roles_menu,
 )
+from helix_desktop.ui.session.notices import MissingKeys, follow_model_change
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.page_layout import FilledPage
 from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
 from helix_desktop.ui.workspaces.settings.replay_preparation import ReplayPreparation
@@ -48,26 +49,23 @@ tr = Translator("Settings: General")
 class _OnScreen:
     """The services of a window, and the workspace and session that it shows."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        self.services, self.async_actions = context.services, context.async_actions
-        self.notices, self.run = context.window.notices, context.window.intents.run
-        self.session_changed, self.show_model = (
-            session_controller.session_changed,
-            session_controller.show_model,
-        )
-        self._active_workspace, self._session_controller = context.active_workspace, session_controller
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        self.services, self.async_actions = session.app, session.actions
+        self.notices, self.run = session.notices, window.intents.run
+        self.session_changed, self.show_model = session.changed, session.show_model
+        self._session = session
 
     @property
     def workspace_id(self) -> str:
-        return self._active_workspace.id
+        return self._session.workspace_id
 
     @property
     def workspace(self) -> OpenWorkspace | None:
-        return self._active_workspace.opened
+        return self._session.opened
 
     @property
     def conversation(self) -> Conversation | None:
-        return self._session_controller.conversation
+        return self._session.find_conversation()
 
 
 class SettingsPresenter(QObject):
@@ -75,49 +73,50 @@ class SettingsPresenter(QObject):
 
     def __init__(
         self,
-        context: ControllerContext,
-        session_controller: SessionController,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
+        settings: AppSettings,
+        workspace_settings: WorkspaceSettings,
         appearance: Appearance,
     ) -> None:
-        super().__init__(context.window)
-        self._context, self._session_controller = context, session_controller
-        self._window, self._services = context.window, context.services
-        self._appearance, self._async_actions = appearance, context.async_actions
+        super().__init__(window)
+        self._session, self._windows = session, windows
+        self._settings, self._workspace_settings = settings, workspace_settings
+        self._window, self._services = window, session.app
+        self._appearance, self._async_actions = appearance, session.actions
         self._view: SettingsView | None = None
         self._filled: set[str] = set()
         """The pages that show what is stored now."""
         self._workspace_id = ""  # that the pages were filled for
-        self._on_screen = _OnScreen(context, session_controller)
+        self._on_screen = _OnScreen(window, session)
         self._policy_files = PolicyFiles(self._on_screen, self)
         self.replays = SessionReplays(PolicyReplayWorker)
-        self.preparation = ReplayPreparation(context, session_controller, self.replays)
-        start = context.async_actions.start
+        self.preparation = ReplayPreparation(window, session, self.replays)
+        start = session.start
         McpNotices(
-            context,
-            session_controller,
+            window,
+            session,
             lambda: self._open("mcp"),
             lambda server: start(self._enter_secret(server), "enter a secret"),
             lambda server: start(self._show_mcp_tools(server), "MCP server"),
         )
-        self._effort = EffortController(context, session_controller, lambda: self._open("providers"))
-        follow_model_change(context, session_controller, self._offer_models, self._use_in_session)
-        MissingKeys(context, session_controller, self._enter_key)
-        window, async_actions = context.window, context.async_actions
-        composer = session_controller.composer.widget
-        context.settings.models_saved.connect(
-            lambda: async_actions.start(session_controller.show_model(), "show model")
-        )
-        context.workspace_settings.changed.connect(self._on_setting)
-        context.settings.follow("model", window.welcome.show_model)
-        context.settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
-        context.settings.follow("shortcuts", self._use_shortcuts)
-        context.settings.follow("reduce_motion", reduce_motion)
-        context.settings.follow("theme", appearance.set_mode)
-        context.settings.follow("text_size", appearance.set_text_px)
+        self._effort = EffortController(window, session, lambda: self._open("providers"))
+        follow_model_change(session, self._offer_models, self._use_in_session)
+        MissingKeys(window, session, self._enter_key)
+        async_actions, composer = session.actions, window.pages.chat.composer
+        settings.models_saved.connect(lambda: async_actions.start(session.show_model(), "show model"))
+        workspace_settings.changed.connect(self._on_setting)
+        settings.follow("model", window.welcome.show_model)
+        settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
+        settings.follow("shortcuts", self._use_shortcuts)
+        settings.follow("reduce_motion", reduce_motion)
+        settings.follow("theme", appearance.set_mode)
+        settings.follow("text_size", appearance.set_text_px)
         appearance.changed.connect(lambda _: self._keep_appearance())  # it has keys and a button of its own
         composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
-        for requested in (window.welcome.provider_requested, context.views.chat.model_requested):
+        for requested in (window.welcome.provider_requested, window.pages.chat.model_requested):
             requested.connect(lambda: async_actions.start(self._add_provider(), "add a provider"))
         window.welcome.key_entered.connect(
             lambda key: async_actions.start(self._add_key(key), "add a provider with a key")
@@ -130,8 +129,8 @@ class SettingsPresenter(QObject):
             lambda server: async_actions.start(self._add_found_server(server), "add a local server")
         )
         window.activated.connect(self._follow_other_window)
-        session_controller.session_changed.connect(self._follow_workspace)
-        context.services.settings_listeners.append(lambda *_: self._follow_other_window())
+        session.changed.connect(self._follow_workspace)
+        session.app.settings_listeners.append(lambda *_: self._follow_other_window())
         window.remedy_requested.connect(self._handle_remedy)
         self._offer_pages()
 
@@ -149,7 +148,7 @@ class SettingsPresenter(QObject):
     def view(self) -> SettingsView:
         """Return the settings, built when they are first needed: that takes longer than a frame."""
         if self._view is None:
-            values, bindings = self._context.workspace_settings, self._window.key_bindings
+            values, bindings = self._workspace_settings, self._window.key_bindings
             view = self._view = SettingsView(
                 self._on_screen,
                 values,
@@ -171,7 +170,7 @@ class SettingsPresenter(QObject):
 
     def _on_setting(self, name: str) -> None:
         if name == "demo_calls":
-            self._async_actions.start(self._session_controller.show_model(), "demo calls")
+            self._async_actions.start(self._session.show_model(), "demo calls")
 
     def _use_shortcuts(self, shortcuts: dict[str, object]) -> None:
         if self._window.key_bindings.stored != shortcuts:
@@ -198,14 +197,14 @@ class SettingsPresenter(QObject):
 
     def _follow_workspace(self) -> None:
         """Fill the page on screen for the workspace that is on screen now."""
-        if self._session_controller.conversation is None:  # a secret is about to be removed, perhaps
+        if not self._session.has_conversation:  # a secret is about to be removed, perhaps
             self._async_actions.start(self.end_replays(), "end policy replays")
-        if self._context.active_workspace.id != self._workspace_id:
+        if self._session.workspace_id != self._workspace_id:
             self.refresh()
 
     def _follow_other_window(self) -> None:
         """Show what was saved while the user is in another window; who saves something here shows it."""
-        if self._context.windows.current.window is not self._window:
+        if self._windows.current.window is not self._window:
             self.refresh()
 
     def refresh(self) -> None:
@@ -219,7 +218,7 @@ class SettingsPresenter(QObject):
 
     async def _fill(self, page: SettingsPage) -> None:
         """Fill a page, unless it shows what is stored now."""
-        self._workspace_id = self._context.active_workspace.id
+        self._workspace_id = self._session.workspace_id
         if page not in self._filled:
             self._filled.add(page)
             shown = self.view.page(page, QWidget)
@@ -239,11 +238,11 @@ class SettingsPresenter(QObject):
 
     def _choose_model(self) -> None:
         """Offer the models for the session on screen, behind the composer's button."""
-        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
-        if workspace is None or conversation is None:
+        if not self._session.has_conversation:
             self._open("providers")
             return
-        composer = self._session_controller.composer.widget
+        workspace, conversation = self._session.workspace, self._session.conversation
+        composer = self._window.pages.chat.composer
         menu = model_menu(
             composer,
             model_labels(self._services.settings),
@@ -260,7 +259,7 @@ class SettingsPresenter(QObject):
     def _roles_menu(self, parent: QWidget) -> QMenu:
         """Return the menu of the roles in the workspace on screen."""
         settings = self._services.settings
-        record = self._services.registry.get(self._context.active_workspace.id)
+        record = self._services.registry.get(self._session.workspace_id)
         return workspace_roles_menu(
             parent,
             model_labels(settings),
@@ -271,8 +270,8 @@ class SettingsPresenter(QObject):
 
     async def _use_in_workspace(self, role: Role, label: str) -> None:
         """Give a role of the workspace on screen another model; empty: the one of all workspaces."""
-        await self._services.use_model(self._context.active_workspace.id, label, role)
-        await self._session_controller.show_model()
+        await self._services.use_model(self._session.workspace_id, label, role)
+        await self._session.show_model()
 
     def _open_from_menu(self, page: str) -> None:
         if page == ADD_PROVIDER:
@@ -282,12 +281,10 @@ class SettingsPresenter(QObject):
 
     async def _use_in_session(self, label: str) -> None:
         """Let a model answer in the session on screen; empty: the workspace's default."""
-        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
-        if workspace is None or conversation is None:
-            return
+        workspace, conversation = self._session.workspace, self._session.conversation
         await workspace.choose_model(conversation.session.id, label)
-        if conversation is self._session_controller.conversation:
-            await self._session_controller.show_model()
+        if self._session.shows(conversation):
+            await self._session.show_model()
 
     @handles(ChooseModel)
     async def choose_model(self, name: str) -> None:
@@ -317,8 +314,9 @@ class SettingsPresenter(QObject):
                 pass
 
     def _session_provider(self) -> str:
-        conversation = self._session_controller.conversation
-        return conversation.model.label.partition("/")[0] if conversation is not None else ""
+        return (
+            self._session.conversation.model.label.partition("/")[0] if self._session.has_conversation else ""
+        )
 
     @handles(OpenSettings)
     def open_page(self, page: SettingsPage | Literal[""]) -> None:
@@ -375,5 +373,5 @@ class SettingsPresenter(QObject):
         self.view.mcp.open_tools(server)
 
     def _keep_appearance(self) -> None:
-        self._context.settings.set("theme", self._appearance.mode)
-        self._context.settings.set("text_size", self._appearance.text_px)
+        self._settings.set("theme", self._appearance.mode)
+        self._settings.set("text_size", self._appearance.text_px)

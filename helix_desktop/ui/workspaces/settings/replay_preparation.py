@@ -13,8 +13,8 @@ from helix_desktop.agent.session import EventRecorded, RequestChanged, TurnChang
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.replay.policy.session_replays import STORED_FROM, SessionReplays
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 
 _log = logging.getLogger(__name__)
 
@@ -27,19 +27,19 @@ class ReplayPreparation(QObject):
 
     def __init__(
         self,
-        context: ControllerContext,
-        session_controller: SessionController,
+        window: MainWindow,
+        session: Session,
         replays: SessionReplays,
     ) -> None:
-        super().__init__(context.window)
-        self._async_actions, self._session_controller = context.async_actions, session_controller
-        self._registry, self._replays = context.services.registry, replays
+        super().__init__(window)
+        self._async_actions, self._session = session.actions, session
+        self._registry, self._replays = session.app.registry, replays
         self._task: asyncio.Task[None] | None = None
         self._is_page_visible = False
         self.quiet_timer = QTimer(self, singleShot=True, interval=QUIET_MS)
         self.quiet_timer.timeout.connect(self._start)
-        session_controller.session_changed.connect(self._restart_timer)
-        session_controller.on(EventRecorded | RequestChanged | TurnChanged, lambda _: self._restart_timer())
+        session.changed.connect(self._restart_timer)
+        session.on(EventRecorded | RequestChanged | TurnChanged, lambda _: self._restart_timer())
 
     def set_page_visible(self, is_visible: bool) -> None:
         """Leave the replays to the policy page while it is in sight."""
@@ -62,14 +62,15 @@ class ReplayPreparation(QObject):
     @property
     def _long_conversation(self) -> Conversation | None:
         """The long session on screen; None if there is none, or the page has it."""
-        conversation = self._session_controller.conversation
+        conversation = self._session.find_conversation()
         if self._is_page_visible or conversation is None or len(conversation.session.log) < STORED_FROM:
             return None
         return conversation
 
     def _start(self) -> None:
-        workspace, conversation = self._session_controller.workspace, self._long_conversation
-        if workspace is not None and conversation is not None:
+        conversation = self._long_conversation
+        if conversation is not None:
+            workspace = self._session.workspace
             self._task = self._async_actions.start(
                 self._replay(workspace, conversation), "replay a session ahead"
             )
