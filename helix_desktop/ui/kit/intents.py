@@ -196,8 +196,9 @@ class SetBudget(Intent, frozen=True):  # as it was typed; nothing typed: ask
     amount: str = ""
 class StopAgent(Intent, frozen=True): ...
 class Steer(Intent, frozen=True): ...  # send what is typed into the running turn
-# stop the running command, send the first message that waits for it
-class StopAndSend(Intent, frozen=True): ...
+# stop the running command, and send a message that waits for it, by its event; 0: the first
+class StopAndSend(Intent, frozen=True):
+    seq: int = 0
 class AnswerApproval(Intent, frozen=True):  # the first card that waits: once or deny
     answer: str
 class AskSideQuestion(Intent, frozen=True):  # nothing typed: let the user write it

@@ -145,6 +145,7 @@ class ComposerController(QObject):
         self._refusals: dict[str, _Refusal] = {}  # of the message that was sent last, by session
         self.drafts = SessionDrafts(widget, session, shared)
         self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
+        window.intents.add(self.attachments)
         self.estimate = MessageEstimate(widget, session, self.attachments)
         self._window = window
         self._has_approval = False

@@ -77,7 +77,6 @@ class SessionNavigation(QObject):
         views.chat.view.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
         for command in (window.commands.previous_message, window.commands.next_message):
             move_keys(command, window, views.chat)  # elsewhere Alt+Down opens lists of choices
-        composer.attachments.content_requested.connect(self.show_cache_entry)
         window.intents.add(self)
 
     @handles(ShowEntryInChat)

@@ -346,15 +346,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         session = QWidget()
         session.setLayout(column(self._center, self.cost_line, gap=0))
         self._main.addWidget(session)
-        # One cell: what comes and goes by itself lies over the page, and moves nothing. Where a page begins
-        # with something to click, it leaves the height of a line free above it.
-        over = column(news, gap=0)
-        over.addWidget(self.notices, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
-        over.addStretch(1)
+        # What comes and goes by itself lies over the page, and moves nothing. Where a page begins with
+        # something to click, it leaves the height of a line free above it.
         body = QGridLayout()
         body.setContentsMargins(0, 0, 0, 0)
-        body.addLayout(over, 0, 0)
-        body.addWidget(self._main, 0, 0)
+        body.setSpacing(0)
+        body.addLayout(news, 0, 0)
+        body.addWidget(self.notices, 1, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        body.addWidget(self._main, 0, 0, 2, 1)
+        body.setRowStretch(1, 1)
         self._center_column = column(self.top_bar, body, gap=0)
         center.setLayout(self._center_column)
         self._main.lower()

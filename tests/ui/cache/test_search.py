@@ -13,7 +13,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
@@ -31,7 +30,6 @@ from helix_desktop.ui.cache.rows import (
 )
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
@@ -82,7 +80,6 @@ async def test_a_click_on_a_header_sorts_and_a_second_one_reverses(qtbot: QtBot,
 def test_the_bar_fits_all_its_parts_into_a_narrow_window(
     qapp: QApplication, qtbot: QtBot, text_px: int
 ) -> None:
-    fonts.load(resources_dir() / "fonts")
     apply(qapp, LIGHT, text_px)
     bar = CacheFilterBar()
     qtbot.addWidget(bar)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 from helix_desktop.context.intake.descriptions import number_of_first_line
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
+from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import target_name, tokens_text, tool_name
 from helix_desktop.ui.cache.recall_selection import RecallSelection
@@ -45,7 +46,6 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Cache")
 
 _COPIED_MS = 1_200  # how long a button says that it has copied
-_FILE_TOOLS = {"read_file", "write_file", "edit_file"}
 _MARGINS_PX = (18, 10, 14, 14)
 _TITLE_PX, _SHORT_TITLE_PX = 150, 60
 """Room that the title keeps, as far as it needs it, before the tool and then the tokens give way."""
@@ -375,7 +375,8 @@ class Preview(Themed, QWidget):
         if state.row.state == "damaged":
             self.set_verified("shield-alert", tr("Damaged"), "error")
         # Only a file's name says which language its text is in.
-        name = state.row.target if state.row.tool in _FILE_TOOLS else ""
+        own = OWN_TOOLS.get(state.row.tool)
+        name = state.row.target if own is not None and own.is_of_file else ""
         self.content.show_entry(state, name, self._facts(state.row))
         self._update_recall_button()
 

@@ -16,10 +16,17 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.services.attached_paths import attach_folder, attach_path
 from helix_desktop.ui.chat.composer.added_files import AddedFile
+from helix_desktop.ui.chat.composer.attachment_chips import (
+    OpenAttachment,
+    RemoveAttachment,
+    SendAttachmentInFull,
+    UnpackAttachment,
+)
 from helix_desktop.ui.chat.composer.attachment_texts import attachment_key, chip_text
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.design.dialogs import pick_open_files
 from helix_desktop.ui.design.viewer.picture import read_thumbnail
+from helix_desktop.ui.kit.intents import OpenCacheEntry, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
 from helix_desktop.words.translation import Translator
@@ -43,8 +50,6 @@ class DraftAttachments(QObject):
 
     content_stored = Signal()
     """A content of a draft is in the cache now."""
-    content_requested = Signal(str)
-    """The user wants to see a content, by its digest."""
     changed = Signal()
     """Something else goes along with the message on screen, which costs something else."""
     edited = Signal()
@@ -64,10 +69,6 @@ class DraftAttachments(QObject):
         self._thumbnails: dict[str, QImage | None] = {}  # of the chips on screen, by digest
         self._attaching, self._lock = 0, shared.attaching_lock
         self._folders: dict[str, Path] = {}  # where files were attached from last, by workspace
-        widget.attachment_removed.connect(self._detach)
-        widget.attachment_opened.connect(self._open)
-        widget.attachment_unpacked.connect(self._unpack)
-        widget.full_attachment_requested.connect(self._send_in_full)
         widget.files_added.connect(self._add_files)
         widget.long_text_pasted.connect(self._paste)
         widget.file_picker_requested.connect(lambda: session.start(self._choose_files(), "choose files"))
@@ -220,16 +221,18 @@ class DraftAttachments(QObject):
         self.content_stored.emit()
         await self._save_draft(workspace, conversation)
 
-    def _open(self, key: str) -> None:
+    @handles(OpenAttachment)
+    def open(self, key: str) -> None:
+        """Show an attachment's content in the cache browser."""
         if (attachment := self._find(key)) is not None:
-            self.content_requested.emit(attachment.digest)
+            self._session.perform(OpenCacheEntry(attachment.digest))
 
-    def _unpack(self, key: str) -> None:
+    @handles(UnpackAttachment)
+    async def unpack(self, key: str) -> None:
         """Put an attached text into the message, where the cursor is, instead of along with it."""
-        if (attachment := self._find(key)) is not None:
-            self._session.start(self._insert_text(attachment, key), "insert as text")
-
-    async def _insert_text(self, attachment: Attachment, key: str) -> None:
+        attachment = self._find(key)
+        if attachment is None:
+            return
         workspace, conversation = self._session.workspace, self._session.conversation
         text = attachment.text  # of a recalled content this may be a part
         if attachment.kind == "paste":
@@ -237,9 +240,10 @@ class DraftAttachments(QObject):
         if self._session.shows(conversation) and self._find(key) is not None:
             self._widget.editor.insertPlainText(text)
             self._widget.editor.setFocus()
-            self._detach(key)
+            self.remove(key)
 
-    def _send_in_full(self, key: str) -> None:
+    @handles(SendAttachmentInFull)
+    def send_in_full(self, key: str) -> None:
         """Let an attachment that is a preview go along in full."""
         if (attachment := self._find(key)) is not None:
             self._start_attaching(self._replace_by_full(attachment))
@@ -257,7 +261,9 @@ class DraftAttachments(QObject):
     def _find(self, key: str) -> Attachment | None:
         return next((found for found in self.current() if attachment_key(found) == key), None)
 
-    def _detach(self, key: str) -> None:
+    @handles(RemoveAttachment)
+    def remove(self, key: str) -> None:
+        """Let an attachment not go along."""
         others = [attachment for attachment in self.current() if attachment_key(attachment) != key]
         self._by_session[self._session.id] = others
         self.edited.emit()

@@ -154,7 +154,7 @@ async def test_observations_of_a_range_handed_over_meanwhile_are_not_used() -> N
     for _ in range(5):
         await rig.conversation.run("Think once more.")
     await rig.wait_until(lambda: rig.model.observation_requests)
-    await rig.conversation.handovers.commit(await rig.conversation.handovers.proposed.draft())
+    await rig.conversation.handovers.writer.commit(await rig.conversation.handovers.writer.draft())
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert rig.events(ObservationsMade) == []
@@ -266,7 +266,7 @@ async def test_a_handover_includes_observations() -> None:
     assert TITLE in next_request_text(rig)
     await run_turns(rig, 1, 1_400)
     await rig.conversation.run("And now?")
-    await rig.conversation.handovers.proposed.draft()
+    await rig.conversation.handovers.writer.draft()
     text = rig.model.summary_requests[-1].messages[-1].text
     assert "observed (1) 2025-06-15: The user wants it built; never touch main [e3]" in text
     assert "e3 user: Think. Never touch main." in text
