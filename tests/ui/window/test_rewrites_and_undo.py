@@ -107,7 +107,7 @@ async def test_an_undo_of_several_changes_names_them_and_offers_redo(
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: "Together with it: " in rig.banner_text(), "what else was undone")
         assert "Undone: 1 output cached" in rig.banner_text()
-        assert "Together with it: 1 output cached, 1 output cached." in rig.banner_text()
+        assert "Together with it: 1 output cached and 1 output cached." in rig.banner_text()
         assert not rig.conversation.session.transcript.window.masked
         find_button(rig.window.notices, "redo").click()
         await until(
