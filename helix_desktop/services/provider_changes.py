@@ -23,7 +23,7 @@ from helix_desktop.workspaces.registry import MODEL_ROLES
 text = TextContext("Models")
 
 DEMO = "demo"
-_DEMO_LABEL = "demo/offline"
+DEMO_LABEL = "demo/offline"
 
 
 class ProviderChanges:
@@ -131,7 +131,7 @@ class ProviderChanges:
         provider = self._services.settings.provider(name)
         new_label = f"{name}/{provider.resolve_model_name(model)}" if provider else ""
         if workspace_id:
-            await self._services.use_model(workspace_id, new_label or _DEMO_LABEL)
+            await self._services.use_model(workspace_id, new_label or DEMO_LABEL)
         if not (workspace_id and self._services.settings.model):
             await self._use_by_default(new_label)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 import msgspec
 from PySide6.QtCore import QObject, Signal
@@ -20,13 +21,15 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.kit.forms import Draft, Values
 from helix_desktop.ui.kit.intents import Intent
-from helix_desktop.ui.kit.notices import NoticeArea
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.settings.app_settings import SETTING_NAMES, read_setting
 from helix_desktop.ui.settings.page_layout import OnScreen
 from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.workspaces.registry import WorkspaceRecord
+
+T = TypeVar("T")
 
 
 def default_settings(**changes: Any) -> Draft:
@@ -48,6 +51,34 @@ def default_settings(**changes: Any) -> Draft:
     )
 
 
+class _EndedTask:
+    """A task that was over before its first step."""
+
+    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+        callback(self)
+
+    def done(self) -> bool:
+        return True
+
+
+class _NothingRuns(TaskScope):
+    """A scope without an event loop: what a page starts ends at once."""
+
+    def start(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        coroutine.close()
+        return cast("asyncio.Task[T]", _EndedTask())
+
+
+class _NoNotices:
+    def notify(self, notice: Notice) -> None:
+        raise AssertionError(f"no window shows {notice}")
+
+    def end(self, name: str) -> None: ...
+
+    def names(self) -> tuple[str, ...]:
+        return ()
+
+
 class NothingOnScreen(QObject):
     """What pages know of a window without a workspace: services that have stored nothing."""
 
@@ -57,9 +88,12 @@ class NothingOnScreen(QObject):
     def __init__(self, folder: Path = Path("/home/mara/.local/share/helix-desktop")) -> None:
         """`folder` is that of the data: by default one that can be shown, and isn't there."""
         super().__init__()
-        self.notices = NoticeArea()
+        self.notices = _NoNotices()
         self.services = AppServices(DataDir(folder), {})
-        self.async_actions = AsyncActions(TaskScope(), _fail)
+        self.async_actions = AsyncActions(_NothingRuns(), _fail)
+
+    async def show_model(self) -> None:
+        raise AssertionError("no window shows a model")
 
     async def run(self, intent: Intent) -> None:
         raise AssertionError(f"no window performs {intent}")

@@ -10,14 +10,13 @@ from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.retention import DAY_MS, CleanupPlan, RetentionRule
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cleanup.entry_list import EntryList
-from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.kit.forms import FieldRow, align_labels
+from helix_desktop.ui.kit.forms import Choice, Draft, Form, Toggle
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
     history_cleanup_lines,
@@ -47,6 +46,13 @@ QUOTAS = (
     (text("{number} GB", number=5), 5120 * _MB),
     (text("{number} GB", number=20), 20480 * _MB),
 )
+RULE = (
+    Choice("age", text("Age"), choices=[(days, age) for age, days in AGES]),
+    Choice("quota", text("Maximum size"), format=format_size, choices=[
+        (0, text("No limit: remove everything unused")), *((size, quota) for quota, size in QUOTAS if size),
+    ]),
+)  # fmt: skip
+AUTOMATIC = (Toggle("automatic", words=text("Clean up automatically when this workspace opens")),)
 _MAX_LISTED = 200  # entries that are listed; more are counted
 _SIZE, _EMPTY_PX = (620, 700), 480  # pixels; the height with nothing to list
 
@@ -64,15 +70,8 @@ class CleanupDialog(SizedDialog):
         super().__init__(parent, _SIZE, (520, _EMPTY_PX))
         self.setWindowTitle(tr("Clean up"))
         self.setModal(True)
-        self.age, self.quota = ComboBox(), ComboBox()
-        for age, days in AGES:
-            self.age.addItem(translate(age), days)
-        for quota, size in QUOTAS:
-            self.quota.addItem(translate(quota), size)
-        self.age.setCurrentIndex(max(0, self.age.findData(rule.unused_ms // DAY_MS)))
-        self.quota.setCurrentIndex(max(0, self.quota.findData(rule.quota)))
-        self.quota.setItemText(0, tr("No limit: remove everything unused"))
-        self.automatic = Switch(tr("Clean up automatically when this workspace opens"), on=automatic)
+        days = rule.unused_ms // DAY_MS
+        self.values = Draft({"age": days, "quota": rule.quota, "automatic": automatic})
         self.summary = label("", "strong", wrap=True)
         self._reasons = column(gap=3)
         self.shortfall = label("", "warn", wrap=True)
@@ -90,9 +89,8 @@ class CleanupDialog(SizedDialog):
         )
         self._history_card.hide()
         self._lay_out()
-        self.age.currentIndexChanged.connect(self._request_plan)
-        self.quota.currentIndexChanged.connect(self._request_plan)
-        self.collect_button.clicked.connect(lambda: self.collect_requested.emit(self.automatic.isChecked()))
+        self.values.changed.connect(self._on_changed)
+        self.collect_button.clicked.connect(lambda: self.collect_requested.emit(self.values.get("automatic")))
         self.trash_button.clicked.connect(self.trash_requested)
         self.history_button.clicked.connect(self.history_requested)
         self.cancel_button.clicked.connect(self.reject)
@@ -101,7 +99,7 @@ class CleanupDialog(SizedDialog):
     @property
     def rule(self) -> RetentionRule:
         """Return what is chosen."""
-        return RetentionRule(quota=self.quota.currentData(), unused_ms=self.age.currentData() * DAY_MS)
+        return RetentionRule(quota=self.values.get("quota"), unused_ms=self.values.get("age") * DAY_MS)
 
     def show_plan(self, plan: CleanupPlan) -> None:
         """Say what would go, and why the rest stays."""
@@ -141,9 +139,10 @@ class CleanupDialog(SizedDialog):
         self.history_button.setVisible(bool(plan.stored_size))
         self._history_card.setVisible(bool(totals.stored_size or totals.saved_copies_size))
 
-    def _request_plan(self) -> None:
-        self.collect_button.setEnabled(False)
-        self.plan_requested.emit(self.rule)
+    def _on_changed(self, name: str) -> None:
+        if name != "automatic":
+            self.collect_button.setEnabled(False)
+            self.plan_requested.emit(self.rule)
 
     def _lay_out(self) -> None:
         lead = tr(
@@ -153,10 +152,8 @@ class CleanupDialog(SizedDialog):
         words = column(label(tr("Clean up"), "title"), label(lead, "muted", wrap=True), gap=5)
         choice = card(
             column(
-                *align_labels(
-                    FieldRow(tr("Age"), self.age), FieldRow(tr("Maximum size"), self.quota)
-                ),
-                self.automatic,
+                Form(RULE, self.values, is_dialog=True, gap=9),
+                Form(AUTOMATIC, self.values, labels=False),
                 margins=(16, 12, 16, 13), gap=9,
             )
         )  # fmt: skip

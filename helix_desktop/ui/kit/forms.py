@@ -659,6 +659,12 @@ class Form(QWidget):
         else:
             self.edited.emit(name)
 
+    def line(self, name: str) -> QLineEdit:
+        """Return the control of a line of text."""
+        control = self.controls[name]
+        assert isinstance(control, QLineEdit)
+        return control
+
     def show_error(self, name: str, why: str) -> None:
         """Say at a field why its value can't be used; empty: it can."""
         self.rows[name].show_error(why)

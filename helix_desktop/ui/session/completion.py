@@ -43,6 +43,7 @@ from helix_desktop.domain.text_search import MAX_QUERY_LENGTH
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.file_index import FileIndex, MentionedFiles
 from helix_desktop.services.prompt_files import PromptCatalog
+from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
@@ -52,7 +53,6 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.model_menu import (
-    DEMO_LABEL,
     WORKSPACE_DEFAULT,
     matching_models,
 )

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.session.composer_controller import SESSION_MODEL
 from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.words.models import demo_model_name, model_name
@@ -18,7 +19,6 @@ from helix_desktop.workspaces.registry import MAIN
 tr = Translator("Session")
 _text = TextContext("Session")
 
-DEMO_LABEL = "demo/offline"
 ADD_PROVIDER = "add_provider"
 """What the menu asks for instead of a page: the form of a new provider."""
 WORKSPACE_DEFAULT = "default"

@@ -20,7 +20,7 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.intents import Intent
-from helix_desktop.ui.kit.notices import NoticeArea
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
@@ -28,14 +28,26 @@ tr = Translator("Settings: General")
 _COLUMN_PX = 880 + 2 * 28  # at 100 %, with the margins
 
 
+class Notices(Protocol):
+    """What the window says over the page."""
+
+    def notify(self, notice: Notice) -> None: ...
+
+    def end(self, name: str) -> None: ...
+
+    def names(self) -> tuple[str, ...]: ...
+
+
 class OnScreen(Protocol):
     """What the pages know of their window: the services, and the workspace and session that it shows."""
 
     services: AppServices
     async_actions: AsyncActions
-    notices: NoticeArea
     session_changed: SignalInstance
     """Another session is on screen, or none."""
+
+    @property
+    def notices(self) -> Notices: ...
 
     @property
     def workspace_id(self) -> str:
@@ -46,6 +58,9 @@ class OnScreen(Protocol):
 
     @property
     def conversation(self) -> Conversation | None: ...
+
+    async def show_model(self) -> None:
+        """Show which model answers now, in all windows."""
 
     async def run(self, intent: Intent) -> None:
         """Do what an intent wants, to its end: a dialog is closed. Raises HelixError."""

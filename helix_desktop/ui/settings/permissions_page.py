@@ -180,10 +180,8 @@ class PermissionsPage(Themed, QWidget):
         self.setLayout(column(page))
         add = self.new_rule.trailing["pattern"]
         assert isinstance(add, PushButton)
-        pattern = self.new_rule.controls["pattern"]
-        assert isinstance(pattern, QLineEdit)
         add.clicked.connect(self._add_rule)
-        pattern.returnPressed.connect(self._add_rule)
+        self.new_rule.line("pattern").returnPressed.connect(self._add_rule)
         settings.changed.connect(self._on_setting)
 
     def _undo_line(self) -> QFrame:

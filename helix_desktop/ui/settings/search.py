@@ -144,13 +144,13 @@ class _Field(SearchField):
 
 
 class SettingsSearch(Themed, QWidget):
-    """A field, below it the names of the pages, or what was found while something is typed."""
+    """A field, and what is shown below it: the names of the pages, or what was found."""
 
     chosen = Signal(object)
     """The Hit to go to."""
 
-    def __init__(self, names: QWidget) -> None:
-        """`names` stand below the field while nothing is typed."""
+    def __init__(self, names: QWidget | None = None) -> None:
+        """`names` stand below the field while nothing is typed; without them, who shows `results` does."""
         super().__init__()
         self.find_hits: Callable[[str], Iterator[Hit]] = lambda typed: iter(())
         """Finds what has all the typed words."""
@@ -166,10 +166,10 @@ class SettingsSearch(Themed, QWidget):
         nothing.setLayout(
             column(label(tr("No setting matches."), "muted", wrap=True), None, margins=(10,) * 4)
         )
-        self._stack = PageArea()
-        for part in (names, self.hits, nothing):
-            self._stack.addWidget(part)
-        self.setLayout(column(self.field, self._stack, gap=8))
+        self.results = PageArea()
+        for part in (names or QWidget(), self.hits, nothing):
+            self.results.addWidget(part)
+        self.setLayout(column(self.field, self.results, gap=8) if names is not None else column(self.field))
         self.field.textChanged.connect(self._search)
         self.field.entered.connect(lambda: self._choose(self.hits.currentItem()))
         self.field.stepped.connect(self._step)
@@ -187,14 +187,14 @@ class SettingsSearch(Themed, QWidget):
     def _search(self, typed: str) -> None:
         self.hits.clear()
         if not typed.strip():
-            self._stack.setCurrentIndex(0)
+            self.results.setCurrentIndex(0)
             return
         for hit in self.find_hits(typed):
             item = QListWidgetItem(f"{hit.title}, {hit.section}" if hit.section else hit.title, self.hits)
             item.setData(_HIT_ROLE, hit)
             item.setToolTip(f"{hit.title}\n{hit.section}".strip())
         self.hits.setCurrentRow(0)
-        self._stack.setCurrentIndex(1 if self.hits.count() else 2)
+        self.results.setCurrentIndex(1 if self.hits.count() else 2)
         announce(self.field, tr.plural(self.hits.count(), "%n setting found", "%n settings found"))
 
     def _step(self, step: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, TypeVar
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
@@ -85,7 +85,10 @@ class SettingsNames(QFrame):
 
 
 class SettingsHead(QFrame):
-    """The way back and the name of the page, to choose another one: in a window too narrow for the list."""
+    """The way back, the name of the page, to choose another one, and the search.
+
+    It stands above the pages in a window too narrow for the list.
+    """
 
     back_requested = Signal()
     selected = Signal(str)
@@ -100,8 +103,16 @@ class SettingsHead(QFrame):
         for key, title in _TITLES.items():
             self.pages.addItem(translate(title), key)
         self.pages.activated.connect(lambda _: self.selected.emit(self.pages.currentData()))
-        head = (_back_button(self.back_requested), label(tr("Settings"), "title"), self.pages, None)
-        self.setLayout(row(*head, margins=(11, 8, 11, 8), gap=8))
+        self.search = SettingsSearch()
+        parts = row(_back_button(self.back_requested), self.pages, self.search, margins=(11, 8, 11, 8), gap=8)
+        parts.setStretch(2, 1)
+        self.setLayout(parts)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Search no more: the list has a field of its own."""
+        super().hideEvent(event)
+        if not event.spontaneous():
+            self.search.field.clear()
 
 
 def _back_button(back_requested: SignalInstance) -> IconButton:
@@ -114,8 +125,6 @@ def _back_button(back_requested: SignalInstance) -> IconButton:
 class SettingsView(Themed, PageArea):
     """Ten pages, each built when it is first needed; what they ask for comes out as their own signals."""
 
-    page_built = Signal(str)
-    """A page that is new, and still empty."""
     page_selected = Signal(str)
     """The page that the user went to."""
 
@@ -131,14 +140,20 @@ class SettingsView(Themed, PageArea):
         self.names, self.head = SettingsNames(), SettingsHead()
         for selected in (self.names.list.selected, self.head.selected):
             selected.connect(self._select)
-        self.names.search.find_hits = self._find
-        self.names.search.field.focused.connect(self._build_next)
-        self.names.search.chosen.connect(self._go)
+        for search in (self.names.search, self.head.search):
+            search.find_hits = self._find
+            search.field.focused.connect(self._build_next)
+            search.chosen.connect(self._go)
+        found = self.head.search
+        found.results.setContentsMargins(8, 8, 8, 8)
+        self.addWidget(found.results)
+        found.field.textChanged.connect(lambda _: self._show_found())
+        found.field.focused.connect(self._show_found)
         self._hit: Hit | None = None
         """What the user goes to, until its page is filled."""
         self._built: dict[SettingsPage, QWidget] = {}
         self._builders: dict[SettingsPage, Callable[[], QWidget]] = {
-            "providers": ProvidersPage,
+            "providers": lambda: ProvidersPage(on_screen),
             "roles": lambda: RolesPage(settings),
             "appearance": self._general_page,
             "instructions": lambda: InstructionsPage(on_screen),
@@ -206,7 +221,6 @@ class SettingsView(Themed, PageArea):
             self._built[name] = built = self._builders[name]()
             self.addWidget(built)
             retint(built, self._theme)
-            self.page_built.emit(name)
         page = self._built[name]
         assert isinstance(page, kind)
         return page
@@ -242,8 +256,16 @@ class SettingsView(Themed, PageArea):
         """Give the keyboard to the field that filters the page on screen, or to the search over all pages."""
         page = self.currentWidget()
         fields = page.findChildren(SearchField) if page is not None else []
-        next((field for field in fields if field.isVisible()), self.names.search.field).setFocus(
+        names = self.head if self.head.isVisible() else self.names
+        next((field for field in fields if field.isVisible()), names.search.field).setFocus(
             Qt.FocusReason.ShortcutFocusReason
+        )
+
+    def _show_found(self) -> None:
+        """Show what the search above the pages has found in place of the page, while something is typed."""
+        is_typed = bool(self.head.search.field.text().strip())
+        self.setCurrentWidget(
+            self.head.search.results if is_typed else self.page(self.current_page(), QWidget)
         )
 
     def _find(self, typed: str) -> Iterator[Hit]:

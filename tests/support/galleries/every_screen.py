@@ -360,7 +360,8 @@ def _question_screens(window: QWidget) -> Iterator[Screen]:
     yield Screen("trust, nothing found", TrustDialog(window, "notes", "/home/mara/notes", ()), _OWN)
     cost = CostState(Spending(42_300, 0.41, estimated=True), Budget(100_000, 2.0), is_default=True)
     budget = BudgetDialog(window, cost, has_prices=False)
-    budget.tokens.setText("many")
+    budget.form.line("tokens").setText("many")
+    budget.form.type("tokens", "many", is_done=True)
     yield Screen("budget", budget, _OWN)
 
 

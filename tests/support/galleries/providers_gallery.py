@@ -22,7 +22,8 @@ from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
+from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
+from helix_desktop.ui.settings.providers.editor import CheckNotice
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
@@ -50,8 +51,8 @@ CLAUDE_MODELS = tuple(
     ModelEntry(name=name) for name in ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5")
 )
 FORMS = (
-    ProviderForm("demo", "Offline demo model", "", demo=True),
-    ProviderForm(
+    ProviderDraft("demo", "Offline demo model", "", demo=True),
+    ProviderDraft(
         "ollama",
         "ollama",
         "http://127.0.0.1:11434/v1",
@@ -60,7 +61,7 @@ FORMS = (
         OLLAMA_MODELS[0].name,
         extras=RequestExtras({"X-Title": "Helix"}, ("X-Gateway-Token",), {"service_tier": "flex"}),
     ),
-    ProviderForm(
+    ProviderDraft(
         "anthropic",
         "anthropic",
         "https://api.anthropic.com/v1",

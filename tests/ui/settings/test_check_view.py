@@ -14,8 +14,8 @@ from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, Source
 from helix_desktop.services.provider_check import UNTESTED_STEPS
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure
-from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
-from helix_desktop.ui.settings.providers.editor import ProviderCheckView, ProviderEditor
+from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
+from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderCheckView, ProviderEditor
 from helix_desktop.ui.settings.providers.models import ProviderModels
 from tests.support.window.list_contents import cell_texts
 
@@ -56,7 +56,7 @@ def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtB
     reported = ModelEntry(
         name="small", reported=ModelSpec(window=8_192), reported_by="/v1/models", tested_tools=False
     )
-    filled = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=(reported,), default_model="small")
+    filled = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=(reported,), default_model="small")
     editor.show_provider(filled, ProviderStatus("box", False, "none"))
     field = editor.findChild(QLineEdit, "base_url")
     assert field is not None

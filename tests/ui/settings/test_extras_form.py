@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
-from helix_desktop.ui.settings.providers.editor import EMPTY_FORM, ProviderEditor
+from helix_desktop.ui.settings.providers.draft import EMPTY_DRAFT, ProviderDraft, ProviderStatus
+from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
 from tests.support.window.buttons import press
 
@@ -58,12 +58,12 @@ def test_headers_secrets_and_fields_come_out_as_they_were_filled_in(qtbot: QtBot
 def test_a_provider_is_not_saved_with_what_breaks_requests(
     qtbot: QtBot, name: str, body: str, words: str
 ) -> None:
-    editor, saved = ProviderEditor(), list[ProviderForm]()
+    editor, saved = ProviderEditor(), list[ProviderDraft]()
     for part in (editor, editor.footer):
         qtbot.addWidget(part)
     editor.saved.connect(saved.append)
     model = ModelEntry(name="small")
-    filled = ProviderForm("", "box", "http://127.0.0.1:1/v1", models=(model,), default_model="small")
+    filled = ProviderDraft("", "box", "http://127.0.0.1:1/v1", models=(model,), default_model="small")
     editor.show_provider(filled, ProviderStatus("", False, "none"))
     if name:
         _add_header(editor.extras_form, name, "x")
@@ -77,13 +77,13 @@ def test_a_provider_is_not_saved_with_what_breaks_requests(
 
 
 def test_a_models_extras_of_the_file_are_saved_with_its_provider(qtbot: QtBot) -> None:
-    editor, saved = ProviderEditor(), list[ProviderForm]()
+    editor, saved = ProviderEditor(), list[ProviderDraft]()
     for part in (editor, editor.footer):
         qtbot.addWidget(part)
     editor.saved.connect(saved.append)
-    assert EMPTY_FORM.extras == RequestExtras()
+    assert EMPTY_DRAFT.extras == RequestExtras()
     model = ModelEntry(name="large", secret_headers=("X-Own",), body={"top_p": 0.5})
-    filled = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=(model,), default_model="large")
+    filled = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=(model,), default_model="large")
     editor.show_provider(filled, ProviderStatus("box", False, "none"))
     _add_header(editor.extras_form, "X-Title", "Helix")
     press(editor.footer, "save_provider")

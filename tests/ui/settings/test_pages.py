@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.ui.design.layout.boxes import row
-from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
+from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.shell.commands import WindowCommands
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
@@ -68,7 +68,7 @@ def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     qtbot.addWidget(editor)
     qtbot.addWidget(editor.footer)
     models = (ModelEntry(name="kept"),)
-    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="kept")
+    form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="kept")
     editor.show_provider(form, ProviderStatus("box", False, "none", ""))
     priced = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1, price_out=2))
     bare = SourcedSpec("server", "its list", ModelSpec())

@@ -12,20 +12,21 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.services.provider_changes import DEMO
 from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
+from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.page import ProvidersPage
+from tests.support.default_settings import NothingOnScreen
 from tests.support.window.buttons import find_button
 from tests.support.window.list_contents import cell_texts
 
 THREE = [
-    ProviderForm(DEMO, "Demo", "", demo=True),
-    ProviderForm("box", "box", "http://127.0.0.1:1/v1"),
-    ProviderForm("lab", "lab", "http://127.0.0.1:2/v1"),
+    ProviderDraft(DEMO, "Demo", "", demo=True),
+    ProviderDraft("box", "box", "http://127.0.0.1:1/v1"),
+    ProviderDraft("lab", "lab", "http://127.0.0.1:2/v1"),
 ]
 
 
 def test_a_provider_is_shown_when_it_is_clicked_or_reached_with_a_key(qtbot: QtBot) -> None:
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     page.show_providers(THREE, [ProviderStatus(form.id, form.demo, "none") for form in THREE])
     page.resize(800, 600)
@@ -43,10 +44,10 @@ def test_a_provider_is_shown_when_it_is_clicked_or_reached_with_a_key(qtbot: QtB
 
 
 def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot) -> None:
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     models = (ModelEntry(name="m"),)
-    forms = [ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")]
+    forms = [ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")]
     page.show_providers(forms, [ProviderStatus("box", True, "none")])
     page.editor.enter_key("sk-secret", is_ready=False)
     page.show_providers(forms, [ProviderStatus("box", True, "none")])  # as when the settings open again
@@ -62,10 +63,10 @@ def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot) -> 
 
 
 def test_another_key_drops_what_a_test_with_the_old_one_showed(qtbot: QtBot) -> None:
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     page.show_providers(
-        [ProviderForm("box", "box", "http://127.0.0.1:1/v1")], [ProviderStatus("box", True, "keychain")]
+        [ProviderDraft("box", "box", "http://127.0.0.1:1/v1")], [ProviderStatus("box", True, "keychain")]
     )
     field = page.editor.findChild(QLineEdit, "api_key")
     assert isinstance(field, QLineEdit)
@@ -76,9 +77,9 @@ def test_another_key_drops_what_a_test_with_the_old_one_showed(qtbot: QtBot) -> 
 
 
 def test_a_new_provider_stays_until_it_is_saved(qtbot: QtBot) -> None:
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
-    forms = [ProviderForm("box", "box", "http://127.0.0.1:1/v1")]
+    forms = [ProviderDraft("box", "box", "http://127.0.0.1:1/v1")]
     states = [ProviderStatus("box", True, "none")]
     page.show_providers(forms, states)
     page.add()
@@ -94,7 +95,7 @@ def test_a_new_provider_stays_until_it_is_saved(qtbot: QtBot) -> None:
 
 
 def test_what_is_edited_of_a_provider_waits_while_others_are_shown(qtbot: QtBot) -> None:
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     states = [ProviderStatus(form.id, form.id == "box", "none") for form in THREE]
     page.show_providers(THREE, states)
@@ -124,11 +125,11 @@ def test_what_is_edited_of_a_provider_waits_while_others_are_shown(qtbot: QtBot)
 
 
 def test_half_typed_extras_wait_and_keep_a_provider_from_being_saved(qtbot: QtBot) -> None:
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     models = (ModelEntry(name="m"), ModelEntry(name="n"))
     forms = [
-        ProviderForm(name, name, "http://127.0.0.1:1/v1", models=models, default_model="m")
+        ProviderDraft(name, name, "http://127.0.0.1:1/v1", models=models, default_model="m")
         for name in ("box", "lab")
     ]
     page.show_providers(forms, [ProviderStatus(form.id, form.id == "box", "none") for form in forms])
@@ -156,10 +157,10 @@ def test_half_typed_extras_wait_and_keep_a_provider_from_being_saved(qtbot: QtBo
 
 
 def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) -> None:
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     models = (ModelEntry(name="m"),)
-    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")
+    form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")
     page.show_providers([form], [ProviderStatus("box", True, "none")])
     window = page.editor.models.spec_form.field("window")
     save = find_button(page.editor.footer, "save_provider")
@@ -181,10 +182,10 @@ def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) ->
 
 def test_a_long_line_of_the_list_is_cut(qtbot: QtBot) -> None:
     """A bar to scroll it took the place of the first line."""
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     name = "a-provider-with-a-very-long-name-" * 4
-    forms = [ProviderForm(name, name, "http://127.0.0.1:1/v1", default_model="m" * 80)]
+    forms = [ProviderDraft(name, name, "http://127.0.0.1:1/v1", default_model="m" * 80)]
     page.show_providers(forms, [ProviderStatus(name, True, "none")])
     page.resize(500, 600)
     page.show()
@@ -194,10 +195,10 @@ def test_a_long_line_of_the_list_is_cut(qtbot: QtBot) -> None:
 
 def test_a_figure_of_a_server_names_it(qtbot: QtBot) -> None:
     """It read "reported by any"."""
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     reported = ModelEntry(name="m", reported=ModelSpec(window=8_192))
-    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=(reported,), default_model="m")
+    form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=(reported,), default_model="m")
     page.show_providers([form], [ProviderStatus("box", True, "none")])
     assert page.editor.models.spec_form.source("window") == "reported by box"
     page.show_providers([replace(form, name="")], [ProviderStatus("box", True, "none")])
@@ -206,10 +207,10 @@ def test_a_figure_of_a_server_names_it(qtbot: QtBot) -> None:
 
 def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot: QtBot) -> None:
     """A reserve counts against the assumed window; what is refused changes no other figure, and is kept."""
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     models = (ModelEntry(name="m"), ModelEntry(name="n"))
-    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")
+    form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")
     page.show_providers(
         [form, replace(form, id="two", name="two")],
         [ProviderStatus("box", True, "none"), ProviderStatus("two", False, "none")],
@@ -247,9 +248,9 @@ def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot
 
 
 def test_a_name_says_what_it_is_saved_as_and_is_refused_where_it_is_taken(qtbot: QtBot) -> None:
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
-    form = ProviderForm("local-test", "local-test", "http://127.0.0.1:1/v1", models=(ModelEntry(name="m"),))
+    form = ProviderDraft("local-test", "local-test", "http://127.0.0.1:1/v1", models=(ModelEntry(name="m"),))
     page.show_providers([form], [ProviderStatus("local-test", True, "none")])
     editor = page.editor
     name = editor.findChild(QLineEdit, "provider_name")
@@ -265,7 +266,7 @@ def test_a_name_says_what_it_is_saved_as_and_is_refused_where_it_is_taken(qtbot:
 
 
 def test_the_name_of_a_model_that_is_typed_is_saved_without_the_button_to_add_it(qtbot: QtBot) -> None:
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     page.show_providers(THREE[:2], [ProviderStatus(form.id, form.demo, "none") for form in THREE[:2]])
     page.list.setCurrentRow(1)
@@ -277,7 +278,7 @@ def test_the_name_of_a_model_that_is_typed_is_saved_without_the_button_to_add_it
 
 def test_no_field_of_a_provider_moves_while_the_user_types(qtbot: QtBot) -> None:
     """Not at the first letter, nor where something is wrong."""
-    page = ProvidersPage()
+    page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
     page.resize(760, 900)
     with qtbot.waitExposed(page):

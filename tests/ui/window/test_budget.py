@@ -62,12 +62,19 @@ async def open_dialog(rig: WindowRig) -> BudgetDialog:
     return visible()[0]
 
 
+def _type(dialog: BudgetDialog, name: str, text: str) -> None:
+    """Type into a field, in place of what is there."""
+    line = dialog.form.line(name)
+    line.selectAll()
+    QTest.keyClick(line, Qt.Key.Key_Backspace)
+    QTest.keyClicks(line, text)
+
+
 async def set_to(rig: WindowRig, tokens: str, cost: str = "") -> None:
     """Fill in the dialog and save it."""
     dialog = await open_dialog(rig)
-    for line, text in ((dialog.tokens, tokens), (dialog.cost, cost)):
-        line.clear()
-        QTest.keyClicks(line, text)
+    for name, text in (("tokens", tokens), ("cost", cost)):
+        _type(dialog, name, text)
     count = len(rig.events(BudgetSet))
     press(dialog, "set_budget")
     await until(lambda: len(rig.events(BudgetSet)) > count, "the budget on record")
@@ -77,26 +84,26 @@ async def test_what_a_typed_limit_means(qapp: QApplication) -> None:
     """0 is no limit, a used-up one stops the session, and each fault is named; cents below one stay."""
     parent, spent = QWidget(), Spending(5_000, 0.5)
     dialog = BudgetDialog(parent, CostState(spent, Budget(cost=0.004)), has_prices=True)
-    assert (dialog.cost.text(), dialog.budget) == ("0.004", Budget(0, 0.004))
+    assert (dialog.form.line("cost").text(), dialog.budget) == ("0.004", Budget(0, 0.004))
     no_limit = "0: no limit."
     used_up = "Used up already: the next turn stops before its first model call."
     whole = "Enter a whole number, for example 200,000 or 200k."
-    for line, typed, expected in (
-        (dialog.tokens, "0", no_limit),
-        (dialog.tokens, "5k", used_up),
-        (dialog.tokens, "8.2m", ""),
-        (dialog.tokens, "1.5", whole),
-        (dialog.tokens, "-3", "Enter 0 or more."),
-        (dialog.tokens, "1e400", "Enter a number."),
-        (dialog.tokens, "1e13", "Enter a smaller number."),
-        (dialog.tokens, "", ""),
-        (dialog.cost, "0.00", no_limit),
-        (dialog.cost, "0,5", used_up),
-        (dialog.cost, "nan", "Enter a number."),
+    for name, typed, expected in (
+        ("tokens", "0", no_limit),
+        ("tokens", "5k", used_up),
+        ("tokens", "8.2m", ""),
+        ("tokens", "1.5", whole),
+        ("tokens", "-3", "Enter 0 or more."),
+        ("tokens", "1e400", "Enter a number."),
+        ("tokens", "1e13", "Enter a smaller number."),
+        ("tokens", "", ""),
+        ("cost", "0.00", no_limit),
+        ("cost", "0,5", used_up),
+        ("cost", "nan", "Enter a number."),
     ):
-        line.setText(typed)
+        _type(dialog, name, typed)
         notes = [field.note_text() for field in dialog.findChildren(FieldRow)]
-        assert notes == ([expected, used_up] if line is dialog.tokens else ["", expected]), typed
+        assert notes == ([expected, used_up] if name == "tokens" else ["", expected]), typed
 
 
 async def test_spending_is_in_sight_and_ends_at_its_budget(qapp: QApplication, tmp_path: Path) -> None:
@@ -162,8 +169,10 @@ async def _check_an_invalid_number(rig: WindowRig) -> None:
         )
         rig.window.commands.set_budget.trigger()
         dialog = await open_dialog(rig)
-        assert (dialog.tokens.text(), dialog.cost.text()) == ("5000", "1.50")
-        QTest.keyClicks(dialog.tokens, "x")
+        tokens, cost = dialog.form.line("tokens"), dialog.form.line("cost")
+        assert (tokens.text(), cost.text()) == ("5000", "1.50")
+        tokens.end(False)
+        QTest.keyClicks(tokens, "x")
         before = dialog.budget
         assert "Enter a number." in [field.error_text() for field in dialog.findChildren(FieldRow)]
         press(dialog, "set_budget")

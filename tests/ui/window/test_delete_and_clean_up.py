@@ -294,9 +294,9 @@ async def _check_a_cleanup_by_hand(rig: WindowRig, unreferenced_contents: list[C
     press(dialog, "clean_history")
     await until(lambda: not dialog.history_button.isVisibleTo(dialog), "its clean-up")
     assert former.captures.all() == []
-    dialog.age.setCurrentIndex(2)
+    dialog.values.set("age", 30)
     await until(lambda: dialog.summary.text() == "Nothing to clean up", "another plan")
-    dialog.age.setCurrentIndex(0)
+    dialog.values.set("age", 0)
     await until(dialog.collect_button.isEnabled, "the plan again")
     press(dialog, "collect")
     await until(lambda: "3 entries moved to the trash" in rig.banner_text(), "the banner")
@@ -370,7 +370,7 @@ async def _check_the_data_page(rig: WindowRig, unreferenced_contents: list[Conte
     assert settings.view.isVisible(), "the page stays below it"
     assert tidying.cleanup_dialog is not None
     assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
-    assert tidying.cleanup_dialog.automatic.isChecked()
+    assert tidying.cleanup_dialog.values.get("automatic")
     press(tidying.cleanup_dialog, "cancel")
     await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
 

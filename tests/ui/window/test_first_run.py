@@ -16,7 +16,7 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.samples import PREPARED_TASKS
-from helix_desktop.ui.settings.forms import ProviderForm
+from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
 from tests.support.window.buttons import find_button, press
@@ -46,7 +46,7 @@ async def test_the_first_provider_answers_in_a_folder_that_the_demo_model_would_
         assert rig.settings.current_page() == "providers"
         editor = rig.settings.providers.editor
         models = (ModelEntry(name="qwen3.gguf"),)
-        form = ProviderForm("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
+        form = ProviderDraft("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
         editor.saved.emit(replace(form, default_model="qwen3.gguf"))
         await until(lambda: "box/qwen3.gguf is now the default model" in _notices(rig), "saved")
         assert "New workspaces start with it too." in _notices(rig)
@@ -74,7 +74,7 @@ async def test_the_sample_keeps_the_demo_model_when_a_first_provider_is_saved(
         await until(lambda: rig.wiring.session.has_conversation, "the sample")
         await rig.wiring.settings.show("providers")
         models = (ModelEntry(name="qwen3.gguf"),)
-        form = ProviderForm("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
+        form = ProviderDraft("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
         rig.settings.providers.editor.saved.emit(replace(form, default_model="qwen3.gguf"))
         notice = "box/qwen3.gguf is now the default model. This workspace still uses Offline demo model."
         await until(lambda: notice in _notices(rig), "saved")
@@ -89,7 +89,7 @@ async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_p
         await rig.wiring.workspace_controller.restore_last()
         await rig.wiring.settings.show("providers")
         page = rig.settings.providers
-        form = ProviderForm("", "My Box", f"http://127.0.0.1:{server.port}/v1")
+        form = ProviderDraft("", "My Box", f"http://127.0.0.1:{server.port}/v1")
         page.add()
         page.editor.models_requested.emit(form)
         await until(lambda: "Its only model is added" in _notices(rig), "the list of models")
@@ -103,6 +103,7 @@ async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_p
         press(page.editor.footer, "use_provider")
         await until(lambda: "other/qwen3.gguf is now the default model" in _notices(rig), "chosen")
         name = next(field for field in page.editor.findChildren(QLineEdit) if field.text() == "other")
+        name.end(False)
         QTest.keyClicks(name, " Box")
         press(page.editor.footer, "use_provider")  # what was edited is saved first
         await until(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from helix_desktop.config.settings import ModelEntry, Provider
@@ -68,7 +69,7 @@ async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_ha
             assert isinstance(key, QLineEdit)
             await until(lambda: dialog.focusWidget() is key, "the keyboard in the key")
             assert editor.form().id == "lab"
-            key.setText("open")
+            QTest.keyClicks(key, "open")
             press(dialog, "save_provider")
             await until(lambda: not _asks_for_key(rig), "no word of it any more")
             await rig.run_turn("And now?")

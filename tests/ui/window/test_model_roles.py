@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication, QComboBox, QMenu
 
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.ui.settings.forms import ProviderForm
-from helix_desktop.ui.workspaces.settings.providers_presenter import form_from_provider
+from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from helix_desktop.workspaces.registry import MAIN
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import WindowRig, act, open_window, until
@@ -139,7 +138,7 @@ async def _check_a_renamed_provider(rig: WindowRig) -> None:
         await services.save_settings(msgspec.structs.replace(services.settings, long="box/vast"))
         box = services.settings.provider("box")
         assert box is not None
-        editor.saved.emit(replace(form_from_provider(box), name="crate"))
+        editor.saved.emit(replace(ProviderDraft.of(box), name="crate"))
         await until(lambda: rig.conversation.model.label == "crate/large", "renamed")
         await until(lambda: services.registry.get(rig.workspace.id).fast == "crate/small", "the role too")
         assert services.settings.long == "crate/vast"
@@ -155,7 +154,7 @@ async def _check_a_new_provider(rig: WindowRig) -> None:
     services, settings = rig.wiring.services, rig.wiring.settings
     vendor = next(vendor for vendor in services.models.catalog.vendors if vendor.name == "anthropic")
     entries = tuple(ModelEntry(name=name) for name in vendor.begin)
-    form = ProviderForm("", "anthropic", vendor.base_url, vendor.dialect, entries, vendor.begin[0])
+    form = ProviderDraft("", "anthropic", vendor.base_url, vendor.dialect, entries, vendor.begin[0])
     await settings.show("providers")
     await act(lambda: settings.view.providers.editor.saved.emit(form))
     await until(lambda: services.settings.fast, "the role")

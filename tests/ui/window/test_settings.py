@@ -17,7 +17,7 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure
-from helix_desktop.ui.settings.forms import ProviderForm
+from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from helix_desktop.ui.settings.providers.editor import ProviderCheckView
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
@@ -37,11 +37,11 @@ from tests.support.window.window_rig import WindowRig, act, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-def _form(server: ChatServer, **changed: str) -> ProviderForm:
+def _form(server: ChatServer, **changed: str) -> ProviderDraft:
     values = {"id": "", "name": "My Box", "base_url": server.base_url, "model": "small", "key": "sesame"}
     fields = {**values, **changed}
     entry = ModelEntry(name=fields["model"], window=32_000, reserve=1_000)
-    return ProviderForm(
+    return ProviderDraft(
         fields["id"],
         fields["name"],
         fields["base_url"],

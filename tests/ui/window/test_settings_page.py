@@ -190,7 +190,7 @@ async def test_what_is_not_saved_is_there_again_however_the_settings_were_left(
         await rig.wiring.settings.show("providers")
         rig.settings.providers.add()
         for field in rig.settings.providers.editor.findChildren(QLineEdit, "base_url"):
-            field.setText("http://127.0.0.1:9/v1")
+            QTest.keyClicks(field, "http://127.0.0.1:9/v1")
         await rig.wiring.settings.show("instructions")
         rig.settings.instructions.personal.text.setPlainText("Be brief.")
         await act(lambda: rig.window.switcher.session_selected.emit(rig.workspace.id, session_id))

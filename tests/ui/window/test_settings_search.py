@@ -89,3 +89,38 @@ async def test_a_setting_that_is_off_leads_to_the_switch_it_needs(qapp: QApplica
         assert ring.frameGeometry().contains(
             ring.mapToParent(ring.mapFromGlobal(line.mapToGlobal(line.rect().center())))
         )
+
+
+async def test_in_a_narrow_window_the_page_gives_way_to_what_is_found(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("appearance")
+        rig.window.resize(560, 420)
+        view, search = rig.settings, rig.settings.head.search
+        await until(search.isVisible, "the search above the pages")
+        rig.window.perform(Find(""))
+        assert rig.window.focusWidget() is search.field
+        QTest.keyClicks(search.field, "maximum size")
+        assert [search.hits.item(row).text() for row in range(search.hits.count())] == [
+            "Maximum size, Data · Cached outputs",
+            "Maximum size, Data · File history",
+        ]
+        assert search.hits.isVisible()
+        QTest.keyClick(search.field, Qt.Key.Key_Down)
+        QTest.keyClick(search.field, Qt.Key.Key_Return)
+        control = view.data.forms[1].controls["history_quota"]
+        await until(lambda: rig.window.focusWidget() is control, "the field has the keyboard")
+        assert not search.hits.isVisible()
+
+        search.field.setFocus(Qt.FocusReason.TabFocusReason)
+        assert search.hits.isVisible(), "the next one of them"
+        QTest.keyClick(search.field, Qt.Key.Key_Escape)
+        assert view.data.isVisible()
+        QTest.keyClicks(search.field, "zzz")
+        assert not view.data.isVisible()
+        rig.window.resize(1_024, 680)
+        await until(view.names.isVisible, "the list of pages")
+        assert view.data.isVisible()
+        assert not search.field.text()

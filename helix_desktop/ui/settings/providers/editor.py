@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
@@ -18,22 +18,21 @@ from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, label, show_text
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, restyle
-from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.settings.forms import (
-    CheckNotice,
-    ProviderForm,
+from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line
+from helix_desktop.ui.settings.page_layout import EditConflict, page_column
+from helix_desktop.ui.settings.providers.draft import (
+    EMPTY_DRAFT,
+    ProviderDraft,
     ProviderStatus,
     provider_name,
     validate_provider,
     web_address,
 )
-from helix_desktop.ui.settings.page_layout import EditConflict, page_column
 from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
 from helix_desktop.ui.settings.providers.models import ProviderModels
 from helix_desktop.words.translation import Translator, translate
@@ -41,9 +40,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
 
-EMPTY_FORM = ProviderForm("", "", "")
-"""A provider of which nothing is filled in."""
-
+TestState = Literal["running", "ok", "failed"]
 _STEP_NAMES: dict[CheckStepName, str] = {
     "reach": text("Connection"),
     "tls": text("TLS"),
@@ -67,6 +64,15 @@ _STATE_TEXTS: dict[CheckStepState, str] = {
 }
 _NAME_PX, _BOLD_PX = 78, 8  # the least width of the names, and what the bold one of a failed step adds
 _MAX_HEIGHT_SHARE = 0.4  # of the window's height that results may take
+
+
+class CheckNotice(msgspec.Struct, frozen=True):
+    """A notice of what was done, or of what went wrong; `server_text` on request."""
+
+    name: str
+    state: TestState
+    detail: str = ""
+    server_text: str = ""
 
 
 class _StepRow(QWidget):
@@ -205,6 +211,37 @@ class ProviderCheckView(Themed, QWidget):
         self._fit()
 
 
+class _Key(Line, frozen=True, kw_only=True):
+    """A key, with buttons to show what is typed and to remove what is saved."""
+
+    def beside(self, form: Form) -> QWidget:
+        reveal = IconButton("eye", tr("Show key"))
+        remove = IconButton("trash-2", tr("Remove the key when you save"))
+        remove.setObjectName("remove_key")
+        for button in (reveal, remove):
+            button.setCheckable(True)
+
+        def show_key(is_shown: bool) -> None:
+            mode = QLineEdit.EchoMode.Normal if is_shown else QLineEdit.EchoMode.Password
+            form.line(self.name).setEchoMode(mode)
+            reveal.set_icon("eye-off" if is_shown else "eye")
+            reveal.set_tip(tr("Hide key") if is_shown else tr("Show key"))
+
+        reveal.toggled.connect(show_key)
+        buttons = QWidget()
+        buttons.setLayout(row(reveal, remove, gap=2))
+        return buttons
+
+
+PROVIDER = (
+    Line("name", text("Name"), live=True, room=1),
+    Line("base_url", text("Base URL"), placeholder="http://127.0.0.1:11434/v1", live=True, room=1),
+    Choice("dialect", text("API type"), text("Most servers use Chat Completions, local ones too."),
+           choices=[(dialect, traits.title) for dialect, traits in DIALECTS.items()]),
+    _Key("key", text("API key"), secret=True, live=True, room=1),
+)  # fmt: skip
+
+
 class ProviderEditor(QWidget):
     """The fields of one provider."""
 
@@ -227,41 +264,25 @@ class ProviderEditor(QWidget):
     def __init__(self) -> None:
         """Start with a new provider."""
         super().__init__()
-        self._id, self._form = "", EMPTY_FORM
+        self._id, self._form = "", EMPTY_DRAFT
         self.is_testing = False
         self._catalog = ModelCatalog()
         self.models = ProviderModels()
         self.extras_form = ExtrasForm("provider_extras")
-        self._name, self._url, self._key = QLineEdit(), QLineEdit(), QLineEdit()
-        self._url.setPlaceholderText("http://127.0.0.1:11434/v1")
-        self._url.editingFinished.connect(self._on_url_entered)
-        self._url.textEdited.connect(lambda _: self._on_server_edited())
+        self._draft = Draft({"name": "", "base_url": "", "dialect": "openai-chat", "key": ""})
+        self._fields = Form(PROVIDER, self._draft, gap=8)
+        self._fields.edited.connect(self._on_edited)
+        self._draft.follow("name", self._show_saved_name)
+        self._name, self._url, self._key = (self._fields.line(name) for name in ("name", "base_url", "key"))
+        self._name.setObjectName("provider_name")
         self._key.setObjectName("api_key")
-        self._url.setObjectName("base_url")
-        self._key.setEchoMode(QLineEdit.EchoMode.Password)
-        self._reveal_button = IconButton("eye", tr("Show key"))
-        self._reveal_button.setCheckable(True)
-        self._remove_key = IconButton("trash-2", tr("Remove the key when you save"))
-        self._remove_key.setObjectName("remove_key")
-        self._remove_key.setCheckable(True)
-        self._connect_key()
+        self._url.editingFinished.connect(self._on_url_entered)
+        remove_key = self._fields.trailing["key"].findChild(IconButton, "remove_key")
+        assert remove_key is not None
+        self._remove_key = remove_key
+        self._remove_key.toggled.connect(lambda _: self._show_key_state())
+        self._remove_key.clicked.connect(lambda: self._on_edited("key"))
         self._key_source: KeySource = "none"
-        self._dialect = ComboBox()
-        for dialect, traits in DIALECTS.items():
-            self._dialect.addItem(traits.title, dialect)
-        self._dialect.activated.connect(lambda _: self._on_server_edited())
-        key_buttons = QWidget()
-        key_buttons.setLayout(row(self._reveal_button, self._remove_key, gap=2))
-        self._fields = {
-            "name": FieldRow(tr("Name"), self._name, room=1),
-            "base_url": FieldRow(tr("Base URL"), self._url, room=1),
-            "dialect": FieldRow(
-                tr("API type"),
-                self._dialect,
-                note=tr("Most servers use Chat Completions, local ones too."),
-            ),
-            "key": FieldRow(tr("API key"), self._key, room=1, trailing=key_buttons),
-        }
         self.models.listing_requested.connect(lambda: self.models_requested.emit(self.form()))
         self._check_view = ProviderCheckView()
         self._test, self._save = (
@@ -277,9 +298,12 @@ class ProviderEditor(QWidget):
         self.conflict.edit_kept.connect(lambda: self.show_conflict(False))
         self.footer = QFrame()
         self._fill_footer()
-        self.setLayout(column(*self._fields.values(), self.extras_form, 6, self.models, None, gap=8))
-        self._connect_edits()
-        self.show_provider(EMPTY_FORM, ProviderStatus("", False, "none"))
+        self.setLayout(column(self._fields, self.extras_form, 6, self.models, None, gap=8))
+        self.extras_form.edited.connect(self.edited)
+        self.models.changed.connect(self.edited)
+        self.edited.connect(self._show_discard)
+        self._discard.clicked.connect(self.discarded)
+        self.show_provider(EMPTY_DRAFT, ProviderStatus("", False, "none"))
 
     def _fill_footer(self) -> None:
         self._test.clicked.connect(self._test_or_stop)
@@ -295,24 +319,14 @@ class ProviderEditor(QWidget):
         footer = column(self._check_view, self.conflict, row(buttons, margins=(28, 10, 28, 12)), gap=0)
         self.footer.setLayout(page_column(footer))
 
-    def _connect_key(self) -> None:
-        self._reveal_button.toggled.connect(self._show_key)
-        self._remove_key.toggled.connect(lambda _: self._show_key_state())
-        for key_edited in (self._key.textEdited, self._remove_key.clicked):
-            key_edited.connect(lambda _: self._on_key_edited())
-
-    def _connect_edits(self) -> None:
-        """Offer to discard what was edited, and report it."""
-        self._name.setObjectName("provider_name")
-        self._name.textChanged.connect(self._show_saved_name)
-        for signal in (self._name.textEdited, self._url.textEdited, self._key.textEdited):
-            signal.connect(lambda _: self.edited.emit())
-        for clicked in (self._remove_key.clicked, self._dialect.activated):
-            clicked.connect(lambda _: self.edited.emit())
-        self.extras_form.edited.connect(self.edited)
-        self.models.changed.connect(self.edited)
-        self.edited.connect(self._show_discard)
-        self._discard.clicked.connect(self.discarded)
+    def _on_edited(self, name: str) -> None:
+        """Drop what a test with another server or key showed, and say that something is edited."""
+        if name in ("base_url", "dialect"):
+            self._on_server_edited()
+        elif name == "key":
+            self.server_edited.emit()
+            self._check_view.clear()
+        self.edited.emit()
 
     def _show_discard(self) -> None:
         self._discard.setVisible(self.has_unsaved_edits())
@@ -321,8 +335,7 @@ class ProviderEditor(QWidget):
         """Say under which name the provider will be saved, where that is another one than what is typed."""
         saved = provider_name(typed)
         note = tr("Will be saved as {name}.", name=saved) if typed.strip() not in {"", saved} else ""
-        self._fields["name"].show_error("")
-        self._fields["name"].show_note(note)
+        self._fields.rows["name"].show_note(note)
 
     def _name_fault(self, name: str) -> str:
         """Return why a provider can't be saved under a name; empty if it can."""
@@ -348,7 +361,7 @@ class ProviderEditor(QWidget):
         self._use.setToolTip(tip)
 
     def show_provider(
-        self, form: ProviderForm, status: ProviderStatus, draft: ProviderForm | None = None
+        self, form: ProviderDraft, status: ProviderStatus, draft: ProviderDraft | None = None
     ) -> None:
         """Fill the fields; a key that is already kept stays where it is and is not shown.
 
@@ -361,12 +374,10 @@ class ProviderEditor(QWidget):
             self._form = form
         self._show_discard()
 
-    def _fill(self, form: ProviderForm, status: ProviderStatus) -> None:
+    def _fill(self, form: ProviderDraft, status: ProviderStatus) -> None:
         self._id, self._form = form.id, form
-        self._name.setText(form.name)
-        self._url.setText(form.base_url)
-        self._dialect.setCurrentIndex(self._dialect.findData(form.dialect))
-        self._key.setText(form.key)
+        for name in ("name", "base_url", "dialect", "key"):
+            self._draft.set(name, getattr(form, name))
         self._key_source = status.key_source
         self._remove_key.setChecked(form.removes_key)
         self._remove_key.setVisible(status.key_source in ("keychain", "run"))
@@ -383,15 +394,14 @@ class ProviderEditor(QWidget):
         self.models.show_models(form.models, form.default_model, self._resolve_spec, form)
         self._suggest()
         self._check_view.clear()
-        for field in self._fields.values():
-            field.show_error("")
-        self._fields["key"].show_note(
+        self._fields.refresh()
+        self._fields.rows["key"].show_note(
             status.key_note or tr("Will be kept in the system's keychain, if there is one.")
         )
         self._use.setVisible(bool(form.id))
         self._remove.setVisible(bool(form.id))
 
-    def note_saved(self, form: ProviderForm) -> None:
+    def note_saved(self, form: ProviderDraft) -> None:
         """Know that what was filled in is saved."""
         self._unedited = form
         self._show_discard()
@@ -404,7 +414,7 @@ class ProviderEditor(QWidget):
 
     def has_unsaved_edits(self) -> bool:
         """Return True if what is filled in differs from what was shown or saved last."""
-        return without_tests(self.form()) != without_tests(self._unedited)
+        return self.form().without_tests() != self._unedited.without_tests()
 
     def _show_key_state(self) -> None:
         """Say in the empty field where the key is, or that it goes."""
@@ -417,7 +427,7 @@ class ProviderEditor(QWidget):
         removed = self._remove_key.isChecked()
         self._key.setPlaceholderText(tr("Removed when you save") if removed else texts[self._key_source])
 
-    def update_form(self, form: ProviderForm) -> None:
+    def update_form(self, form: ProviderDraft) -> None:
         """Know what is saved of a provider now, if it is the one on screen; the fields stay as they are."""
         if form.id == self._id:
             self._form = form
@@ -433,7 +443,7 @@ class ProviderEditor(QWidget):
 
     def enter_key(self, key: str, is_ready: bool) -> None:
         """Fill in a key; the keyboard goes to Test if all is ready, else to the first empty field."""
-        self._key.setText(key)
+        self._draft.set("key", key)
         self.edited.emit()
         if is_ready:
             self._test.setFocus(Qt.FocusReason.ShortcutFocusReason)  # seen, for Enter
@@ -470,16 +480,16 @@ class ProviderEditor(QWidget):
             self.models.show_checklist()
         return False
 
-    def form(self) -> ProviderForm:
+    def form(self) -> ProviderDraft:
         """Return what is filled in now."""
-        return ProviderForm(
+        return ProviderDraft(
             self._id,
-            self._name.text().strip(),
-            web_address(self._url.text()),
-            self._dialect.currentData(),
+            self._draft.get("name").strip(),
+            web_address(self._draft.get("base_url")),
+            self._draft.get("dialect"),
             self.models.entries,
             self.models.default_model,
-            self._key.text().strip(),
+            self._draft.get("key").strip(),
             extras=self.extras_form.extras(),
             secret_headers={("", name): value for name, value in self.extras_form.secret_values().items()},
             removes_key=self._remove_key.isChecked(),
@@ -489,14 +499,13 @@ class ProviderEditor(QWidget):
 
     def errors(self) -> dict[str, str]:
         """Return what is marked as wrong: field name and words."""
-        texts = {name: field.error_text() for name, field in self._fields.items()}
-        texts |= {"models": self.models.error_text(), "extras": self.extras_form.error_text()}
+        texts = {"models": self.models.error_text(), "extras": self.extras_form.error_text()}
+        texts |= self._fields.errors()
         return {name: words for name, words in texts.items() if words}
 
     def _on_server_edited(self) -> None:
         """Drop what another server reported of the models, what a test of it showed, and what was wrong."""
-        self._fields["base_url"].show_error("")
-        server = web_address(self._url.text()), self._dialect.currentData()
+        server = web_address(self._draft.get("base_url")), self._draft.get("dialect")
         is_same = server == (self._form.base_url, self._form.dialect)
         self.models.take_figures(self._form.models if is_same else ())
         self.server_edited.emit()
@@ -504,26 +513,21 @@ class ProviderEditor(QWidget):
 
     def _on_url_entered(self) -> None:
         """Complete the address, and look models up that it publishes."""
-        self._url.setText(web_address(self._url.text()))
+        self._draft.set("base_url", web_address(self._draft.get("base_url")))
         self.models.set_spec_lookup(self._resolve_spec)
-
-    def _on_key_edited(self) -> None:
-        """Drop what a test with another key showed."""
-        self.server_edited.emit()
-        self._check_view.clear()
 
     def _suggest(self) -> None:
         """Offer the names that are published for this server, until it lists its own."""
-        vendor: Vendor | None = self._catalog.vendor_for(self._url.text())
+        vendor: Vendor | None = self._catalog.vendor_for(self._draft.get("base_url"))
         if vendor is not None:
             names = [*vendor.begin, *(name for entry in vendor.model for name in entry.names)]
             self.models.set_suggestions(tuple(dict.fromkeys(names)))
 
     def _resolve_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
-        name = self._name.text().strip()
+        name = self._draft.get("name").strip()
         if not is_provider_name(name):
             name = "server"  # figures say where they come from
-        provider = Provider(name=name, base_url=web_address(self._url.text()), models=(entry,))
+        provider = Provider(name=name, base_url=web_address(self._draft.get("base_url")), models=(entry,))
         return provider.resolved_spec(entry.name, self._catalog)
 
     def _test_or_stop(self) -> None:
@@ -545,8 +549,8 @@ class ProviderEditor(QWidget):
         faults = validate_provider(form)
         if fault := self._name_fault(form.name):
             faults["name"] = fault
-        for name, field in self._fields.items():
-            field.show_error(faults.get(name, ""))
+        for name in self._fields.fields:
+            self._fields.show_error(name, faults.get(name, ""))
         self.models.show_error(faults.get("models", ""))
         has_wrong_figures = self.models.show_faults()
         wrong = self.extras_form.validate(form.dialect)
@@ -555,19 +559,7 @@ class ProviderEditor(QWidget):
         if faults.keys() <= {"extras"} and not wrong and faults:  # of a model: they stand in the file alone
             self.models.show_error(faults["extras"])
         is_valid = not (faults or wrong or has_wrong_figures)
-        wrong_fields = [field for name, field in self._fields.items() if faults.get(name)]
-        if wrong_fields:  # it may have been scrolled out of sight
-            wrong_fields[0].control.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._fields.focus_error()  # it may have been scrolled out of sight
         if is_valid:
             self.saved.emit(form)
         return is_valid
-
-    def _show_key(self, visible: bool) -> None:
-        self._key.setEchoMode(QLineEdit.EchoMode.Normal if visible else QLineEdit.EchoMode.Password)
-        self._reveal_button.set_icon("eye-off" if visible else "eye")
-        self._reveal_button.set_tip(tr("Hide key") if visible else tr("Show key"))
-
-
-def without_tests(form: ProviderForm) -> ProviderForm:
-    """Return the form without what tests have shown: that is saved by itself."""
-    return replace(form, models=tuple(msgspec.structs.replace(m, tested_tools=None) for m in form.models))

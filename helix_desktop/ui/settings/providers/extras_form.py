@@ -17,7 +17,7 @@ from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.settings.forms import IncompleteExtras
+from helix_desktop.ui.settings.providers.draft import IncompleteExtras
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")

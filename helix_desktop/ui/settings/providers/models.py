@@ -20,7 +20,7 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.settings.forms import ProviderForm
+from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
 from helix_desktop.ui.settings.providers.model_faults import figure_faults
 from helix_desktop.ui.settings.providers.model_rows import (
@@ -36,7 +36,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
 
-_NO_DRAFT = ProviderForm("", "", "")
+_NO_DRAFT = ProviderDraft("", "", "")
 SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
 
 Index = QModelIndex | QPersistentModelIndex
@@ -285,7 +285,7 @@ class ProviderModels(QWidget):
         entries: Sequence[ModelEntry],
         default_model: str,
         spec_lookup: SpecLookup,
-        draft: ProviderForm = _NO_DRAFT,
+        draft: ProviderDraft = _NO_DRAFT,
     ) -> None:
         """Show these models; `spec_lookup` says what is known of one.
 

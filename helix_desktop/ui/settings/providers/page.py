@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QListWidget, QListWidgetItem, QMenu, QWidget
 
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
-from helix_desktop.config.settings import ModelEntry
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.model_spec import LocalServer
+from helix_desktop.domain.translatable_text import join_sentences
+from helix_desktop.services.provider_changes import DEMO, DEMO_LABEL, ProviderChanges
+from helix_desktop.services.provider_check import CheckStep
+from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.fitted_stack import FittedStack
@@ -21,11 +31,17 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
-from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
-from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.ui.settings.providers.editor import EMPTY_FORM, ProviderEditor, without_tests
-from helix_desktop.words.models import demo_model_name
-from helix_desktop.words.translation import Translator
+from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
+from helix_desktop.ui.settings.providers.draft import (
+    EMPTY_DRAFT,
+    ProviderDraft,
+    ProviderStatus,
+    provider_name,
+)
+from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderEditor
+from helix_desktop.ui.settings.roles_page import ROLES, role_reasons
+from helix_desktop.words.models import demo_model_name, model_name
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
 _LINE_PX, _LINES = 32, 4
@@ -35,16 +51,18 @@ _ID = int(Qt.ItemDataRole.UserRole)
 class ProvidersPage(Themed, QWidget):
     """The list of providers with the demo model first, and the fields of the chosen one."""
 
-    provider_chosen = Signal(str)
-    scan_requested = Signal()
-
-    def __init__(self) -> None:
-        """Start with an empty list."""
+    def __init__(self, on_screen: OnScreen) -> None:
+        """Start with an empty list. No server is contacted before a button is pressed."""
         super().__init__()
-        self._forms: dict[str, ProviderForm] = {}
+        self._on_screen, self._services = on_screen, on_screen.services
+        self._async_actions = AsyncActions(on_screen.async_actions.scope, self._show_error)
+        self._changes, self._change_lock = ProviderChanges(on_screen.services), asyncio.Lock()
+        self._test_task: asyncio.Task[None] | None = None
+        self._steps: tuple[CheckStep, ...] = ()
+        self._forms: dict[str, ProviderDraft] = {}
         self._states: dict[str, ProviderStatus] = {}
-        self._drafts: dict[str, ProviderForm] = {}  # what is not saved of providers
-        self._edited_from: dict[str, ProviderForm] = {}  # what was saved when the user began to edit
+        self._drafts: dict[str, ProviderDraft] = {}  # what is not saved of providers
+        self._edited_from: dict[str, ProviderDraft] = {}  # what was saved when the user began to edit
         self._edited_key = ""  # of the provider whose fields the editor has
         self._new_count = 0
         self.list = QListWidget()
@@ -65,7 +83,9 @@ class ProvidersPage(Themed, QWidget):
         )
         self._menu = QMenu(self)
         self._add_button.setMenu(self._menu)
-        self._scan_button.clicked.connect(self.scan_requested)
+        self._scan_button.clicked.connect(
+            lambda: self._async_actions.start(self.scan(self.found_servers), "find local servers")
+        )
         self._use_demo_button = PushButton(tr("Use in this workspace"), name="use_demo")
         self._use_demo_button.setToolTip(tr("Make it the default model of this workspace"))
         self._use_demo_button.clicked.connect(lambda: self.editor.use_requested.emit(self._selected_id()))
@@ -87,6 +107,20 @@ class ProvidersPage(Themed, QWidget):
         self._show_editor(False)
         self.show_scope(has_workspace=True)
         self.set_catalog(ModelCatalog())
+        self._connect()
+
+    def _connect(self) -> None:
+        start, editor, change = self._async_actions.start, self.editor, self._run_change
+        editor.saved.connect(lambda form: change(lambda: self._save(form), "save"))
+        editor.test_requested.connect(self._start_test)
+        editor.stop_requested.connect(self._stop_test)
+        editor.server_edited.connect(self._drop_test)
+        editor.models_requested.connect(lambda form: start(self._list_models(form), "list models"))
+        editor.remove_requested.connect(lambda name: change(lambda: self._remove(name), "remove"))
+        editor.use_requested.connect(lambda label: change(lambda: self._choose(label), "use"))
+        self.found_servers.add_requested.connect(
+            lambda server: change(lambda: self._add_server(server), "add")
+        )
 
     def _show_selected(self) -> None:
         for item in self.list.selectedItems():
@@ -132,7 +166,7 @@ class ProvidersPage(Themed, QWidget):
         self._has_workspace = has_workspace
         self.editor.show_scope(has_workspace)
 
-    def show_providers(self, forms: Sequence[ProviderForm], states: Sequence[ProviderStatus]) -> None:
+    def show_providers(self, forms: Sequence[ProviderDraft], states: Sequence[ProviderStatus]) -> None:
         """Show these providers; the chosen one and all unsaved edits stay, at first it is the one in use."""
         self._keep_draft()
         selected_id = self._selected_id()
@@ -224,11 +258,11 @@ class ProvidersPage(Themed, QWidget):
         """Let what is edited replace what was saved elsewhere meanwhile."""
         self._edited_from[self._edited_key] = self._forms[self._edited_key]
 
-    def is_edited_from(self, form: ProviderForm) -> bool:
+    def is_edited_from(self, form: ProviderDraft) -> bool:
         """Return True if a saved provider is as it was when the user began to edit it."""
-        return without_tests(self._edited_from.get(form.id, form)) == without_tests(form)
+        return self._edited_from.get(form.id, form).without_tests() == form.without_tests()
 
-    def note_saved(self, form: ProviderForm, saved: ProviderForm) -> None:
+    def note_saved(self, form: ProviderDraft, saved: ProviderDraft) -> None:
         """Know that what was filled in is saved, and as what; what was typed since stays."""
         if form.id in self._forms:
             self._forms[form.id] = saved
@@ -237,31 +271,32 @@ class ProvidersPage(Themed, QWidget):
         if form == self.editor.form() or (form.id and form.id == self._edited_key):
             self.editor.note_saved(form)
 
-    def update_form(self, form: ProviderForm) -> None:
+    def update_form(self, form: ProviderDraft) -> None:
         """Know what is saved of a provider now; the fields on screen stay as they are."""
         self._forms[form.id] = form
         self.editor.update_form(form)
 
     def add(self) -> None:
         """Begin a new provider."""
-        self._start_editing(EMPTY_FORM)
+        self._start_editing(EMPTY_DRAFT)
 
     def add_vendor(self, vendor: Vendor) -> None:
         """Begin a provider with what is known of a vendor, so that only its key is missing."""
         models = tuple(ModelEntry(name=name) for name in vendor.begin)
         default = vendor.begin[0] if vendor.begin else ""
-        self._start_editing(ProviderForm("", vendor.name, vendor.base_url, vendor.dialect, models, default))
+        self._start_editing(ProviderDraft("", vendor.name, vendor.base_url, vendor.dialect, models, default))
         self.editor.require_key(vendor.key)
 
-    def add_key(self, key: str, vendor: Vendor | None) -> None:
-        """Begin a provider with a key; if its vendor is recognized, all is ready for a test."""
+    def add_key(self, key: str) -> None:
+        """Begin a provider with a key; if that tells its vendor, all is ready for a test."""
+        vendor = self._services.models.catalog.vendor_of_key(key)
         if vendor is None:
             self.add()
         else:
             self.add_vendor(vendor)
         self.editor.enter_key(key, is_ready=vendor is not None)
 
-    def _start_editing(self, form: ProviderForm) -> None:
+    def _start_editing(self, form: ProviderDraft) -> None:
         self._new_count += 1
         key = f" {self._new_count}"  # no provider's name has a space
         note = next((state.new_key_note for state in self._states.values() if state.new_key_note), "")
@@ -304,7 +339,7 @@ class ProvidersPage(Themed, QWidget):
             self.editor.taken_names = {other.id for other in self._forms.values() if other.id} - {form.id}
             self.editor.show_provider(replace(form, key=""), state, self._drafts.get(key))
         self.editor.show_conflict(key in self._drafts and not self.is_edited_from(form))
-        self.provider_chosen.emit(form.id)
+        self._stop_test()
 
     def _leave(self, next_key: str) -> None:
         """Keep what is edited of the provider before; a new one of which nothing was typed goes."""
@@ -312,3 +347,283 @@ class ProvidersPage(Themed, QWidget):
         self._keep_draft()
         if left != next_key and left in self._forms and not self._forms[left].id and left not in self._drafts:
             self._forget_new(left)
+
+    def _run_change(self, operation: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+        """Begin a change of the providers; one at a time, in the order they were asked for."""
+
+        async def in_turn() -> None:
+            async with self._change_lock:
+                await operation()
+
+        self._async_actions.start(in_turn(), f"{name} provider")
+
+    def _show_error(self, error: HelixError) -> None:
+        """Errors of this page stand in it."""
+        detail = translate(join_sentences(error.why, error.fix))
+        notice = CheckNotice(translate(error.what), "failed", detail, translate(error.details))
+        self.editor.show_notices([notice])
+
+    async def refresh(self) -> None:
+        """Show the providers as they are now; the selection stays."""
+        self.set_catalog(self._services.models.catalog)
+        forms = [ProviderDraft(DEMO, demo_model_name(), "", demo=True)]
+        states = [ProviderStatus(DEMO, self._in_use(DEMO), "none")]
+        for provider in self._services.settings.providers:
+            state = await self._services.key_status(provider.name)
+            forms.append(ProviderDraft.of(provider))
+            in_use = self._in_use(provider.name)
+            headers = await self._saved_headers(provider)
+            states.append(
+                ProviderStatus(provider.name, in_use, state.source, state.text, state.new_key_text, headers)
+            )
+        self.show_scope(bool(self._on_screen.workspace_id))
+        self.show_providers(forms, states)
+
+    async def _saved_headers(self, provider: Provider) -> frozenset[str]:
+        """Return the secret headers of a provider that have a value."""
+        secrets = self._services.secrets
+        return frozenset(
+            [name for name in provider.secret_headers if await secrets.secret_header(provider.name, "", name)]
+        )
+
+    def _in_use(self, name: str) -> bool:
+        workspace = self._on_screen.workspace
+        if workspace is not None:
+            return workspace.model.info.provider == name
+        return (self._services.settings.model.partition("/")[0] or DEMO) == name
+
+    async def _save(self, form: ProviderDraft) -> None:
+        provider = form.provider()
+        settings, focused = self._services.settings, QApplication.focusWidget()
+        stored = settings.provider(form.id)
+        if stored is not None and not self.is_edited_from(ProviderDraft.of(stored)):
+            await self.refresh()  # which says so: the user decides
+            return
+        used, roles_before = self._in_use(form.id or provider.name), settings.catalog_roles
+        is_first = self._is_first()
+        await self._changes.save(
+            provider, form.id, form.key, form.secret_headers, removes_key=form.removes_key
+        )
+        self.note_saved(form, ProviderDraft.of(provider))
+        if used:
+            await self.use(self._model_in_use(provider))
+        elif is_first:
+            await self._use_by_default(provider)
+        else:
+            await self._on_screen.show_model()
+        await self.refresh()
+        self.select(provider.name)
+        if focused is not None and self.isAncestorOf(focused):
+            refocus(focused)  # a new one was away while the list changed
+        self._stop_test()
+        if self._test_task is not None:
+            await asyncio.wait((self._test_task,))  # its last words would cover ours
+        lines = [CheckNotice(tr("Saved"), "ok", provider.name), *self._role_notices(roles_before)]
+        if is_first:
+            lines.append(self._first_notice())
+        if form.id not in ("", provider.name) and not form.key:
+            detail = tr("The key belongs to the old name {name}. Enter it again.", name=form.id)
+            lines.append(CheckNotice(tr("API key"), "failed", detail))
+        self.editor.show_notices(lines)
+
+    def _role_notices(self, roles_before: Sequence[str]) -> list[CheckNotice]:
+        """Return which roles were filled from the catalog, with which model and why."""
+        settings, names = self._services.settings, {role: name for role, name, _ in ROLES}
+        reasons = role_reasons(settings, self._services.models.catalog)
+        return [
+            CheckNotice(translate(names[role]), "ok", f"{getattr(settings, role)} · {reason}")
+            for role, reason in reasons.items()
+            if role not in roles_before and getattr(settings, role)
+        ]
+
+    def enter_key(self, name: str) -> None:
+        """Choose a provider and give the keyboard to its key."""
+        self.select(name)
+        self.editor.focus_key()
+
+    def select(self, name: str) -> None:
+        """Choose a provider in the list, if it is still there."""
+        names = [DEMO, *(provider.name for provider in self._services.settings.providers)]
+        if name in names:
+            self.list.setCurrentRow(names.index(name))
+
+    def _model_in_use(self, provider: Provider) -> str:
+        """Return the label of the model that answers here, as long as the provider still has it."""
+        workspace = self._on_screen.workspace
+        model = workspace.model.info.name if workspace is not None else ""
+        is_listed = model in {entry.name for entry in provider.models}
+        return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
+
+    async def _choose(self, label: str) -> None:
+        typed, slash, model = label.partition("/")
+        if self.editor.has_unsaved_edits() and self.editor.form().name == typed:
+            return  # they could not be saved, which the page says
+        await self.use(f"{provider_name(typed)}{slash}{model}")
+        self.editor.show_notices([self._default_notice()])
+
+    def _default_notice(self) -> CheckNotice:
+        workspace = self._on_screen.workspace
+        if workspace is not None:
+            label, default = workspace.model.info.label, self._services.settings.model
+            text = tr("{model} is now the default model of this workspace.", model=label)
+            name = default or demo_model_name()
+            text += " " + (
+                tr("New workspaces start with it too.")
+                if label == (default or DEMO_LABEL)
+                else tr("New workspaces start with {model}, as set in Model roles.", model=name)
+            )
+        else:
+            text = _new_default_text(self._services.settings.model)
+        return CheckNotice(tr("Model"), "ok", text)
+
+    def _first_notice(self) -> CheckNotice:
+        """Say what the first model is the default of; a workspace with a model of its own keeps that one."""
+        workspace, label = self._on_screen.workspace, self._services.settings.model
+        if workspace is None or workspace.model.info.label == label:
+            return self._default_notice()
+        own = model_name(workspace.model.info.label, workspace.model.info.demo)
+        words = tr("{model} is now the default model. This workspace still uses {own}.", model=label, own=own)
+        return CheckNotice(tr("Model"), "ok", words)
+
+    async def _use_by_default(self, provider: Provider) -> None:
+        """Let the first model that is set up answer wherever no other is chosen: else the demo would."""
+        await self._changes.use("", f"{provider.name}/{provider.resolve_model_name()}")
+        await self._on_screen.show_model()
+
+    async def use(self, label: str) -> None:
+        """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
+        await self._changes.use(self._on_screen.workspace_id, label)
+        await self._accept_model()
+        await self._on_screen.show_model()
+        await self.refresh()
+
+    async def _accept_model(self) -> None:
+        """Let the workspace's model continue the session on screen; what was asked is answered on record."""
+        workspace, conversation = self._on_screen.workspace, self._on_screen.conversation
+        if workspace is None or conversation is None:
+            return
+        if conversation.model_choice.pending is not None:
+            await workspace.choose_model(conversation.session.id, "")
+        else:
+            conversation.model_choice.accept()
+
+    async def _remove(self, name: str) -> None:
+        await self._changes.remove(name)
+        await self._on_screen.show_model()
+        await self.refresh()
+
+    async def _list_models(self, form: ProviderDraft) -> None:
+        self.editor.show_notices([CheckNotice(tr("Models"), "running", tr("Asking the server…"))])
+        server = self._shown_server()
+        offered = await self._services.models.list_models(form.provider(), form.key, form.secret_headers)
+        if self._shown_server() != server:
+            return  # the user went to another one meanwhile
+        is_added = self.editor.show_offered(offered)
+        if is_added:
+            found = tr("Its only model is added.")
+        elif offered:
+            found = tr.plural(
+                len(offered),
+                "%n model found. Select the models to add.",
+                "%n models found. Select the models to add.",
+            )
+        else:
+            found = tr("No models found. Load a model on the server first.")
+        self.editor.show_notices([CheckNotice(tr("Models"), "ok", found)])
+
+    def _shown_server(self) -> tuple[str, str, str]:
+        form = self.editor.form()
+        return form.id, form.base_url, form.dialect
+
+    def _start_test(self, form: ProviderDraft) -> None:
+        self._drop_test()
+        self._test_task = self._async_actions.start(self._test(form, self._test_task), "test provider")
+
+    def _stop_test(self) -> None:
+        if self._test_task is not None and not self._test_task.done():
+            self._test_task.cancel()
+
+    def _drop_test(self) -> None:
+        """End a test without a word: another one begins, or its server is not in the fields any more."""
+        self._steps = ()
+        self._stop_test()
+
+    async def _test(self, form: ProviderDraft, previous_test: asyncio.Task[None] | None) -> None:
+        """Five ticks, live; then what the server says now of its models: a local one has loaded one."""
+        if previous_test is not None:
+            await asyncio.wait((previous_test,))  # its end would pass for ours
+        selected = self.editor.models.selected_model
+        model = selected if selected in {entry.name for entry in form.models} else form.default_model
+        provider = form.provider()
+        self.editor.show_testing(True)
+        try:
+            models, secrets = self._services.models, form.secret_headers
+            await models.test(provider, model, form.key, self._show_steps, secrets)
+            for step in self._steps:
+                if step.has_tools is not None:
+                    self.editor.models.show_tool_test(model, step.has_tools)
+                    save = partial(self._save_tool_test, form, model, step.has_tools)
+                    self._run_change(save, "save")
+            self.editor.models.set_offered(await models.list_models(provider, form.key, secrets))
+        except asyncio.CancelledError:
+            if self._steps:
+                self._show_steps(tuple(_as_stopped(tick) for tick in self._steps))
+            raise
+        except HelixError:
+            return  # the ticks have said it
+        finally:
+            self.editor.show_testing(False)
+
+    async def _save_tool_test(self, form: ProviderDraft, model: str, has_tools: bool) -> None:
+        """Save a test's result with the provider that was tested; what else is typed waits for Save."""
+        if not form.id:
+            return
+        tested = replace(form.provider(), name=form.id)
+        provider = await self._changes.save_tool_test(tested, model, has_tools)
+        if provider is not None:
+            self.update_form(ProviderDraft.of(provider))
+
+    def _show_steps(self, steps: tuple[CheckStep, ...]) -> None:
+        self._steps = steps
+        self.editor.show_steps(steps)
+
+    async def scan(self, view: FoundServerList) -> None:
+        """Look for model servers on this machine's usual ports."""
+        view.show_scanning()
+        servers = await self._services.models.find_local_servers()
+        view.show_servers(servers, [provider.base_url for provider in self._services.settings.providers])
+
+    async def add_and_use(self, server: LocalServer, view: FoundServerList) -> None:
+        """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
+        async with self._change_lock:
+            label = await self._changes.add_and_use_server(server)
+        view.show_message(_new_default_text(label))
+
+    async def _add_server(self, server: LocalServer) -> None:
+        """Add a server that was found, with all its models; the loaded one is the usual one.
+
+        While no model is the default, its model becomes that, as of a provider that is saved.
+        """
+        is_first = self._is_first()
+        provider = await self._changes.add_server(server)
+        if is_first:
+            await self._use_by_default(provider)
+        await self.refresh()
+        self.select(provider.name)
+        self.found_servers.hide()
+        added = CheckNotice(tr("Added"), "ok", provider.name)
+        self.editor.show_notices([added, self._first_notice()] if is_first else [added])
+
+    def _is_first(self) -> bool:
+        """Return True while no model is the default: the demo model would answer."""
+        return not self._services.settings.model
+
+
+def _new_default_text(label: str) -> str:
+    return tr("{model} is now the default model. Open a folder to start.", model=label)
+
+
+def _as_stopped(step: CheckStep) -> CheckStep:
+    if step.state not in {"waiting", "running"}:
+        return step
+    return CheckStep(step.name, "skipped", tr("Stopped."))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Literal
 
@@ -13,8 +12,10 @@ from PySide6.QtWidgets import QMenu, QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.config.settings import model_labels
+from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
+from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -24,7 +25,6 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.effort import EffortController
 from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
-    DEMO_LABEL,
     find_model,
     model_menu,
     workspace_roles_menu,
@@ -40,13 +40,10 @@ from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
-from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
 from helix_desktop.ui.workspaces.settings.replay_preparation import ReplayPreparation
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
-
-Fill = Callable[[], Awaitable[None] | None]
 
 
 class _OnScreen:
@@ -55,7 +52,8 @@ class _OnScreen:
     def __init__(self, window: MainWindow, session: Session) -> None:
         self.services, self.async_actions = session.app, session.actions
         self.notices, self.run = session.notices, window.intents.run
-        self.session_changed, self._session = session.changed, session
+        self.session_changed, self.show_model = session.changed, session.show_model
+        self._session = session
 
     @property
     def workspace_id(self) -> str:
@@ -88,9 +86,6 @@ class SettingsPresenter(QObject):
         self._window, self._services = window, session.app
         self._appearance, self._async_actions = appearance, session.actions
         self._view: SettingsView | None = None
-        self._fillers: dict[str, Fill] = {}
-        """What fills a page that is built."""
-        self._providers_presenter: ProvidersPresenter | None = None
         self._filled: set[str] = set()
         """The pages that show what is stored now."""
         self._workspace_id = ""  # that the pages were filled for
@@ -112,6 +107,7 @@ class SettingsPresenter(QObject):
         async_actions, composer = session.actions, window.pages.chat.composer
         settings.models_saved.connect(lambda: async_actions.start(session.show_model(), "show model"))
         workspace_settings.changed.connect(self._on_setting)
+        settings.follow("model", window.welcome.show_model)
         settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
         settings.follow("shortcuts", self._use_shortcuts)
         settings.follow("reduce_motion", reduce_motion)
@@ -127,12 +123,10 @@ class SettingsPresenter(QObject):
         )
         found_servers = window.welcome.found_servers
         window.welcome.scan_requested.connect(
-            lambda: async_actions.start(self._providers.scan(found_servers), "find local servers")
+            lambda: async_actions.start(self.view.providers.scan(found_servers), "find local servers")
         )
         found_servers.add_requested.connect(
-            lambda server: async_actions.start(
-                self._providers.add_and_use(server, found_servers), "add a local server"
-            )
+            lambda server: async_actions.start(self._add_found_server(server), "add a local server")
         )
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
@@ -159,7 +153,6 @@ class SettingsPresenter(QObject):
                 values,
                 {"keyboard": lambda: KeyboardPage(bindings, values), "policy": self._policy_page},
             )
-            view.page_built.connect(self._bind)
             view.page_selected.connect(
                 lambda page: self._async_actions.start(self._select(page), "settings page")
             )
@@ -169,14 +162,6 @@ class SettingsPresenter(QObject):
             for part in (view.names, view.head, view):
                 retint(part, self._window.theme)
         return self._view
-
-    @property
-    def _providers(self) -> ProvidersPresenter:
-        """Return what serves the page of providers; also for those that are added elsewhere."""
-        page = self.view.providers
-        if self._providers_presenter is None:
-            self._providers_presenter = ProvidersPresenter(page, self._window, self._session)
-        return self._providers_presenter
 
     def unsaved_pages(self) -> list[str]:
         """Return the titles of the pages where something was typed and not saved."""
@@ -189,11 +174,6 @@ class SettingsPresenter(QObject):
     def _use_shortcuts(self, shortcuts: dict[str, object]) -> None:
         if self._window.key_bindings.stored != shortcuts:
             self._window.key_bindings.use(shortcuts)
-
-    def _bind(self, page: str) -> None:
-        """Bind a page that was just built."""
-        if page == "providers":
-            self._fillers[page] = self._providers.show
 
     def _policy_page(self) -> PolicyPage:
         page = PolicyPage(self._on_screen, self._policy_files, self.replays)
@@ -243,8 +223,6 @@ class SettingsPresenter(QObject):
             shown = self.view.page(page, QWidget)
             if isinstance(shown, FilledPage):
                 await shown.refresh()
-            elif page in self._fillers and (filling := self._fillers[page]()) is not None:
-                await filling
 
     async def _select(self, page: SettingsPage) -> None:
         await self._fill(page)
@@ -366,19 +344,25 @@ class SettingsPresenter(QObject):
 
     async def _show_provider(self, name: str) -> None:
         await self.show("providers")
-        self._providers.select(name)
+        self.view.providers.select(name)
 
     async def _add_provider(self) -> None:
         await self.show("providers")
         self.view.providers.add()
 
+    async def _add_found_server(self, server: LocalServer) -> None:
+        """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
+        welcome = self._window.welcome
+        await self.view.providers.add_and_use(server, welcome.found_servers)
+        welcome.setFocus(Qt.FocusReason.OtherFocusReason)
+
     async def _add_key(self, key: str) -> None:
         await self.show("providers")
-        self._providers.add_key(key)
+        self.view.providers.add_key(key)
 
     async def _enter_key(self, provider: str) -> None:
         await self.show("providers")
-        self._providers.enter_key(provider)
+        self.view.providers.enter_key(provider)
 
     async def _enter_secret(self, server: str) -> None:
         await self.show("mcp")

@@ -1,27 +1,26 @@
-"""What the settings show and hand back: plain rows, and the rules that a filled-in form must keep."""
+"""A provider as it is filled in, and the rules that it must keep to be saved."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
 from helix_desktop.config.secrets import KeySource, SecretHeaders
-from helix_desktop.config.settings import ModelEntry
+from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.dialects import DialectName
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
-from helix_desktop.domain.tools import RuleEffect
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
+text = TextContext("Settings: Models")
 
 _HOST = re.compile(r"(?P<host>[\w.-]+)(?P<port>:\d+)?(?:/\S*)?")  # and a path, without a scheme
 _DEFAULT_NAME = "server"
-
-TestState = Literal["running", "ok", "failed"]
 
 
 class IncompleteExtras(msgspec.Struct, frozen=True):
@@ -32,7 +31,7 @@ class IncompleteExtras(msgspec.Struct, frozen=True):
     body: str
 
 
-class ProviderForm(msgspec.Struct, frozen=True):
+class ProviderDraft(msgspec.Struct, frozen=True):
     """One provider as filled in; `key` is only what was typed now: a kept key is never shown again.
 
     So is `secret_headers`. With `removes_key` the saved key is deleted. `default_model` is the model that
@@ -55,6 +54,38 @@ class ProviderForm(msgspec.Struct, frozen=True):
     incomplete_extras: IncompleteExtras | None = None
     invalid_figures: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
 
+    @classmethod
+    def of(cls, provider: Provider) -> ProviderDraft:
+        """Return a saved provider, to be edited."""
+        default = provider.default_model or next((entry.name for entry in provider.models), "")
+        entries = provider.models
+        if default and default not in {entry.name for entry in entries}:
+            entries = (ModelEntry(name=default), *entries)
+        name, url, extras = provider.name, provider.base_url, provider.extras()
+        return cls(name, name, url, provider.dialect, entries, default, extras=extras)
+
+    def provider(self) -> Provider:
+        """Return the provider to be saved; name and models may still be missing. Raises HelixError."""
+        faults = validate_provider(self)
+        wrong = [words for field, words in faults.items() if field not in ("name", "models")]
+        if wrong:
+            raise HelixError(text("The provider isn't complete yet."), join_sentences(*wrong))
+        return Provider(
+            name=provider_name(self.name),
+            base_url=self.base_url.strip(),
+            models=self.models,
+            default_model=self.default_model,
+            dialect=self.dialect,
+            headers=self.extras.headers,
+            secret_headers=self.extras.secret_headers,
+            body=self.extras.body,
+        )
+
+    def without_tests(self) -> ProviderDraft:
+        """Return it without what tests have shown: that is saved by itself."""
+        models = tuple(msgspec.structs.replace(model, tested_tools=None) for model in self.models)
+        return msgspec.structs.replace(self, models=models)
+
 
 class ProviderStatus(msgspec.Struct, frozen=True):
     """What is known about a provider: whether it is in use, and where its key is kept.
@@ -70,29 +101,8 @@ class ProviderStatus(msgspec.Struct, frozen=True):
     saved_headers: frozenset[str] = frozenset()
 
 
-class CheckNotice(msgspec.Struct, frozen=True):
-    """A notice of what was done, or of what went wrong; `server_text` on request."""
-
-    name: str
-    state: TestState
-    detail: str = ""
-    server_text: str = ""
-
-
-class PermissionRow(msgspec.Struct, frozen=True):
-    """One rule, exactly as it is applied; `session`: it ends with the run of the session on screen.
-
-    `used` says how often it answered and when last, as text; empty while that is being counted.
-    `outdated` says why it no longer allows what it names; empty: it does.
-    """
-
-    id: str
-    rule: str
-    saved: str  # when, as text
-    used: str = ""
-    effect: RuleEffect = "allow"
-    session: bool = False
-    outdated: str = ""
+EMPTY_DRAFT = ProviderDraft("", "", "")
+"""A provider of which nothing is filled in."""
 
 
 def provider_name(typed: str) -> str:
@@ -112,7 +122,7 @@ def web_address(typed: str) -> str:
     return f"https://{address}" if "." in host else address
 
 
-def validate_provider(form: ProviderForm) -> dict[str, str]:
+def validate_provider(form: ProviderDraft) -> dict[str, str]:
     """Return what keeps a provider from being saved: field name and what to do; empty when all is well."""
     faults: dict[str, str] = {}
     if not form.name.strip():
