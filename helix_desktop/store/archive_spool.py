@@ -28,7 +28,7 @@ from helix_desktop.store.archive_file import (
     SessionHeader,
     TarStreamWriter,
 )
-from helix_desktop.store.leveldb.rows import EntryRecord
+from helix_desktop.store.rows.records import EntryRecord
 
 
 class ArchiveSpool:

@@ -23,7 +23,7 @@ from helix_desktop.domain.choices import (
     AGENT_NAMES,
     ARCHIVE_SUFFIX,
     EFFORT_LEVELS,
-    TRANSCRIPT_SUFFIX,
+    SHARED_SUFFIXES,
     PermissionMode,
 )
 from helix_desktop.words.translation import Translator
@@ -288,11 +288,11 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
         type=argument_types.path,
         metavar="FILE",
         help=tr(
-            "file to write; {suffix} is added if missing. With {option}, a name that ends in {markdown} gets "
-            "a transcript to read",
+            "file to write; {suffix} is added if missing. With {option}, a name that ends in {endings} gets "
+            "a document for others, without keys",
             suffix=ARCHIVE_SUFFIX,
             option="--session",
-            markdown=TRANSCRIPT_SUFFIX,
+            endings=", ".join(SHARED_SUFFIXES),
         ),
     )
     argument_types.add_text(

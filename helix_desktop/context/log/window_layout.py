@@ -414,13 +414,16 @@ class RewriteState:
 
     def _first_changed_by_undo(self, seq: int) -> int:
         """Return `first_changed` of an undo or redo of `seq`: it takes the sweep recorded with it along."""
-        attached = self.by_seq.get(seq + 1)
-        changed = [rewrite for rewrite in (self.by_seq.get(seq), attached) if rewrite is not None]
-        if not isinstance(attached, SweepMade) or attached.reason not in ATTACHED_SWEEP_REASONS:
-            changed = changed[:1]
+        with_it = self.by_seq.get(self.attached_to(seq))
+        changed = [rewrite for rewrite in (self.by_seq.get(seq), with_it) if rewrite is not None]
         if any(isinstance(rewrite, ObservationsPlaced) for rewrite in changed):
             return 0  # the block before them was one with them
         return min(map(self.first_changed, changed), default=0)
+
+    def attached_to(self, seq: int) -> int:
+        """Return the sweep that was recorded with a rewrite: it falls and returns with it. 0 for none."""
+        sweep = self.by_seq.get(seq + 1)
+        return seq + 1 if isinstance(sweep, SweepMade) and sweep.reason in ATTACHED_SWEEP_REASONS else 0
 
     def _keep_anchors(self, sweep: SweepMade) -> None:
         if sweep.anchors:
@@ -443,12 +446,7 @@ class RewriteState:
         A sweep recorded with another rewrite is active only with that one, a handover that was written again
         only while the newer one is not.
         """
-        rewrite = self.by_seq.get(seq)
-        if (
-            isinstance(rewrite, SweepMade)
-            and rewrite.reason in ATTACHED_SWEEP_REASONS
-            and seq - 1 in self.undone
-        ):
+        if seq - 1 in self.undone and self.attached_to(seq - 1):
             return False
         return seq not in self.undone and not self.replaced_by(seq)
 

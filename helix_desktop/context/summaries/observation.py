@@ -36,7 +36,12 @@ from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.summary import Observation, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import (
+    HandoverMade,
+    Observation,
+    ObservationsMade,
+    ObservationsPlaced,
+)
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.text_format import pluralize, utc_day
 from helix_desktop.domain.translatable_text import TextContext
@@ -74,7 +79,7 @@ def due_observation(transcript: Transcript, policy: ContextPolicy, window_size: 
     """
     if not (policy.enabled and policy.observe_at) or pending_observations(transcript) is not None:
         return None
-    raw = _unobserved(transcript, _undone_upto(transcript))
+    raw = _unobserved(transcript, undone_upto(transcript))
     if sum(transcript.window.entry_tokens(entry) for entry in raw) <= policy.observe_at * window_size:
         return None
     return unobserved_range(transcript)
@@ -82,7 +87,7 @@ def due_observation(transcript: Transcript, policy: ContextPolicy, window_size: 
 
 def unobserved_range(transcript: Transcript) -> EventRange | None:
     """Return the raw history to observe, whatever its size: of `due_observation`."""
-    raw = _unobserved(transcript, _undone_upto(transcript))
+    raw = _unobserved(transcript, undone_upto(transcript))
     return _range_before_turn(transcript, raw, MIN_MESSAGES)
 
 
@@ -90,7 +95,7 @@ def unobserved_tokens(transcript: Transcript) -> int:
     """Return the tokens in the window that count toward the next observations, behind those that wait."""
     pending = pending_observations(transcript)
     observed_upto = transcript.rewrites.observations[pending].upto if pending is not None else 0
-    floor = max(observed_upto, _undone_upto(transcript))
+    floor = max(observed_upto, undone_upto(transcript))
     return sum(transcript.window.entry_tokens(entry) for entry in _unobserved(transcript, floor))
 
 
@@ -201,15 +206,20 @@ def _unobserved(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlo
     return [entry for entry in entries if entry.after >= floor]
 
 
-def _undone_upto(transcript: Transcript) -> int:
-    """Return the last event of observations the user undid; they are not made again."""
-    rewrites = transcript.rewrites
-    placements = (
-        placement
-        for seq in rewrites.undone
-        if isinstance(placement := rewrites.by_seq[seq], ObservationsPlaced)
-    )
-    return max((rewrites.observations[placement.made].upto for placement in placements), default=0)
+def undone_upto(transcript: Transcript) -> int:
+    """Return the last event of what the user undid: nothing up to it is written again below the threshold.
+
+    Observations, handovers and notes alike: what a handover gave back would else be observed at once.
+    """
+    observations = transcript.rewrites.observations
+    last = 0
+    for rewrite in transcript.rewrites.undone_by_user:
+        match rewrite:
+            case ObservationsPlaced(made=made):
+                last = max(last, observations[made].upto)
+            case HandoverMade(upto=upto) | FoldMade(upto=upto):
+                last = max(last, upto)
+    return last
 
 
 def _before_previous_turn(

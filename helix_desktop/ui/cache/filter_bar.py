@@ -38,7 +38,7 @@ tr = Translator("Cache")
 _DEBOUNCE_MS = 150  # after the last key, before the table is filtered
 _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the largest text
 _WORDED_FIELD_PX = 160  # of the field, as long as buttons have words
-_MARGINS = (18, 11, 12, 11)
+_MARGINS = (18, 32, 12, 11)
 _WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
 
 

@@ -67,7 +67,7 @@ class ChangesFilterBar(QWidget):
         end = QWidget()  # the button never stands alone in a row
         end.setLayout(row(self.counter, self.more, gap=FLOW_GAP))
         self._controls = FlowBox([self._source_switch, self._grouping_switch, self.field, end], right_from=3)
-        self.setLayout(column(self._controls, self._chips, margins=(18, 11, 12, 10), gap=8))
+        self.setLayout(column(self._controls, self._chips, margins=(18, 32, 12, 10), gap=8))
 
     @property
     def change_filter(self) -> ChangeFilter:

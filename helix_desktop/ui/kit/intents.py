@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.async_actions import AsyncActions
 
 if TYPE_CHECKING:
+    from helix_desktop.domain.choices import Remedy
     from helix_desktop.domain.events.rewrite import Form
     from helix_desktop.ui.design.style.stylesheet import ThemeMode
 
@@ -196,8 +197,9 @@ class SetBudget(Intent, frozen=True):  # as it was typed; nothing typed: ask
     amount: str = ""
 class StopAgent(Intent, frozen=True): ...
 class Steer(Intent, frozen=True): ...  # send what is typed into the running turn
-# stop the running command, send the first message that waits for it
-class StopAndSend(Intent, frozen=True): ...
+# stop the running command, and send a message that waits for it, by its event; 0: the first
+class StopAndSend(Intent, frozen=True):
+    seq: int = 0
 class AnswerApproval(Intent, frozen=True):  # the first card that waits: once or deny
     answer: str
 class AskSideQuestion(Intent, frozen=True):  # nothing typed: let the user write it
@@ -263,5 +265,7 @@ class ChooseForm(Intent, frozen=True):
     seq: int
     form: Form
     instructions: str = ""
+class ApplyRemedy(Intent, frozen=True):  # what helps against an error: who can do it does it
+    remedy: Remedy
 class CopyText(Intent, frozen=True):
     text: str

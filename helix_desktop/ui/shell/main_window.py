@@ -83,6 +83,10 @@ from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
+    from helix_desktop.ui.cache.view import CacheBrowser
+    from helix_desktop.ui.changes.view import ChangesPage
+    from helix_desktop.ui.chat.page import ChatPage
+    from helix_desktop.ui.inspector.view import Inspector
     from helix_desktop.ui.onboarding.pages import (
         ClosedWorkspacePage,
         MissingFolderPage,
@@ -90,6 +94,7 @@ if TYPE_CHECKING:
         WelcomePage,
     )
     from helix_desktop.ui.shell.switcher.panel import Switcher
+    from helix_desktop.ui.timeline.view import Timeline
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
 
@@ -195,11 +200,11 @@ def _words(dragged: DragContent) -> str:
 class WindowPages:
     """The widgets that fill the center and the inspector pane."""
 
-    chat: QWidget
-    cache: QWidget
-    timeline: QWidget
-    changes: QWidget
-    inspector: QWidget
+    chat: ChatPage
+    cache: CacheBrowser
+    timeline: Timeline
+    changes: ChangesPage
+    inspector: Inspector
     keys: tuple[PageKeys, ...] = ()
     """Of those pages that have their own."""
 
@@ -222,8 +227,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     first_frame = Signal()
     stop_offered = Signal(bool)
     """The agent runs and Esc was pressed: a second one stops it; False when it is too late for that."""
-    remedy_requested = Signal(str)
-    """What is to be done about an error, where another part of the window does it."""
     page_shown = Signal(str)
     settings_left = Signal()
     """The settings are not on screen any more, and the keyboard is where it is to stay."""
@@ -256,6 +259,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._workspace_name = self._session_title = ""
         self._is_one_of_several, self._title_number = False, 1
         self.unnumbered_title = APP_NAME
+        self.pages: WindowPages
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
         self.missing_folder: MissingFolderPage
@@ -313,6 +317,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.sidebar.add_session_list()
         for page_keys in (*pages.keys, self.sidebar.session_list.keys):
             self.key_bindings.add_page(page_keys)
+        self.pages = pages
         self._pages |= {
             "chat": pages.chat,
             "cache": pages.cache,
@@ -332,7 +337,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def _arrange(self) -> Panes:
         center = QFrame()
         center.setObjectName("center")
-        # Above the pages, where it does not move the composer: what comes and goes by itself.
         news = QHBoxLayout()
         news.setSpacing(0)
         news.addWidget(self.jobs, 1)
@@ -340,12 +344,18 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         session = QWidget()
         session.setLayout(column(self._center, self.cost_line, gap=0))
         self._main.addWidget(session)
-        body = QGridLayout()  # one cell: notices lie over the page, and move nothing
+        # What comes and goes by itself lies over the page, and moves nothing. Where a page begins with
+        # something to click, it leaves the height of a line free above it.
+        body = QGridLayout()
         body.setContentsMargins(0, 0, 0, 0)
-        body.addWidget(self.notices, 0, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
-        body.addWidget(self._main, 0, 0)
-        self._center_column = column(self.top_bar, news, body, gap=0)
+        body.setSpacing(0)
+        body.addLayout(news, 0, 0)
+        body.addWidget(self.notices, 1, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        body.addWidget(self._main, 0, 0, 2, 1)
+        body.setRowStretch(1, 1)
+        self._center_column = column(self.top_bar, body, gap=0)
         center.setLayout(self._center_column)
+        self._main.lower()
         center.setMinimumWidth(356)
         self.inspector_pane.setObjectName("inspector_pane")
         self.inspector_pane.setMinimumWidth(264)
@@ -566,6 +576,16 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.page_shown.emit(name)
         if leaves_settings:
             self.settings_left.emit()
+
+    def focus_page(self, name: str) -> None:
+        """Give the keyboard to a page that is shown, or Qt hands it to whatever comes next."""
+        pages = {
+            "chat": self.pages.chat.composer.editor,
+            "cache": self.pages.cache.table,
+            "timeline": self.pages.timeline,
+            "changes": self.pages.changes,
+        }
+        pages[name].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def last_page(self) -> str:
         """Return the page that was shown last, also in the run before this one."""

@@ -19,6 +19,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import (
@@ -61,8 +62,11 @@ _MIN_WORDS_PX = 224  # an icon and words that do not go for what stands beside t
 _WORDS_PAD_PX = 4  # above and below words that take two lines beside a button
 
 
-def undo_button(seq: int, undone: bool, inside: str = "") -> PushButton:
-    """Undo, or Redo when it is undone already; hidden `inside` a later rewrite, which is undone first."""
+def undo_button(seq: int, undone: bool, inside: str = "", carries: str = "") -> PushButton:
+    """Undo, or Redo when it is undone already; hidden `inside` a later rewrite, which is undone first.
+
+    `carries` is what falls and returns with it.
+    """
     button = PushButton(
         tr("Redo") if undone else tr("Undo"),
         "link",
@@ -73,6 +77,13 @@ def undo_button(seq: int, undone: bool, inside: str = "") -> PushButton:
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     intent = Redo((seq,)) if undone else Undo((seq,))
     button.clicked.connect(lambda: perform(button, intent))
+    if carries:
+        also = (
+            tr("Redo also repeats: {changes}", changes=carries)
+            if undone
+            else tr("Undo also takes back: {changes}", changes=carries)
+        )
+        button.setToolTip(plain_tooltip(also))
     if inside and not undone:
         button.hide()
     return button
@@ -192,7 +203,9 @@ def rewrite_row(
     corner: QWidget | None = None,
 ) -> ResponsiveRow:
     """Return what a rewrite did, when it was, and its undo, in one line where there is room."""
-    end = (TimeLabel(card.at_ms, now_ms), undo_button(card.seq, card.is_undone, card.inside))
+    carries = "" if isinstance(card, SweepCard) else card.carries
+    undo = undo_button(card.seq, card.is_undone, card.inside, carries)
+    end = (TimeLabel(card.at_ms, now_ms), undo)
     return icon_line(icon, content, (*_state_pills(card), *end), corner)
 
 

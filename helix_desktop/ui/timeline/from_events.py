@@ -189,6 +189,8 @@ class _CardReducer:
             name = self._cards.get(self._card_of.get(outer, outer))
             if name is not None:
                 self._show_inside(inner, card_title(name))
+        for seq in self._transcript.rewrites.sweeps:
+            self._show_carried(seq)
         return tuple(reversed(self._cards.values()))
 
     def _covers_of_outputs(self) -> Iterator[tuple[int, int]]:
@@ -224,6 +226,16 @@ class _CardReducer:
                     self._cards[place] = replace(card, inside=title)
                 case SweepCard() | ManualActionCard() | FormCard():
                     self._cards[place] = replace(card, inside=title)
+
+    def _show_carried(self, seq: int) -> None:
+        """Say of a sweep that was recorded with another rewrite on the card of that one."""
+        carried = self._cards.get(seq)
+        if carried is None or self._transcript.rewrites.attached_to(seq - 1) != seq:
+            return
+        for place in {seq - 1, self._card_of.get(seq - 1, seq - 1)}:
+            card = self._cards.get(place)
+            if isinstance(card, HandoverCard | FoldCard | ObservationsCard | PlacedCard):
+                self._cards[place] = replace(card, carries=card_title(carried))
 
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         """Return the card of what stands for other messages."""

@@ -157,7 +157,7 @@ class HandoverView(Card):
             end.insert(0, TextLine(_size_text(card), 12, role="muted"))
         if not card.is_checkpoint:
             inside = card.replaced_by or card.inside
-            end.append(undo_button(card.seq, card.is_undone, inside))
+            end.append(undo_button(card.seq, card.is_undone, inside, card.carries))
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.setObjectName("more")
         more.clicked.connect(lambda: popup_below(self._menu(), more))

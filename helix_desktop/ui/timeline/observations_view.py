@@ -98,7 +98,7 @@ class ObservationsView(Card):
         title = TextLine(card_title(card), 14, 600, self._text_role)
         end: list[QWidget] = [TimeLabel(card.at_ms, now_ms)]
         if card.placed_seq:
-            end.append(undo_button(card.placed_seq, card.is_undone, card.inside))
+            end.append(undo_button(card.placed_seq, card.is_undone, card.inside, card.carries))
         return icon_line(icon, FlowBox([title, self._state]), end)
 
     def _make_rest(self) -> QWidget:

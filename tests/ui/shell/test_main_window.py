@@ -6,13 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 
 import pytest
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QCloseEvent, QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Badge, Dot
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
@@ -20,11 +19,13 @@ from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
 from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.shell.commands import RUNNING_AGENT, WindowCommands
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.shell.top_bar import DEMO_BADGE, TopBar
+from helix_desktop.ui.shell.waiting_sessions import WaitingSession
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
 
@@ -190,7 +191,6 @@ def test_the_page_names_stay_readable_with_any_title_and_status(
     qtbot.addWidget(host)
     bar = TopBar(WindowCommands(host))
     bar.setParent(host)
-    fonts.load(resources_dir() / "fonts")
     bar.setFont(fonts.base())
     bar.sidebar.hide()
     bar.resize(width, 57)
@@ -293,6 +293,34 @@ def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow)
 
     window.jobs.show_jobs([])
     assert not window.jobs.isVisible()
+
+
+def test_nothing_that_comes_by_itself_moves_a_page(qtbot: QtBot, window: MainWindow) -> None:
+    """Lines of jobs, the line of sessions that wait, and notices lie over it, one below the other."""
+    window.show_center_page("work")
+
+    def page_places() -> list[QRect]:
+        places = []
+        for page in ("chat", "cache", "timeline", "changes"):
+            window.show_page(page)
+            qtbot.wait(1)
+            shown = window.session_pages.currentWidget()
+            assert shown is not None
+            places.append(QRect(shown.mapTo(window, QPoint()), shown.size()))
+        return places
+
+    before = page_places()
+    window.jobs.show_jobs([JobRow(name, f"Job {name}") for name in "abc"])
+    window.show_waiting_sessions([WaitingSession("w", "s", "Another session")], "none")
+    window.notices.notify(Notice("moves", "Nothing"))
+    qtbot.wait(1)
+    assert page_places() == before
+    assert window.jobs.isVisible()
+    bottom = window.jobs.mapTo(window, window.jobs.rect().bottomLeft()).y()
+    assert bottom < window.notices.mapTo(window, QPoint()).y()
+    over = window.childAt(window.jobs.mapTo(window, window.jobs.rect().center()))
+    assert over is not None
+    assert window.jobs.isAncestorOf(over), "it is above the page"
 
 
 @pytest.mark.parametrize(

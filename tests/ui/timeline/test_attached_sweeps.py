@@ -14,6 +14,7 @@ from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS
+from tests.support.window.buttons import find_button
 
 
 def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
@@ -39,3 +40,26 @@ def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
         view = pane.card_widget(sweep)
         assert view is not None
         assert [pill.text() for pill in view.findChildren(Pill)] == expected
+
+
+def test_undo_says_before_the_click_what_it_takes_along(qtbot: QtBot) -> None:
+    """The sweep that was recorded with a handover falls and returns with it."""
+    events: tuple[Event, ...] = (
+        UserSpoke("Do this.", 3),
+        AssistantSpoke("Done.", "lab/m", 2),
+        HandoverMade(2, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
+        SweepMade((), 0, SweepReason.HANDOVER),
+    )
+    pane = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.show()
+    for event, name, expected in (
+        (None, "undo", "Undo also takes back: 0 outputs cached"),
+        (Undone(3), "redo", "Redo also repeats: 0 outputs cached"),
+    ):
+        events = (*events, event) if event is not None else events
+        log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
+        pane.set_state(TimelineState(build_cards(log, Transcript(log))))
+        view = pane.card_widget(3)
+        assert view is not None
+        assert find_button(view, name).toolTip() == expected

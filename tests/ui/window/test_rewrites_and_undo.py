@@ -15,13 +15,15 @@ from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
+from helix_desktop.ui.cache.entry_actions import VerifyAllEntries
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
-from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, UndoLast
+from helix_desktop.ui.kit.intents import Recall, Redo, RedoLast, ShowEvent, UndoLast
 from helix_desktop.words.numbers import format_tokens
 from tests.support.part_files import part_files, reads_all
-from tests.support.window.chat_geometry import action_names, press_action
+from tests.support.window.buttons import find_button
+from tests.support.window.chat_geometry import action_names, press_action, row_widget
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -85,6 +87,32 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         assert rig.conversation.window.measure()[0] == sent
         assert await rig.stored_events() == rig.conversation.session.log
         await _check_a_pin(rig)
+
+
+async def test_an_undo_of_several_changes_names_them_and_offers_redo(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """One line of the chat stands for all that changed before a request: one click undoes all of it."""
+    async with open_window(qapp, tmp_path) as rig, reads_all() as server:
+        await rig.begin("several", LARGE_FILES, server, protect_tokens=100_000, protect_steps=50)
+        await rig.run_turn("Read everything")
+        outputs = [row.answer_seq for row in rig.rows(ToolRow)]
+        for seq in outputs[:3]:
+            await rig.conversation.window.cache_now(seq)
+        (divider,) = rig.rows(DividerRow)
+        widget = row_widget(rig.chat.view, divider.key)
+        place = widget.item.hit_area("action:undo") if widget.item is not None else None
+        assert place is not None
+        assert place.tip == "Undoes 3 changes that were made together"
+        press_action(rig.chat.view, divider, "undo")
+        await until(lambda: "Together with it: " in rig.banner_text(), "what else was undone")
+        assert "Undone: 1 output cached" in rig.banner_text()
+        assert "Together with it: 1 output cached and 1 output cached." in rig.banner_text()
+        assert not rig.conversation.session.transcript.window.masked
+        find_button(rig.window.notices, "redo").click()
+        await until(
+            lambda: len(rig.conversation.session.transcript.window.masked) == len(outputs[:3]), "redone"
+        )
 
 
 async def _check_a_pin(rig: WindowRig) -> None:
@@ -224,7 +252,7 @@ async def _check_recall(rig: WindowRig) -> None:
         rig.wiring.navigation.show_cache_entry(digest)
         await until(lambda: rig.window.page() == "cache", "the cache")
         await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
-        rig.views.cache.entry_actions.recall_requested.emit(digest, 2, 4)
+        rig.perform(Recall(digest, 2, 4))
         await until(lambda: rig.window.page() == "chat", "back in the chat")
         await until(rig.composer.editor.hasFocus, "ready to type")
         await rig.run_turn("These lines?")
@@ -234,14 +262,14 @@ async def _check_recall(rig: WindowRig) -> None:
         assert "lines 2-4" in rig.rows(UserRow)[-1].attachments[0].label
         assert event.attachments[0].text in server.bodies[-1]["messages"][-1]["content"]
 
-        rig.views.cache.entry_actions.recall_requested.emit(digest, 0, 0)
+        rig.perform(Recall(digest))
         await until(rig.attachment_labels, "the chip")
         await rig.run_turn("And whole?")
         assert rig.events(UserSpoke)[-1].attachments[0].text.encode() == await rig.workspace.store.get(digest)
         assert not rig.attachment_labels()
 
         entries = (await rig.workspace.store.totals()).entries
-        rig.views.cache.verify_all_requested.emit()
+        rig.perform(VerifyAllEntries())
         await until(lambda: f"{entries} entries verified." in rig.banner_text(), "the outcome")
 
 

@@ -121,7 +121,12 @@ class DividerItem(RowItem):
         self.hit_areas = []
         for (name, action, label), button_room in zip(buttons, widths, strict=True):
             rect = QRectF(x, y, button_room, line)
-            self.hit_areas.append(HitArea(name, action, label, rect, radius=5))
+            tip = ""
+            if isinstance(action, Undo) and len(action.seqs) > 1:
+                tip = tr.plural(
+                    len(action.seqs), "Undoes %n change", "Undoes %n changes that were made together"
+                )
+            self.hit_areas.append(HitArea(name, action, label, rect, radius=5, tip=tip))
             x += button_room + gap
         self._span = (self._label.x, x - gap if buttons and is_one_line else self._label.x + wide)
         below = y + line if buttons and not is_one_line else self._label.y + tall

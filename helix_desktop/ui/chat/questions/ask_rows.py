@@ -66,7 +66,7 @@ class AskRows:
             self._number()
 
     def _number(self) -> None:
-        """Say at each card which of how many it is, and let the first one offer to allow all."""
+        """Say at each card which of how many it is, and let each offer to allow all."""
         if not self._rows:
             self._numbers.clear()
             self._unsafe.clear()
@@ -75,8 +75,8 @@ class AskRows:
             place = tr("{place} of {total}", place=self._numbers[key], total=total) if total > 1 else ""
             numbered = replace(row, position=place)
             if isinstance(numbered, ApprovalRow):
-                offered = together if key.call_id in together[:1] else ()
-                others = tuple(map(self._few_words, offered[1:]))
+                offered = together if key.call_id in together else ()
+                others = tuple(self._few_words(other) for other in offered if other != key.call_id)
                 numbered = replace(numbered, allowed_together=offered, others=others)
             if row != numbered:
                 self._rows[key] = numbered

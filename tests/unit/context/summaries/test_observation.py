@@ -228,6 +228,27 @@ def test_restored_history_is_observed_only_manually() -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["handover", "note"])
+def test_what_an_undo_gave_back_is_observed_only_manually(kind: str) -> None:
+    """Else facts about it were written at the end of the turn, for money, and took its place again."""
+    simulator = conversation_with(6)
+    assert observation.due_observation(simulator.transcript, POLICY, 1) is not None
+    if kind == "handover":
+        assert simulator.hand_over(0) is not None
+        seq = simulator.transcript.window.last_rewrite_seq
+        seq = simulator.transcript.window.handover[0] if simulator.transcript.window.handover else seq
+    else:
+        span = observation.observable_range(simulator.transcript)
+        assert span is not None
+        seq = fold_it(simulator, (span.after, span.upto), "fold")
+    simulator.record(Undone(seq))
+    assert observation.due_observation(simulator.transcript, POLICY, 1) is None
+    assert observation.observable_range(simulator.transcript) is not None, "the user can still ask"
+    simulator.record(Redone(seq))
+    simulator.record(Undone(seq, refused=True))
+    assert observation.due_observation(simulator.transcript, POLICY, 1) is not None, "no user undid this"
+
+
 def test_a_handover_supersedes_prepared_observations() -> None:
     """What it covers needs no observations; undone, they fit again."""
     simulator = conversation_with(5)

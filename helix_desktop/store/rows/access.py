@@ -1,0 +1,102 @@
+"""What the parts of an open store share: rows, contents, threads and clock; and what long jobs need of it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from helix_desktop.store.core import store_errors
+from helix_desktop.store.core.commit import RowDatabase, RowView, WriteBatch
+from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.system.clock import ClockMs
+
+T = TypeVar("T")
+
+
+class RunQuery(Protocol):
+    """Run a query on the stored rows, on a reader's thread."""
+
+    def __call__(self, query: Callable[[RowView], T], /) -> Awaitable[T]:
+        """Return the result of `query`."""
+        ...
+
+
+class WriteRows(Protocol):
+    """Have rows staged and written durably, on the writer's thread."""
+
+    def __call__(self, stage: Callable[[WriteBatch], Any], size: int = 0, /) -> Awaitable[None]:
+        """Return once they are durable; `size` is their approximate size in bytes."""
+        ...
+
+
+class StoreAccess(msgspec.Struct, frozen=True):
+    """One open store, as its parts read and write it."""
+
+    run_query: RunQuery
+    write: WriteRows
+    database: RowDatabase
+    contents: ContentStore
+    clock: ClockMs
+
+
+StageRows = Callable[[WriteBatch, ContentStore], None]
+"""Put rows into a batch, or raise and leave nothing."""
+
+
+class StoreSnapshot(msgspec.Struct, frozen=True):
+    """A snapshot and its readers; a task that works on it must end soon once `stop_event` is set."""
+
+    view: RowView
+    contents: ContentStore
+    stop_event: threading.Event
+
+
+class BulkAccess:
+    """Access of exports and imports to one open store."""
+
+    def __init__(
+        self, folder: Path, access: StoreAccess, run_query: Callable[[Callable[[RowView], Any]], Any]
+    ) -> None:
+        """`run_query` runs a reader on a snapshot, on the calling thread."""
+        self.folder = folder
+        self._access, self._run_query = access, run_query
+        self._running: set[threading.Event] = set()
+        self._is_closed = False
+
+    async def read_snapshot(self, task: Callable[[StoreSnapshot], T]) -> T:
+        """Return the result of `task` on a snapshot of the store, on a thread of its own, however long.
+
+        The snapshot's `stop_event` is set if the store closes or the caller is canceled. Raise StoreClosed.
+        """
+        if self._is_closed:
+            raise store_errors.store_closed()
+        stop_event = threading.Event()
+        self._running.add(stop_event)
+
+        def read(view: RowView) -> T:
+            return task(StoreSnapshot(view, self._access.contents, stop_event))
+
+        try:
+            result: T = await asyncio.to_thread(self._run_query, read)
+        finally:
+            stop_event.set()
+            self._running.discard(stop_event)
+        return result
+
+    async def write(self, stage: StageRows, size: int) -> None:
+        """Write durably what `stage` puts into a batch, about `size` bytes: all of it, or nothing.
+
+        Raise StoreClosed, StoreWriteFailed, and what `stage` raises.
+        """
+        await self._access.write(lambda batch: stage(batch, self._access.contents), size)
+
+    def close(self) -> None:
+        """Stop all running tasks: the store closes."""
+        self._is_closed = True
+        for stop_event in self._running:
+            stop_event.set()

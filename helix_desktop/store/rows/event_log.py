@@ -1,0 +1,249 @@
+"""A session's append-only log of events, its branches, and the rows of one commit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Container, Sequence
+
+import msgspec
+
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.retention import ContentReference
+from helix_desktop.domain.store import (
+    BranchPoint,
+    Commit,
+    SessionSummary,
+    listed_session,
+    point_in,
+    without_partial_answer,
+)
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.commit import (
+    RowDatabase,
+    RowSource,
+    RowView,
+    WriteBatch,
+    check_branch,
+    check_sequence,
+    check_stored,
+)
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows.records import ROWS, EntryRecord, delete_reference, handover_mark, put_reference
+
+_log = logging.getLogger(__name__)
+
+
+class LogPart(msgspec.Struct, frozen=True):
+    """The events of one session after `after` up to and with `upto`, as a part of a branch's log."""
+
+    session_id: str
+    after: int
+    upto: int
+
+
+def log_parts(source: RowSource, session_id: str) -> list[LogPart]:
+    """Return the parts of a session's log, oldest first; the last is its own. Raise RowDamaged."""
+    parts: list[LogPart] = []
+    upto, passed = ROWS.last_seq.get(source, session_id) or 0, {session_id}
+    while point := ROWS.branch.get(source, session_id):
+        after = min(point.seq, upto)
+        parts.append(LogPart(session_id, after, upto))
+        session_id, upto = point.parent, after
+        if session_id in passed:
+            raise RowDamaged(f"session {session_id} is a branch of itself")
+        passed.add(session_id)
+    parts.append(LogPart(session_id, 0, upto))
+    return parts[::-1]
+
+
+def holder_of(source: RowSource, session_id: str, seq: int) -> str:
+    """Return the session whose rows hold event `seq` of a log. Raise RowDamaged."""
+    parts = log_parts(source, session_id)
+    return next((part.session_id for part in parts if part.after < seq <= part.upto), session_id)
+
+
+def read_branches(view: RowView) -> dict[str, BranchPoint]:
+    """Return every branch with its point. Raise RowDamaged."""
+    rows = ROWS.branch.scan(view, keys.BRANCHES)
+    return {keys.session_of(key, keys.BRANCHES): point for key, point in rows}
+
+
+def shared_end(batch: WriteBatch, database: RowDatabase, session_id: str) -> int:
+    """Return the last event of a session that branches begin with, as a batch will leave them; 0: none.
+
+    Raise RowDamaged.
+    """
+    points = database.read(read_branches)
+    for key in batch.changes(*keys.BRANCHES):
+        branch = keys.session_of(key, keys.BRANCHES)
+        point = ROWS.branch.get(batch, branch)
+        points.pop(branch, None)
+        if point is not None:
+            points[branch] = point
+    return max((point.seq for point in points.values() if point.parent == session_id), default=0)
+
+
+def read_events(view: RowView, session_id: str) -> list[RecordedEvent]:
+    """Return a session's full log, with its parent's part. Raise RowDamaged, also if rows are missing."""
+    *shared, own = log_parts(view, session_id)
+    spans = [keys.events_between(part.session_id, part.after, part.upto) for part in shared]
+    spans.append(keys.events_of(session_id))
+    events = [recorded for span in spans for _, recorded in ROWS.event.scan(view, span)]
+    last = own.upto
+    # A log that ends early, or has a gap, must never pass for the whole conversation.
+    if [recorded.seq for recorded in events] != list(range(1, last + 1)):
+        raise RowDamaged(f"session {session_id} has {len(events)} of {last} events")
+    return events
+
+
+def read_handovers(view: RowView, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
+    """Return every handover, and checkpoint if asked, with its session, or a branch of one that is hidden.
+
+    A damaged one is left out: it must not hide the others.
+    """
+    handovers: list[tuple[str, RecordedEvent]] = []
+    hidden = {summary.id for _, summary in ROWS.summary.scan(view, keys.SUMMARIES) if summary.trashed}
+    points = read_branches(view) if hidden else {}
+    spans = (keys.HANDOVERS, keys.CHECKPOINTS) if with_checkpoints else (keys.HANDOVERS,)
+    for key in (key for span in spans for key, _ in view.scan(span)):
+        session_id, seq = keys.handover_session(key), keys.seq_in(key)
+        event_key = keys.event(session_id, seq)
+        row = view.get(event_key)
+        try:
+            if row is not None:
+                recorded = ROWS.event.decode(event_key, row)
+                if handover_mark(session_id, recorded) == key:
+                    handovers.append((listed_session(session_id, seq, hidden, points), recorded))
+        except RowDamaged as error:
+            _log.warning("Event %d of session %s is damaged: %s", seq, session_id, error)
+    return handovers
+
+
+def read_references(view: RowView, digest: str) -> list[ContentReference]:
+    """Return the events that name a content, by session and seq. Raise RowDamaged; ValueError."""
+    references = [
+        ContentReference(keys.session_in(key), keys.seq_in(key))
+        for key, _ in view.scan(keys.references_of(digest))
+    ]
+    return sorted(references, key=lambda reference: (reference.session, reference.seq))
+
+
+def read_session_digests(view: RowView, session_id: str) -> list[str]:
+    """Return the contents a session names, each once, in order of the first event. Raise RowDamaged."""
+    parts = log_parts(view, session_id)
+    spans = (keys.back_references_between(part.session_id, part.after, part.upto) for part in parts)
+    return list(dict.fromkeys(keys.digest_in(key) for span in spans for key, _ in view.scan(span)))
+
+
+def is_referenced(view: RowView, digest: str) -> bool:
+    """Return True if any log names a content, whatever its record says. Raise RowDamaged."""
+    return next(iter(view.scan(keys.references_of(digest))), None) is not None
+
+
+def read_draft_digests(view: RowView) -> frozenset[str]:
+    """Return the contents that drafts name; a damaged draft names none."""
+    digests: frozenset[str] = frozenset()
+    for key, row in view.scan(keys.DRAFTS):
+        try:
+            digests |= ROWS.draft.decode(key, row).digests
+        except RowDamaged:
+            continue
+    return digests
+
+
+def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_ms: int) -> None:
+    """Put everything of a commit, made at `at_ms` (ms since 1970), into the batch.
+
+    Raise ValueError if the stored rows do not allow it.
+    """
+    for content in commit.contents:
+        contents.stage(batch, content, at_ms, commit.session_id)
+    stage_events(batch, commit.session_id, commit.events)
+    for digest in commit.recalls:
+        check_stored(digest, _is_referable(batch, digest), "a recall")
+        ROWS.record.change(batch, digest, lambda record: _with_recall(record, at_ms))
+    if commit.summary is not None:
+        stage_summary(batch, commit.summary)
+    if commit.ends_partial_answer:
+        ROWS.draft.change(batch, commit.session_id, without_partial_answer)
+
+
+def stage_events(
+    batch: WriteBatch, session_id: str, events: Sequence[RecordedEvent], missing: Container[str] = ()
+) -> None:
+    """Append events to a session's log. Raise ValueError if they leave a gap or name unknown contents.
+
+    `missing` are contents that are known to be lost: the log may name them nevertheless.
+    """
+    if not events:
+        return
+    point = point_in(events[0])
+    if point is not None and ROWS.last_seq.get(batch, session_id) is None:
+        stage_branch(batch, session_id, point)
+    check_sequence(session_id, ROWS.last_seq.get(batch, session_id) or 0, events)
+    for recorded in events:
+        ROWS.event.put(batch, recorded, session_id, recorded.seq)
+        mark = handover_mark(session_id, recorded)
+        if mark is not None:
+            batch.put(mark)
+        for digest in digests_in(recorded.event):
+            add_reference(batch, session_id, recorded.seq, digest, digest in missing)
+    ROWS.last_seq.put(batch, events[-1].seq, session_id)
+
+
+def stage_branch(batch: WriteBatch, session_id: str, point: BranchPoint) -> None:
+    """Let a new session begin with a part of another log. Raise ValueError if that does not reach so far."""
+    check_branch(session_id, point, ROWS.last_seq.get(batch, point.parent) or 0)
+    holder = holder_of(batch, point.parent, point.seq)
+    ROWS.branch.put(batch, BranchPoint(holder, point.seq), session_id)
+    ROWS.last_seq.put(batch, point.seq, session_id)
+
+
+def stage_summary(batch: WriteBatch, summary: SessionSummary) -> None:
+    """Put a session's summary for the session list into the batch."""
+    stored = ROWS.summary.get(batch, summary.id)
+    batch.add_totals(sessions=_listed(summary) - _listed(stored))
+    ROWS.summary.put(batch, summary, summary.id)
+
+
+def _listed(summary: SessionSummary | None) -> int:
+    return int(summary is not None and not summary.is_removed)
+
+
+def add_reference(
+    batch: WriteBatch, session_id: str, seq: int, digest: str, allow_missing: bool = False
+) -> None:
+    """Add a reference from an event to a content.
+
+    Raise ValueError unless the content is stored or redacted, or `allow_missing`.
+    """
+    check_stored(digest, allow_missing or _is_referable(batch, digest), f"event {seq}")
+    put_reference(batch, session_id, seq, digest)
+    ROWS.record.change(
+        batch,
+        digest,
+        lambda record: msgspec.structs.replace(record, references=record.references + 1, trashed=0),
+    )
+
+
+def remove_reference(batch: WriteBatch, session_id: str, seq: int, digest: str) -> None:
+    """Remove a reference from an event to a content."""
+    delete_reference(batch, session_id, seq, digest)
+    ROWS.record.change(
+        batch,
+        digest,
+        lambda record: msgspec.structs.replace(record, references=max(0, record.references - 1)),
+    )
+
+
+def _is_referable(batch: WriteBatch, digest: str) -> bool:
+    """Return True if a content is stored or was redacted: events may name it, its bytes may be gone."""
+    if batch.get(keys.record(digest)) is not None:
+        return True
+    tombstone = ROWS.tombstone.get(batch, digest)
+    return tombstone is not None and not tombstone.lifted
+
+
+def _with_recall(record: EntryRecord, at_ms: int) -> EntryRecord:
+    return msgspec.structs.replace(record, recalls=record.recalls + 1, last_used=at_ms, trashed=0)

@@ -1,0 +1,205 @@
+"""Replays the session on screen under the policies that the page compares, and its single fields."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
+from helix_desktop.context.window.provider_cache import reports_cache
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.replay.policy.session_replays import SessionReplays
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.settings.policy.comparison import (
+    PolicyChoice,
+    PolicyComparison,
+    ReplayState,
+    field_effect_text,
+)
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS, SLIDER_FIELDS
+from helix_desktop.ui.settings.policy.replay_card import ReplayCard
+from helix_desktop.words.policies import profile_name
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Settings: Policy")
+_log = logging.getLogger(__name__)
+
+EDITED, IN_USE, WORKSPACE = "edited", "in_use", "workspace"
+_MIN_REQUESTS = 2
+
+
+class PolicyPreview:
+    """Fills the replay and the fields' effects on the policy page while it is in sight."""
+
+    def __init__(
+        self,
+        card: ReplayCard,
+        show_effects: Callable[[Mapping[str, str]], object],
+        async_actions: AsyncActions,
+        replays: SessionReplays,
+    ) -> None:
+        """`show_effects` shows texts at fields, by name."""
+        self._card, self._show_effects = card, show_effects
+        self._async_actions, self._replays = async_actions, replays
+        self._conversation: Conversation | None = None
+        self._workspace_folder = Path()
+        self._policies: dict[str, ContextPolicy] = {}
+        self._compared, self._is_compared = (EDITED, IN_USE), False  # True once the user chose what
+        self._comparison = PolicyComparison()
+        self._task: asyncio.Task[None] | None = None
+        card.compared.connect(self._compare)
+        card.retry_requested.connect(self.update)
+
+    def show(
+        self,
+        conversation: Conversation | None,
+        workspace_folder: Path,
+        edited: ContextPolicy,
+        in_use: ContextPolicy,
+        workspace_policy: ContextPolicy,
+    ) -> None:
+        """Compare the policy on the page with the one in use; `workspace_policy` is what other sessions have.
+
+        `workspace_folder` is that of the workspace's own data.
+        """
+        self._workspace_folder = workspace_folder
+        if conversation is not self._conversation:
+            self._conversation, self._is_compared = conversation, False
+        policies = {EDITED: edited, IN_USE: in_use}
+        if workspace_policy != in_use:
+            policies[WORKSPACE] = workspace_policy
+        policies |= {name: PROFILES[name] for name in reversed(tuple(PROFILES))}
+        is_other = policies != self._policies
+        self._policies = policies
+        policy, reference = (key if key in policies else IN_USE for key in self._compared)
+        if not self._is_compared:
+            policy, reference = EDITED, WORKSPACE if edited == in_use != workspace_policy else IN_USE
+        self._compared = policy, reference
+        is_open = conversation is not None and self._replays.is_open(conversation)
+        if is_other or not is_open or self._task is None:
+            self.update()
+
+    def update(self) -> None:
+        """Compute what is missing of the replays that the page compares; what was begun before ends."""
+        self.stop()
+        conversation = self._conversation
+        if conversation is None or conversation.session.transcript.messages.steps < _MIN_REQUESTS:
+            self._show(
+                "empty", tr("After two requests, you can see here what a policy does to this session.")
+            )
+        elif self._card.isVisible():
+            self._task = self._async_actions.start(self._compute(conversation), "replay of a policy")
+
+    def leave(self) -> None:
+        """End what is being computed as the page goes out of sight; what replays may end, too."""
+        self.stop()
+        if self._conversation is not None:  # nothing else was replayed
+            self._async_actions.start(self._replays.stay_ready(is_on=False), "leave replays")
+
+    def stop(self) -> None:
+        """End what is being computed."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    @property
+    def _model(self) -> str:
+        """The label of the model that the next request goes to; empty without a session."""
+        return self._conversation.window.frame.info.label if self._conversation is not None else ""
+
+    def _compare(self, policy: str, reference: str) -> None:
+        self._compared, self._is_compared = (policy, reference), True
+        self.update()
+
+    async def _compute(self, conversation: Conversation) -> None:
+        compared, replays = [self._policies[key] for key in self._compared], self._replays
+        self._show_pending_effects()
+        try:
+            await self._open(conversation, compared)
+            for policy in compared:
+                await self._replay(policy)
+            self._show("ready")
+            await replays.load()
+            await replays.stay_ready(is_on=True)
+            await self._compute_effects()
+            await replays.complete(self._policies.values())
+            await replays.store()
+        except HelixError as error:
+            replays.forget()
+            if self._comparison.state == "ready":  # what was read from disk stays true
+                _log.warning("This session can't be replayed: %s", error)
+                return
+            message = " ".join(filter(None, (translate(error.what), translate(error.why))))
+            self._show("failed", message)
+        except Exception:
+            replays.forget()
+            self._show("failed", tr("This session can't be replayed. See the log for details."))
+            raise
+
+    async def _open(self, conversation: Conversation, compared: Sequence[ContextPolicy]) -> None:
+        """Take the session as it is now, and show what there is of its pictures, and the first ones else."""
+        if not self._replays.is_open(conversation):
+            self._show("busy")
+            await self._replays.open(conversation, self._workspace_folder)
+        for policy in compared:
+            await self._replays.add_first_picture(policy)
+            is_exact = all(map(self._replays.is_exact, compared))
+            self._show("ready" if is_exact else "busy")
+
+    async def _replay(self, policy: ContextPolicy) -> None:
+        """Compute the exact replay of a policy, and show each picture of it."""
+        async for _ in self._replays.replay(policy):
+            self._show("busy")
+
+    async def _compute_effects(self) -> None:
+        """Say at each field that differs from its profile what that does."""
+        effects, edited = self._show_pending_effects(), self._policies[EDITED]
+        for field in effects:
+            effects[field] = field_effect_text(await self._replays.effect(edited, field))
+            self._show_effects(effects)
+
+    def _show_pending_effects(self) -> dict[str, str]:
+        """Show an ellipsis at each field that differs from its profile; return these texts by field."""
+        edited = self._policies[EDITED]
+        effects = {name: "…" for name in policy_fields(edited) if name not in FILE_FIELDS | SLIDER_FIELDS}
+        self._show_effects(effects)
+        return effects
+
+    def _show(self, state: ReplayState, message: str = "") -> None:
+        policy, reference = self._compared
+        mine, other = self._policies.get(policy), self._policies.get(reference)
+        self._comparison = PolicyComparison(
+            tuple(PolicyChoice(key, self._name_of(key)) for key in self._policies),
+            policy,
+            reference,
+            self._replays.pictures.get(mine) if mine is not None else None,
+            self._replays.pictures.get(other) if other is not None else None,
+            state,
+            message,
+            is_one=mine == other,
+            reports_cache=self._conversation is None or reports_cache(self._conversation.session.transcript),
+            model=self._model,
+            other_models=self._has_other_models(),
+        )
+        self._card.show_comparison(self._comparison)
+
+    def _has_other_models(self) -> bool:
+        """Return True if another model than the next request's answered in the session."""
+        log = self._conversation.session.log if self._conversation is not None else ()
+        answers = (recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke))
+        return any(answer.model != self._model for answer in answers)
+
+    def _name_of(self, key: str) -> str:
+        match key:
+            case "edited":
+                is_applied = self._policies[EDITED] == self._policies[IN_USE]
+                return tr("Policy on this page") if is_applied else tr("Preview")
+            case "in_use":
+                return tr("Policy in use")
+            case "workspace":
+                return tr("Workspace policy")
+        return profile_name(key)
