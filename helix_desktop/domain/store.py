@@ -106,7 +106,7 @@ class ListPlace(msgspec.Struct, frozen=True):
 
 
 ContentKind = Literal["output", "index", "argument", "record"]
-"""`record`: of another agent's session, what is kept as data; neither searched nor listed, but recalled."""
+"""`record`: of another agent's session, what is kept as data: no output of a tool, but recalled as one."""
 AGENT_KINDS: tuple[ContentKind, ...] = ("output", "argument")
 """Kinds of contents that tools and the agent made, in contrast to our own indexes."""
 
