@@ -90,7 +90,17 @@ Command = Callable[[argparse.Namespace], int]
 def resolve_command(args: argparse.Namespace) -> Command:
     """Return the function of a command, imported only now: the window must not wait for the others."""
     match args.command:
-        case "run" | "cache" | "changes" | "commands" | "timeline" | "backup" | "sessions" | "branch":
+        case (
+            "run"
+            | "cache"
+            | "changes"
+            | "commands"
+            | "timeline"
+            | "backup"
+            | "sessions"
+            | "branch"
+            | "import"
+        ):
             return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
         case "replay" | "mcp":
             return _standalone_command(args.command)
@@ -123,7 +133,7 @@ def _installation_command(command: str) -> Command:
 
 
 def _workspace_command(command: str) -> Command:
-    from helix_desktop.cli import backup, commands, run, sessions
+    from helix_desktop.cli import backup, commands, foreign_import, run, sessions
     from helix_desktop.cli.cache_command import cache
 
     if command.startswith("changes "):
@@ -139,6 +149,7 @@ def _workspace_command(command: str) -> Command:
         "cache export": backup.export,
         "cache import": backup.import_file,
         "backup": backup.backup,
+        "import": foreign_import.import_sessions,
     }
     return functions.get(command, cache)
 

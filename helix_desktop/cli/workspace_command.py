@@ -141,7 +141,7 @@ def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:
 
     # What is stored can be looked at also when the project's folder is gone.
     needs_folder = args.command == "run" or (args.command == "changes" and os.path.isdir(args.workspace))
-    if args.command != "run" and getattr(args, "verb", "") != "import":
+    if args.command != "run" and not _is_import(args):
         _check_has_data(args)
 
     async def open_and_run(services: AppServices) -> int:
@@ -157,6 +157,11 @@ def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:
         return await work(services, workspace)
 
     return with_services(args, open_and_run)
+
+
+def _is_import(args: argparse.Namespace) -> bool:
+    """Return True for a command that makes the workspace it is to import into."""
+    return "import" in (args.command, getattr(args, "verb", ""))
 
 
 def _check_has_data(args: argparse.Namespace) -> None:
@@ -277,7 +282,7 @@ def resolve_workspace(services: AppServices, args: argparse.Namespace) -> Worksp
     if args.command != "run":
         if record is not None:
             return record
-        if getattr(args, "verb", "") == "import":
+        if _is_import(args):
             return services.registry.add(path)
         check_is_folder(path)
         raise _not_a_workspace(path, services.registry.list_workspaces(include_removed=True))

@@ -25,6 +25,20 @@ PermissionMode = Literal["ask", "plan", "auto"]
 """How freely a session's agent acts: asks first, only reads and plans, or edits and runs confined."""
 
 
+ForeignAgent = Literal["claude-code", "codex", "opencode", "cline", "roo-code", "pi", "chat-messages"]
+"""The agents whose sessions can be imported. `chat-messages`: JSON lines with one chat message each."""
+
+AGENT_NAMES: dict[ForeignAgent, str] = {
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "opencode": "opencode",
+    "cline": "Cline",
+    "roo-code": "Roo Code",
+    "pi": "Pi",
+    "chat-messages": "Chat messages",
+}
+
+
 SamplePlace = Literal["", "timeline", "cache"]
 """Where to look in the window after a message of the guided sample."""
 

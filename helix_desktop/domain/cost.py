@@ -199,6 +199,8 @@ def spending_of(event: Event) -> Spending:
 
 def _paid_for(event: Event) -> Spending:
     match event:
+        case AssistantSpoke(agent=agent) if agent:  # another agent made and paid for it
+            return Spending()
         case AssistantSpoke():
             return _step_spending(event)
         case ToolAnswered(chosen="timeout", intake_tokens=tokens) if tokens:  # no report came

@@ -105,7 +105,8 @@ class ListPlace(msgspec.Struct, frozen=True):
         return parent.pinned or not self.pinned
 
 
-ContentKind = Literal["output", "index", "argument"]
+ContentKind = Literal["output", "index", "argument", "record"]
+"""`record`: of another agent's session, what is kept as data: no output of a tool, but recalled as one."""
 AGENT_KINDS: tuple[ContentKind, ...] = ("output", "argument")
 """Kinds of contents that tools and the agent made, in contrast to our own indexes."""
 

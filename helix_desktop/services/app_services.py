@@ -37,6 +37,7 @@ from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server import CacheEndpoints
 from helix_desktop.services.closed_workspaces import ClosedSessions, check_data_is_there
 from helix_desktop.services.file_history import FileHistories, WorkspaceHistoryStorage
+from helix_desktop.services.foreign_import import ForeignSessions
 from helix_desktop.services.git import GitCheckouts
 from helix_desktop.services.instructions import (
     ALL_INSTRUCTIONS,
@@ -163,6 +164,8 @@ class AppServices:
         self.build_info = BuildInfoService()
         self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
         self.closed_sessions = ClosedSessions(self.registry, self.borrow_store, self._workspaces.__contains__)
+        vocabulary = resources_dir() / "tokenizers" / "o200k_base.tiktoken"
+        self.foreign_sessions = ForeignSessions(vocabulary, self.borrow_store, wall_clock_ms)
         self.backup = BackupService(data_dir.root, self.registry, self.borrow_store, wall_clock_ms)
         self.sharing = SharingService(self.borrow_store, self._shared_redaction)
 

@@ -19,7 +19,13 @@ from helix_desktop.cli.parsers.options import (
     add_workspace,
     keys_text,
 )
-from helix_desktop.domain.choices import ARCHIVE_SUFFIX, EFFORT_LEVELS, SHARED_SUFFIXES, PermissionMode
+from helix_desktop.domain.choices import (
+    AGENT_NAMES,
+    ARCHIVE_SUFFIX,
+    EFFORT_LEVELS,
+    SHARED_SUFFIXES,
+    PermissionMode,
+)
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -375,6 +381,44 @@ def add_backup(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_json(backup)
 
 
+def add_import(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `import`."""
+    importing = commands.add_parser(
+        "import",
+        parents=[common],
+        help=tr("import sessions of other agents, or an exported file"),
+        description=tr(
+            "Import sessions of {agents}. Without paths, the folders are searched in which these agents keep "
+            "their sessions; nothing is changed there. Importing again adds what is new.",
+            agents=tuple(AGENT_NAMES.values()),
+        ),
+    )
+    importing.add_argument(
+        "paths",
+        nargs="*",
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("session file, folder of sessions, or exported file ({suffix})", suffix=ARCHIVE_SUFFIX),
+    )
+    importing.add_argument("--list", action="store_true", help=tr("only list what is found"))
+    importing.add_argument("--all", action="store_true", help=tr("import all that is found"))
+    importing.add_argument(
+        "--agent",
+        choices=("", *AGENT_NAMES),
+        default="",
+        metavar="AGENT",
+        help=tr("only sessions of this agent: {agents}", agents=", ".join(AGENT_NAMES)),
+    )
+    importing.add_argument(
+        "--workspace",
+        action=argument_types.SinglePath,
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("project folder to import into"),
+    )
+    add_json(importing)
+
+
 def add_move(commands: Commands, common: argparse.ArgumentParser) -> None:
     """Add `move-data`."""
     move = commands.add_parser("move-data", parents=[common], help=tr("move the data directory"))
@@ -397,6 +441,7 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_changes(commands, common)
     add_timeline(commands, common)
     add_backup(commands, common)
+    add_import(commands, common)
     add_move(commands, common)
     add_replay(commands, common)
     add_mcp(commands, common)

@@ -313,8 +313,10 @@ class Transcript:
                 self.cache_lifetime_s = cache_lifetime_s
                 self._changes = [change for change in self._changes if 0 < event.sent_after < change[0]]
                 self.changed_from = min([recorded.seq, *(first for _, first in self._changes)])
-                self.last_model, self.last_answer_at_ms = model, recorded.at
-                self.accepted_model = model if model == self.accepted_model else ""
+                self.last_answer_at_ms = recorded.at
+                if not event.agent:  # the models of another agent have nothing to do with those here
+                    self.last_model = model
+                    self.accepted_model = model if model == self.accepted_model else ""
                 self.open_calls = {call.id: call for call in calls}
                 self.pending_outputs, self.subagent_sessions = {}, {}
             case ToolAnswered(call_id=call_id, recalled=recalled):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from helix_desktop.domain.choices import PermissionMode, SentEffort
+from helix_desktop.domain.choices import ForeignAgent, PermissionMode, SentEffort
 from helix_desktop.domain.events.rewrite import (
     Form,
 )
@@ -116,7 +116,8 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     that the request asked for; empty: none. `sent_after` is the last event before its request, where the
     window was rewritten while the model answered; 0: it was not, or in logs from before it was recorded.
     `ratio` is the model's tokens per token of ours where its usage was not reported. `unpriced` are the
-    tokens whose price is not known; None: all of them if there is no `cost`.
+    tokens whose price is not known; None: all of them if there is no `cost`. `agent` is the other agent in
+    whose session it was made: what it took is not counted here.
     """
 
     text: str
@@ -141,6 +142,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     sent_after: int = 0
     ratio: float = 1.0
     unpriced: int | None = None
+    agent: ForeignAgent | Literal[""] = ""
 
 
 class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):

@@ -17,6 +17,7 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.foreign import ForeignCompaction, ForeignRecords, SessionImported
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -104,6 +105,9 @@ Event = (
     | BudgetNeared
     | Undone
     | Redone
+    | SessionImported
+    | ForeignRecords
+    | ForeignCompaction
 )
 
 
@@ -129,7 +133,7 @@ def digests_in(event: Event) -> tuple[str, ...]:
             digests = tuple(unused.handover.index for unused in (prepared, draft) if unused is not None)
         case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
             digests = (index,)
-        case Excluded(digest=digest):
+        case Excluded(digest=digest) | ForeignRecords(digest=digest):
             digests = (digest,)
         case UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments):
             pictured = (attachment.image.digest for attachment in attachments if attachment.image is not None)

@@ -62,6 +62,7 @@ _ICONS = {
     "models": "cpu",
     "mcp": "plug",
     "data": "database",
+    "other_agents": "download",
     "command_line": "terminal",
     "keys": "keyboard",
     "edge_cases": "circle-alert",

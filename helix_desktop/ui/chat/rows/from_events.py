@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from PySide6.QtGui import QImage
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.window_breakdown import MessageStates
+from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
@@ -21,6 +22,12 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     TurnRetried,
     UserSpoke,
+)
+from helix_desktop.domain.events.foreign import (
+    ForeignCompaction,
+    ForeignRecords,
+    KeptRecords,
+    SessionImported,
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -399,6 +406,7 @@ class ChatRows:
         self._answers = AnswerRows()
         self._dividers, self._context, self._first_handover = Dividers(), ContextLines(), FirstHandover()
         self._refusals: set[str] = set()  # why handovers were refused
+        self._agent: ForeignAgent = "chat-messages"  # of an imported session
 
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
@@ -464,6 +472,9 @@ class ChatRows:
                 | McpServerFailed()
             ) as notice:
                 rows = [self._notice(recorded, notice, transcript)]
+            case SessionImported() | ForeignRecords() | ForeignCompaction() as foreign:
+                self._agent = foreign.agent if isinstance(foreign, SessionImported) else self._agent
+                rows = [_foreign_notice(recorded.seq, foreign, AGENT_NAMES.get(self._agent, ""))]
             case HandoverMade() | SweepMade() | FoldMade() | ObservationsPlaced() | Excluded() as rewrite:
                 rows = [self._context.on_rewrite(recorded, rewrite, transcript)]
                 if isinstance(rewrite, HandoverMade) and rewrite.origin:
@@ -526,6 +537,39 @@ def _notice(recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> 
             fix = tr("To use another size, reset or enter it in Settings → Providers.")
             return NoticeRow(RowKey(recorded.seq), "info", window_learned_text(event), reason, fix)
     return _failure_notice(recorded.seq, event, transcript)
+
+
+def _foreign_notice(
+    seq: int, event: SessionImported | ForeignRecords | ForeignCompaction, agent: str
+) -> NoticeRow | None:
+    """Return what there is to say about a session of another agent."""
+    key = RowKey(seq)
+    match event:
+        case SessionImported(folder=folder):
+            return NoticeRow(key, "info", tr("Imported from {agent}.", agent=agent), folder)
+        case ForeignCompaction(summary=summary, tokens=tokens, before=before):
+            what = tr("{agent} compacted its context here.", agent=agent)
+            sizes = tr("{before} → {after} tokens.", before=before, after=tokens) if before and tokens else ""
+            kept = tr("Nothing left this session for it: all messages above are still here.")
+            return NoticeRow(key, "info", what, " ".join(filter(None, (sizes, kept))), details=summary)
+        case ForeignRecords(records=records, kept=kept_records, damaged=damaged) if records:
+            return _records_notice(key, kept_records, damaged)
+    return None
+
+
+def _records_notice(key: RowKey, kept: Sequence[KeptRecords], damaged: int) -> NoticeRow | None:
+    """Say how many records are kept as data, and how many could not be read."""
+    count = sum(record.count for record in kept)
+    if not (count or damaged):
+        return None
+    skipped = tr.plural(damaged, "%n damaged record was skipped.", "%n damaged records were skipped.")
+    return NoticeRow(
+        key,
+        "warning" if damaged else "info",
+        tr.plural(count, "%n record is kept as data.", "%n records are kept as data."),
+        skipped if damaged else "",
+        details="\n".join(f"{record.count} × {record.kind}" for record in kept),
+    )
 
 
 def _effort_notice(seq: int, event: EffortRefused) -> NoticeRow:

@@ -1,0 +1,210 @@
+"""Cline and Roo Code: `api_conversation_history.json` in the folder of a task, a list of messages.
+
+Known: the blocks of Anthropic's interface that both write, with calls as blocks (Cline from 3.30, Roo Code
+from 3.36) or, before, as XML in the answer's text, with the output in the next user message; and the second
+format of Roo Code, `{"version": 2, "messages": […]}`, with the parts of the AI SDK.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from helix_desktop.domain.choices import ForeignAgent
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.foreign.claude_code import anthropic_usage
+from helix_desktop.foreign.items import (
+    AnswerPart,
+    AnyItem,
+    CallUsage,
+    Compacted,
+    Kept,
+    Output,
+    Picture,
+    UserMessage,
+    as_dict,
+    as_list,
+    as_text,
+    blocks_of,
+    encode,
+    kind_name,
+    picture,
+    rest_of,
+    time_ms,
+    tool_call,
+)
+
+_XML_TOOLS = (
+    *("execute_command", "read_file", "write_to_file", "replace_in_file", "apply_diff", "insert_content"),
+    *("search_files", "search_and_replace", "list_files", "list_code_definition_names", "browser_action"),
+    *("use_mcp_tool", "access_mcp_resource", "ask_followup_question", "new_task", "switch_mode"),
+    *("fetch_instructions", "codebase_search", "update_todo_list", "edit_file", "web_fetch", "new_rule"),
+    *("plan_mode_respond", "load_mcp_documentation", "condense", "report_bug", "generate_image"),
+)
+_CALL = re.compile(rf"<({'|'.join(_XML_TOOLS)})>\s*(.*?)\s*</\1>", re.DOTALL)
+_PARAMETER = re.compile(r"<([a-zA-Z_]{1,40})>\n?(.*?)\n?</\1>", re.DOTALL)
+_RESULT = re.compile(r"\s*\[([a-z_]{2,40})\b[^\n]{0,2000}\] Result:\s*")
+_WRAPPED = re.compile(r"\s*<(task|feedback|user_message|answer)>\s*(.*?)\s*</\1>\s*", re.DOTALL)
+_DONE = re.compile(r"<attempt_completion>\s*<result>\s*(.*?)\s*</result>.*?</attempt_completion>", re.DOTALL)
+_THOUGHTS = re.compile(r"<thinking>\s*(.*?)\s*</thinking>\s*", re.DOTALL)
+_ADDED = re.compile(r"\s*<(environment_details|explicit_instructions|file_content|automatic_reminder)\b")
+_FIELDS = ("role", "content", "ts", "type")
+
+
+class ClineReader:
+    """Reads the messages of one task. `agent` is `cline` or `roo-code`."""
+
+    def __init__(self, agent: ForeignAgent = "cline") -> None:
+        self.agent: ForeignAgent = agent
+        self._answers = 0
+        self._calls = 0
+        self._open: ToolCall | None = None  # a call in XML that has no output yet
+
+    def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
+        """Yield what came of a message."""
+        at_ms = time_ms(data.get("ts"))
+        role = data.get("role")
+        if data.get("isSummary") is True:
+            yield Compacted(at_ms=at_ms, summary="\n\n".join(_texts(data.get("content"))))
+            yield Kept(at_ms=at_ms, kind="summary: marks", data=encode(rest_of(data, "content")))
+            return
+        match role:
+            case "user":
+                yield from self._user(data, at_ms)
+            case "assistant":
+                yield from self._assistant(data, at_ms)
+            case "tool":
+                yield from self._outputs(blocks_of(data.get("content")), at_ms)
+            case _:
+                is_known = data.get("type") in ("reasoning", "ui-message", "task-metadata")
+                yield Kept(at_ms=at_ms, kind=kind_name(role, data.get("type")), data=raw, is_known=is_known)
+                return
+        if rest := rest_of(data, *_FIELDS):
+            yield Kept(at_ms=at_ms, kind=kind_name(role, "fields"), data=encode(rest))
+
+    def end(self) -> Iterator[AnyItem]:
+        """Nothing is left."""
+        return iter(())
+
+    def _user(self, data: dict[str, Any], at_ms: int) -> Iterator[AnyItem]:
+        blocks = blocks_of(data.get("content"))
+        yield from self._outputs(
+            [block for block in blocks if block.get("type") in ("tool_result", "tool-result")], at_ms
+        )
+        texts, output, pictures = [], list[str](), list[Picture]()
+        is_output = False
+        for block in blocks:
+            kind, text = block.get("type"), as_text(block.get("text"))
+            if kind in ("tool_result", "tool-result"):
+                continue
+            if kind == "image" and (found := _picture(block)) is not None:
+                pictures.append(found)
+            elif kind != "text":
+                yield Kept(at_ms=at_ms, kind=kind_name("user", kind), data=encode(block))
+            elif _ADDED.match(text):
+                yield Kept(at_ms=at_ms, kind="user: added by the agent", data=encode(block))
+            elif self._open is not None and (result := _RESULT.match(text)):
+                is_output = True
+                if rest := text[result.end() :]:
+                    output.append(rest)
+            elif wrapped := _WRAPPED.fullmatch(text):
+                texts.append(wrapped[2])
+            elif is_output:
+                output.append(text)
+            elif text:
+                texts.append(text)
+        if self._open is not None and is_output:
+            yield Output(at_ms=at_ms, call_id=self._open.id, text="\n".join(output), pictures=tuple(pictures))
+            pictures = []
+        self._open = None
+        if texts or pictures:
+            yield UserMessage(at_ms=at_ms, text="\n\n".join(texts), pictures=tuple(pictures))
+
+    def _outputs(self, blocks: list[dict[str, Any]], at_ms: int) -> Iterator[AnyItem]:
+        for block in blocks:
+            if block.get("type") not in ("tool_result", "tool-result"):
+                yield Kept(at_ms=at_ms, kind=kind_name("tool", block.get("type")), data=encode(block))
+                continue
+            output = block.get("content", block.get("output"))
+            if isinstance(output, dict):
+                output = output.get("value")
+            found = (_picture(part) for part in blocks_of(output))
+            yield Output(
+                at_ms=at_ms,
+                call_id=as_text(block.get("tool_use_id")) or as_text(block.get("toolCallId")),
+                text="\n".join(_texts(output)),
+                ok=block.get("is_error") is not True,
+                pictures=tuple(one for one in found if one is not None),
+            )
+
+    def _assistant(self, data: dict[str, Any], at_ms: int) -> Iterator[AnyItem]:
+        self._answers += 1
+        group, texts, reasoning, calls = f"answer-{self._answers}", list[str](), list[str](), list[ToolCall]()
+        for block in blocks_of(data.get("content")):
+            match block.get("type"):
+                case "text":
+                    texts.append(as_text(block.get("text")))
+                case "thinking" | "reasoning":
+                    reasoning.append(as_text(block.get("thinking")) or as_text(block.get("text")))
+                    if opaque := rest_of(block, "type", "thinking", "text"):
+                        yield Kept(at_ms=at_ms, kind="thinking: signature", data=encode(opaque))
+                case "tool_use" | "tool-call":
+                    self._calls += 1
+                    call_id, name = (
+                        block.get("id", block.get("toolCallId")),
+                        block.get("name", block.get("toolName")),
+                    )
+                    calls.append(tool_call(call_id, name, block.get("input"), f"call-{self._calls}"))
+                case kind:
+                    yield Kept(at_ms=at_ms, kind=kind_name("assistant", kind), data=encode(block))
+        text = "\n\n".join(filter(None, texts))
+        if not calls and "</" in text:
+            written = text
+            text, thoughts, call = self._parse_xml(text)
+            reasoning += thoughts
+            self._open = call
+            calls += [call] if call is not None else []
+            if text != written:
+                yield Kept(at_ms=at_ms, kind="assistant: calls as written", data=encode({"text": written}))
+        info = as_dict(data.get("modelInfo"))
+        model = "/".join(filter(None, (as_text(info.get("providerId")), as_text(info.get("modelId")))))
+        yield AnswerPart(
+            at_ms=at_ms,
+            group=group,
+            model=model,
+            text=text,
+            reasoning="\n\n".join(filter(None, reasoning)),
+            calls=tuple(calls),
+            stop="calls" if calls else "end",
+        )
+        if usage := as_dict(data.get("usage")):
+            yield CallUsage(at_ms=at_ms, group=group, usage=anthropic_usage(usage))
+
+    def _parse_xml(self, text: str) -> tuple[str, list[str], ToolCall | None]:
+        """Return an answer's words, its thoughts, and the call in it: one in each answer."""
+        thoughts = _THOUGHTS.findall(text)
+        text = _THOUGHTS.sub("", text)
+        if found := _CALL.search(text):
+            parameters = dict(_PARAMETER.findall(found[2])) or {"input": found[2]}
+            self._calls += 1
+            call = tool_call(f"xml-{self._calls}", found[1], parameters, "")
+            return (text[: found.start()] + text[found.end() :]).strip(), thoughts, call
+        return _DONE.sub(lambda done: done[1], text).strip(), thoughts, None
+
+
+def _texts(content: object) -> list[str]:
+    """Return the texts of the blocks; those of the AI SDK can have them as `value`."""
+    blocks = blocks_of(content)
+    found = (as_text(block.get("text")) or as_text(block.get("value")) for block in blocks)
+    return [text for text in found if text]
+
+
+def _picture(block: dict[str, Any]) -> Picture | None:
+    source = as_dict(block.get("source"))
+    return picture(source.get("data") or block.get("image")) if block.get("type") == "image" else None
+
+
+def history_messages(value: object) -> list[Any]:
+    """Return the messages of a history in either format."""
+    return as_list(as_dict(value).get("messages")) if isinstance(value, dict) else as_list(value)

@@ -1,0 +1,263 @@
+"""Codex: one JSON record a line, in `sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl` and `archived_sessions/`.
+
+Known: records of kind and payload, as since version 0.32 (session_meta, turn_context, response_item,
+event_msg, compacted), and the bare items that earlier versions wrote. What the model was sent are the
+response items; most of the events say the same for the screen, and are kept as data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from helix_desktop.domain.choices import ForeignAgent
+from helix_desktop.domain.messages import ToolCall, Usage
+from helix_desktop.foreign.items import (
+    About,
+    AnswerPart,
+    AnyItem,
+    CallUsage,
+    Compacted,
+    Kept,
+    Output,
+    Picture,
+    RolledBack,
+    Title,
+    TurnOver,
+    UserMessage,
+    as_count,
+    as_dict,
+    as_list,
+    as_text,
+    blocks_of,
+    decode_object,
+    encode,
+    kind_name,
+    picture,
+    rest_of,
+    time_ms,
+    tool_call,
+)
+
+_KINDS = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+_ITEMS = (
+    *("message", "reasoning", "function_call", "function_call_output", "custom_tool_call"),
+    *("custom_tool_call_output", "local_shell_call", "web_search_call", "ghost_snapshot", "compaction"),
+    *("compaction_summary", "tool_search_call", "tool_search_output", "image_generation_call", "other"),
+)
+_ADDED = re.compile(
+    r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|skill"
+    r"|user_shell_command|subagent_notification|collaboration_mode|INSTRUCTIONS)\b|# AGENTS\.md instructions)"
+)
+"""How texts begin that Codex itself puts into user messages."""
+_EVENTS = frozenset(
+    (
+        *("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "token_count"),
+        *("patch_apply_end", "exec_command_end", "mcp_tool_call_end", "web_search_end", "context_compacted"),
+        *("task_started", "turn_started", "task_complete", "turn_complete", "item_completed", "error"),
+        *("entered_review_mode", "exited_review_mode", "image_generation_end", "view_image_tool_call"),
+        *("turn_aborted", "thread_rolled_back", "thread_name_updated", "agent_reasoning_section_break"),
+    )
+)
+_EXIT = re.compile(r"(?:^|\n)(?:Process exited with code|Exit code:) (-?\d{1,10})\b")
+_EXIT_WITHIN = 400  # characters at the beginning of an output that say how a command ended
+
+
+class CodexReader:
+    """Reads the records of one file."""
+
+    agent: ForeignAgent = "codex"
+
+    def __init__(self) -> None:
+        self._is_described = False
+        self._model = ""
+        self._provider = ""
+        self._answers = 1
+        self._calls = 0
+
+    def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
+        """Yield what came of a record."""
+        kind, at_ms = as_text(data.get("type")), time_ms(data.get("timestamp"))
+        payload = as_dict(data.get("payload"))
+        if kind in _KINDS:
+            yield from self._record(kind, payload, raw, at_ms)
+        elif kind in _ITEMS:  # as earlier versions wrote them
+            yield from self._item(data, raw, at_ms)
+        elif not kind and as_text(data.get("id")) and not self._is_described:
+            yield from self._about(data, raw, at_ms)
+        else:
+            name = kind or data.get("record_type")
+            yield Kept(at_ms=at_ms, kind=kind_name(name), data=raw, is_known="record_type" in data)
+
+    def end(self) -> Iterator[AnyItem]:
+        """Nothing is left."""
+        return iter(())
+
+    def _about(self, meta: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
+        if not self._is_described:
+            self._is_described = True
+            self._provider = as_text(meta.get("model_provider"))
+            yield About(
+                at_ms=time_ms(meta.get("timestamp")) or at_ms,
+                source=as_text(meta.get("id")),
+                folder=as_text(meta.get("cwd")),
+                version=as_text(meta.get("cli_version")),
+            )
+        yield Kept(at_ms=at_ms, kind="session_meta", data=raw)
+
+    def _record(self, kind: str, payload: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
+        match kind:
+            case "session_meta":
+                yield from self._about(payload, raw, at_ms)
+            case "turn_context":
+                self._model = as_text(payload.get("model")) or self._model
+                yield Kept(at_ms=at_ms, kind=kind, data=raw)
+            case "response_item":
+                yield from self._item(payload, raw, at_ms)
+            case "compacted":
+                yield Compacted(at_ms=at_ms, summary=as_text(payload.get("message")))
+                if rest := rest_of(payload, "message"):
+                    yield Kept(at_ms=at_ms, kind="compacted: replacement history", data=encode(rest))
+            case _:
+                yield from self._event(payload, raw, at_ms)
+
+    def _event(self, event: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
+        kind = as_text(event.get("type"))
+        match kind:
+            case "token_count":
+                if usage := _usage(as_dict(as_dict(event.get("info")).get("last_token_usage"))):
+                    yield CallUsage(at_ms=at_ms, group=self._group, usage=usage)
+                self._answers += 1
+            case "turn_aborted":
+                yield TurnOver(at_ms=at_ms, how="stopped", why=as_text(event.get("reason")))
+            case "error":
+                yield TurnOver(at_ms=at_ms, how="failed", why=as_text(event.get("message")))
+            case "task_complete" | "turn_complete":
+                yield TurnOver(at_ms=at_ms, how="done")
+            case "thread_rolled_back":
+                yield RolledBack(at_ms=at_ms, messages=as_count(event.get("num_turns")))
+            case "thread_name_updated" if title := as_text(event.get("thread_name")):
+                yield Title(text=title)
+        yield Kept(at_ms=at_ms, kind=kind_name("event_msg", kind), data=raw, is_known=kind in _EVENTS)
+
+    @property
+    def _group(self) -> str:
+        return f"answer-{self._answers}"
+
+    def _item(self, item: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
+        kind, call_id = as_text(item.get("type")), item.get("call_id") or item.get("id")
+        match kind:
+            case "message" if item.get("role") == "assistant":
+                text = "\n\n".join(filter(None, map(_block_text, blocks_of(item.get("content")))))
+                yield self._part(at_ms, text=text)
+            case "message":
+                yield from self._message(item, raw, at_ms)
+            case "reasoning":
+                blocks = [*as_list(item.get("summary")), *as_list(item.get("content"))]
+                yield self._part(
+                    at_ms, reasoning="\n\n".join(filter(None, map(_block_text, map(as_dict, blocks))))
+                )
+                if opaque := rest_of(item, "type", "summary", "content"):
+                    yield Kept(at_ms=at_ms, kind="reasoning: encrypted", data=encode(opaque))
+            case "function_call" | "tool_search_call":
+                yield self._call(at_ms, call_id, item.get("name") or "tool_search", item.get("arguments"))
+            case "custom_tool_call":
+                yield self._call(at_ms, call_id, item.get("name"), item.get("input"))
+            case "local_shell_call":
+                yield self._call(at_ms, call_id, "local_shell", item.get("action"))
+            case "function_call_output" | "custom_tool_call_output":
+                yield from self._output(as_text(call_id), item.get("output"), at_ms)
+            case "tool_search_output":
+                tools = encode(as_list(item.get("tools"))).decode()
+                yield Output(at_ms=at_ms, call_id=as_text(call_id), text=tools)
+            case "compaction" | "compaction_summary":
+                yield Compacted(at_ms=at_ms)
+                yield Kept(at_ms=at_ms, kind="compaction: encrypted", data=raw)
+            case _:
+                yield Kept(
+                    at_ms=at_ms, kind=kind_name("response_item", kind), data=raw, is_known=kind in _ITEMS
+                )
+
+    def _part(
+        self, at_ms: int, *, text: str = "", reasoning: str = "", calls: tuple[ToolCall, ...] = ()
+    ) -> AnswerPart:
+        model = "/".join(filter(None, (self._provider, self._model)))
+        return AnswerPart(
+            at_ms=at_ms,
+            group=self._group,
+            model=model,
+            text=text,
+            reasoning=reasoning,
+            calls=calls,
+            stop="calls" if calls else "end",
+        )
+
+    def _call(self, at_ms: int, call_id: object, name: object, arguments: object) -> AnswerPart:
+        self._calls += 1
+        return self._part(at_ms, calls=(tool_call(call_id, name, arguments, f"call-{self._calls}"),))
+
+    def _message(self, item: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
+        texts, pictures = [], []
+        for block in blocks_of(item.get("content")):
+            text = _block_text(block)
+            if text and not _ADDED.match(text):
+                texts.append(text)
+            elif block.get("type") == "input_image" and (found := picture(block.get("image_url"))):
+                pictures.append(found)
+            else:
+                yield Kept(at_ms=at_ms, kind="message: added by Codex", data=encode(block))
+        if item.get("role") != "user":
+            yield Kept(at_ms=at_ms, kind=kind_name("message", item.get("role")), data=raw)
+        elif texts or pictures:
+            self._answers += 1
+            yield UserMessage(at_ms=at_ms, text="\n\n".join(texts), pictures=tuple(pictures))
+
+    def _output(self, call_id: str, output: object, at_ms: int) -> Iterator[AnyItem]:
+        text, is_ok, exit_code, pictures = "", True, None, list[Picture]()
+        if isinstance(output, str):
+            text = output
+        elif isinstance(output, list):
+            texts = []
+            for block in blocks_of(output):
+                if (found := picture(block.get("image_url"))) is not None:
+                    pictures.append(found)
+                elif words := _block_text(block):
+                    texts.append(words)
+                else:
+                    yield Kept(at_ms=at_ms, kind=kind_name("output", block.get("type")), data=encode(block))
+            text = "\n".join(texts)
+        else:
+            text, is_ok = as_text(as_dict(output).get("content")), as_dict(output).get("success") is not False
+        exit_code = _exit_code(text)
+        self._answers += 1
+        yield Output(
+            at_ms=at_ms,
+            call_id=call_id,
+            text=text,
+            ok=is_ok and not exit_code,
+            exit_code=exit_code,
+            pictures=tuple(pictures),
+        )
+
+
+def _block_text(block: dict[str, Any]) -> str:
+    return as_text(block.get("text"))
+
+
+def _exit_code(text: str) -> int | None:
+    """Return how a command ended, as its output says it; None for other outputs."""
+    if text.startswith('{"output"'):
+        value = as_dict(as_dict(decode_object(text.encode("utf-8", "replace"))).get("metadata")).get(
+            "exit_code"
+        )
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+    found = _EXIT.search(text[:_EXIT_WITHIN])
+    return int(found[1]) if found else None
+
+
+def _usage(usage: dict[str, Any]) -> Usage | None:
+    tokens = as_count(usage.get("input_tokens"))
+    cached = as_count(usage.get("cached_input_tokens"))
+    answer = as_count(usage.get("output_tokens"))
+    return Usage(tokens, answer, min(cached, tokens), reports_cache=True) if tokens or answer else None

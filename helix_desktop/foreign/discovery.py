@@ -1,0 +1,337 @@
+"""Finds sessions of other agents where these keep them, and reads of each what a list shows.
+
+Only looked for when the user asks; files are opened for reading only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.choices import ForeignAgent
+from helix_desktop.domain.messages import typed_text
+from helix_desktop.domain.text_format import title_line
+from helix_desktop.foreign.items import (
+    About,
+    Title,
+    UserMessage,
+    as_dict,
+    as_text,
+    decode_object,
+    read_record,
+)
+from helix_desktop.foreign.sources import (
+    SESSION_COLUMNS,
+    Source,
+    open_database,
+    open_plain,
+    recognize,
+    session_row,
+)
+
+_HEAD_BYTES = 512 * 1024  # of a file in which its title and folder are looked for
+_HEAD_RECORDS = 400
+_TAIL_BYTES = 64 * 1024  # where a newer title can stand
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_EDITORS = (
+    *("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Windsurf - Next", "Trae", "Positron"),
+    *("Code - OSS", "Antigravity", "Kiro"),
+)
+_SERVERS = (
+    ".vscode-server",
+    ".vscode-server-insiders",
+    ".cursor-server",
+    ".windsurf-server",
+    ".vscodium-server",
+)
+_EXTENSIONS: dict[str, ForeignAgent] = {
+    "saoudrizwan.claude-dev": "cline",
+    "rooveterinaryinc.roo-cline": "roo-code",
+}
+_HISTORY = "api_conversation_history.json"
+
+
+class FoundSession(msgspec.Struct, frozen=True):
+    """A session of another agent: `id` is its id there. Size in bytes, times in milliseconds since 1970.
+
+    `subagents` are the conversations of its subagents, by their ids there.
+    """
+
+    agent: ForeignAgent
+    id: str
+    source: Source
+    title: str = ""
+    folder: str = ""
+    updated: int = 0
+    size: int = 0
+    subagents: tuple[tuple[str, Source], ...] = ()
+
+
+class AgentFolders(msgspec.Struct, frozen=True):
+    """Where the agents keep their sessions: the user's home, and what their environment says otherwise."""
+
+    home: Path
+    environ: Mapping[str, str]
+    platform: str = sys.platform
+
+    def claude_code(self) -> list[Path]:
+        """Return the folders of Claude Code's projects."""
+        named = self.environ.get("CLAUDE_CONFIG_DIR", "")
+        roots = [Path(part) for part in named.split(",") if part]
+        roots = roots or [self.home / ".claude", self.home / ".config" / "claude"]
+        return [root / "projects" for root in roots]
+
+    def codex(self) -> list[Path]:
+        """Return the folders of Codex's sessions."""
+        root = Path(self.environ.get("CODEX_HOME") or self.home / ".codex")
+        return [root / "sessions", root / "archived_sessions"]
+
+    def opencode(self) -> Path:
+        """Return the folder of opencode's data."""
+        share = Path(self.environ.get("XDG_DATA_HOME") or self.home / ".local" / "share")
+        return share / "opencode"
+
+    def pi(self) -> Path:
+        """Return the folder of Pi's sessions."""
+        return Path(self.environ.get("PI_CODING_AGENT_DIR") or self.home / ".pi" / "agent") / "sessions"
+
+    def extensions(self) -> Iterator[tuple[ForeignAgent, Path]]:
+        """Yield the folders in which Cline and Roo Code keep their tasks."""
+        if self.platform == "darwin":
+            editors = self.home / "Library" / "Application Support"
+        elif self.platform == "win32":
+            editors = Path(self.environ.get("APPDATA") or self.home / "AppData" / "Roaming")
+        else:
+            editors = Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
+        users = [editors / name / "User" for name in _EDITORS]
+        users += [self.home / name / "data" / "User" for name in _SERVERS]
+        for user in users:
+            for extension, agent in _EXTENSIONS.items():
+                yield agent, user / "globalStorage" / extension / "tasks"
+        yield "cline", self.home / ".cline" / "data" / "tasks"
+
+
+def find_sessions(folders: AgentFolders) -> Iterator[FoundSession]:
+    """Yield all sessions of other agents, agent by agent. What can't be read is left out."""
+    for root in folders.claude_code():
+        for path in _files(root, "*/*.jsonl"):
+            if not path.name.startswith("agent-"):
+                yield from _described(Source("claude-code", path))
+    yield from _with_subagents(
+        found
+        for root in folders.codex()
+        for path in _files(root, "**/rollout-*.jsonl")
+        for found in _described(Source("codex", path))
+    )
+    yield from _opencode(folders.opencode())
+    for path in _files(folders.pi(), "**/*.jsonl"):
+        yield from _described(Source("pi", path))
+    for agent, tasks in folders.extensions():
+        for path in _files(tasks, f"*/{_HISTORY}"):
+            yield from _described(Source(agent, path, "history"))
+
+
+def find_in(path: Path) -> Iterator[FoundSession]:
+    """Yield the session in a file, or those below a folder. Raises OSError for a path that can't be read."""
+    if not path.is_dir():
+        if path.name == "opencode.db":
+            yield from _opencode_rows(path)
+        elif (source := recognize(path)) is not None:
+            yield from _described(source)
+        return
+    if (path / "storage" / "session").is_dir() or (path / "opencode.db").is_file():
+        yield from _opencode(path)
+        return
+    for inner in sorted(path.rglob("*")):
+        is_session = inner.name == _HISTORY or re.search(r"\.jsonl(\.gz)?$", inner.name)
+        if is_session and inner.is_file() and not inner.name.startswith("agent-"):
+            with suppress(OSError):
+                if (source := recognize(inner)) is not None:
+                    yield from _described(source)
+
+
+def _files(root: Path, pattern: str) -> Iterator[Path]:
+    """Yield the files below a folder, the newest first."""
+    paths: list[tuple[float, Path]] = []
+    with suppress(OSError):
+        for path in root.glob(pattern):
+            with suppress(OSError):
+                if path.is_file():
+                    paths.append((-path.stat().st_mtime, path))
+    for _, path in sorted(paths):
+        yield path
+
+
+def _described(source: Source) -> Iterator[FoundSession]:
+    """Yield a session with its title and folder; nothing for one that has no messages, or can't be read."""
+    try:
+        found = _describe(source)
+    except (OSError, sqlite3.Error, EOFError):
+        return
+    if found is not None:
+        yield found
+
+
+def _describe(source: Source) -> FoundSession | None:
+    path, about, title, first = source.path, About(), "", ""
+    reader, read, is_talk = source.reader(), 0, False
+    for record in source.records():
+        read += len(record.raw)
+        for item in read_record(reader, record):
+            match item:
+                case About():
+                    about = item if not about.source else about
+                case Title(text=text):
+                    title = text
+                case UserMessage(text=text):
+                    is_talk = True
+                    first = first or title_line(typed_text(text))
+        if (first and about.source) or read > _HEAD_BYTES or record.number >= _HEAD_RECORDS:
+            break
+    stat = path.stat()
+    if source.agent == "claude-code":
+        title = _newest_title(source) or title
+    if not (is_talk or read > _HEAD_BYTES):
+        return None
+    return FoundSession(
+        source.agent,
+        _id_of(source, about.source),
+        source,
+        title_line(title) or first,
+        about.folder or _task_folder(source),
+        int(stat.st_mtime * 1000),
+        stat.st_size,
+        tuple(_claude_subagents(path)) if source.agent == "claude-code" else (),
+    )
+
+
+def _id_of(source: Source, named: str) -> str:
+    """Return the id of a session: that of its file if it is one, else that in its records."""
+    name = source.path.name.removesuffix(".gz").removesuffix(".jsonl")
+    if source.kind == "history":
+        return source.path.parent.name
+    if source.agent == "claude-code" and _UUID.fullmatch(name):
+        return name
+    return named or name
+
+
+def _newest_title(source: Source) -> str:
+    """Return the last title near the end of a file; empty if none is there."""
+    title, reader = "", source.reader()
+    with suppress(OSError), open_plain(source.path) as file:
+        if source.path.suffix == ".gz":
+            return ""
+        file.seek(max(0, source.path.stat().st_size - _TAIL_BYTES))
+        for raw in file.read().splitlines()[1:]:
+            record = decode_object(raw) if b"itle" in raw else None
+            for item in reader.read(record, raw) if record is not None else ():
+                title = item.text if isinstance(item, Title) else title
+    return title
+
+
+def _task_folder(source: Source) -> str:
+    """Return the project of a task of Cline or Roo Code, as its messages say it."""
+    if source.kind != "history":
+        return ""
+    with suppress(OSError):
+        with source.path.open("rb") as file:
+            start = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+        found = re.search(r"Current (?:Working|Workspace) Directory \((.{1,400}?)\)", start)
+        return found[1].replace("\\\\", "\\") if found else ""
+    return ""
+
+
+def _claude_subagents(path: Path) -> Iterator[tuple[str, Source]]:
+    """Yield the files of a session's subagents, which stand below its folder, or beside it."""
+    paths = [*(path.parent / path.stem / "subagents").glob("agent-*.jsonl")]
+    for beside in path.parent.glob("agent-*.jsonl"):
+        with suppress(OSError), beside.open("rb") as file:
+            record = decode_object(file.readline(_HEAD_BYTES))
+            if record is not None and record.get("sessionId") == path.stem:
+                paths.append(beside)
+    for inner in sorted(paths):
+        yield inner.stem.removeprefix("agent-"), Source("claude-code", inner, is_subagent=True)
+
+
+def _with_subagents(sessions: Iterator[FoundSession]) -> Iterator[FoundSession]:
+    """Yield Codex's sessions, those of subagents with the session that they work for."""
+    listed = list(sessions)
+    by_id = {found.id: found for found in listed}
+    children: dict[str, list[FoundSession]] = {}
+    for found in listed:
+        children.setdefault(_codex_parent(found), []).append(found)
+    for parent, group in children.items():
+        if parent not in by_id:
+            for found in group:
+                subagents = tuple((child.id, child.source) for child in children.get(found.id, ()))
+                yield msgspec.structs.replace(found, subagents=subagents)
+
+
+def _codex_parent(found: FoundSession) -> str:
+    """Return the session that a session of Codex works for; empty for none."""
+    for record in found.source.records():
+        meta = as_dict(as_dict(decode_object(record.raw)).get("payload"))
+        spawned = as_dict(as_dict(as_dict(meta.get("source")).get("subagent")).get("thread_spawn"))
+        return as_text(spawned.get("parent_thread_id"))
+    return ""
+
+
+def _opencode(data: Path) -> Iterator[FoundSession]:
+    database = data / "opencode.db"
+    if database.is_file():
+        with suppress(OSError, sqlite3.Error):
+            yield from _opencode_rows(database)
+            return
+    storage = data / "storage"
+    sessions = []
+    for path in _files(storage, "session/*/*.json"):
+        with suppress(OSError):
+            if (info := decode_object(path.read_bytes())) is not None:
+                sessions.append((info, Source("opencode", storage, "files", path.stem), path.stat().st_size))
+    yield from _opencode_sessions(sessions)
+
+
+def _opencode_rows(path: Path) -> Iterator[FoundSession]:
+    with open_database(path) as database:
+        rows = database.execute(
+            f"SELECT {SESSION_COLUMNS} FROM session ORDER BY time_updated DESC"
+        ).fetchall()
+        sizes = dict(database.execute("SELECT session_id, SUM(LENGTH(data)) FROM part GROUP BY session_id"))
+    sessions = [
+        (session_row(row), Source("opencode", path, "database", str(row[0])), sizes.get(row[0], 0))
+        for row in rows
+    ]
+    yield from _opencode_sessions(sessions)
+
+
+def _opencode_sessions(sessions: list[tuple[dict[str, object], Source, int]]) -> Iterator[FoundSession]:
+    ids = {as_text(info.get("id")) for info, _, _ in sessions}
+    children: dict[str, list[tuple[str, Source]]] = {}
+    for info, source, _ in sessions:
+        children.setdefault(as_text(info.get("parentID")), []).append((source.session, source))
+    for info, source, size in sessions:
+        if as_text(info.get("parentID")) in ids:
+            continue
+        updated = as_dict(info.get("time")).get("updated")
+        yield FoundSession(
+            "opencode",
+            source.session,
+            source,
+            title_line(as_text(info.get("title"))),
+            as_text(info.get("directory")),
+            updated if isinstance(updated, int) else 0,
+            size,
+            tuple(children.get(source.session, ())),
+        )
+
+
+def default_folders() -> AgentFolders:
+    """Return where the agents of this user keep their sessions."""
+    return AgentFolders(Path.home(), os.environ)

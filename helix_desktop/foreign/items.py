@@ -1,0 +1,294 @@
+"""What a reader makes of another agent's records: one item after the other, in the order of the records.
+
+A reader gets decoded records one by one and never fails: what it has no place for becomes `Kept`. Nothing
+here knows files, stores or events.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import msgspec
+
+from helix_desktop.domain.choices import ForeignAgent
+from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
+from helix_desktop.domain.messages import StopReason, ToolCall, TurnOutcome, Usage
+
+_MAX_TIME_MS = 253_370_764_800_000  # the year 9999: calendars end there
+_MAX_KIND = 80  # characters of the name of a kind of records
+_LEAST_MS = 100_000_000_000  # a number below it counts seconds
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """An image in a message or an output; `data` are the bytes of its file."""
+
+    data: bytes
+    label: str = ""
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a record; `at_ms` is 0 where the record has no time.
+
+    `node` names the place of the record in a source whose records are a tree, `parent` that of the record it
+    follows. `thread` names the subagent whose conversation it belongs to; empty: that of the session.
+    """
+
+    at_ms: int = 0
+    node: str = ""
+    parent: str = ""
+    thread: str = ""
+
+
+class About(Item, frozen=True, kw_only=True):
+    """Facts about the session; empty ones are not known."""
+
+    source: str = ""
+    folder: str = ""
+    version: str = ""
+
+
+class Title(Item, frozen=True, kw_only=True):
+    """The session's title, given by the user or a model."""
+
+    text: str
+
+
+class UserMessage(Item, frozen=True, kw_only=True):
+    """A message of the user. `steered`: it was sent into a running turn. `pasted` are texts put into it."""
+
+    text: str
+    pictures: tuple[Picture, ...] = ()
+    steered: bool = False
+    pasted: tuple[tuple[str, str], ...] = ()
+    """Each with a label."""
+
+
+class AnswerPart(Item, frozen=True, kw_only=True):
+    """An answer of the model, or a part: those of the same `group` that follow each other are one answer."""
+
+    group: str
+    model: str = ""
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    stop: StopReason = "end"
+
+
+class CallUsage(Item, frozen=True, kw_only=True):
+    """What a model call took, in tokens and US dollars; the newest of the same group counts."""
+
+    group: str
+    usage: Usage
+    cost: float = 0.0
+
+
+class Output(Item, frozen=True, kw_only=True):
+    """The output of a call. `subagent` is the id of the other session, or the thread, that did the work."""
+
+    call_id: str
+    text: str
+    ok: bool = True
+    exit_code: int | None = None
+    pictures: tuple[Picture, ...] = ()
+    subagent: str = ""
+
+
+class Compacted(Item, frozen=True, kw_only=True):
+    """The other agent replaced what stands before by a summary. `tokens` were in context before."""
+
+    summary: str = ""
+    tokens: int = 0
+    trigger: str = ""
+
+
+class TurnOver(Item, frozen=True, kw_only=True):
+    """A turn ended, and how; `why` is what was said about it."""
+
+    how: TurnOutcome
+    why: str = ""
+
+
+class RolledBack(Item, frozen=True, kw_only=True):
+    """The user went back by so many of their messages: what follows is a branch."""
+
+    messages: int
+
+
+class Kept(Item, frozen=True, kw_only=True):
+    """A record, or a part of one, that there is no place for; `data` is JSON on one line."""
+
+    kind: str
+    data: bytes
+    is_known: bool = True
+
+
+class Damaged(Item, frozen=True, kw_only=True):
+    """A record that could not be read."""
+
+    record: int
+
+
+AnyItem = (
+    About
+    | Title
+    | UserMessage
+    | AnswerPart
+    | CallUsage
+    | Output
+    | Compacted
+    | TurnOver
+    | RolledBack
+    | Kept
+    | Damaged
+)
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A record as it stands in the source: a line, or an entry of a list. `number` counts from 1."""
+
+    number: int
+    raw: bytes
+
+
+class Reader(Protocol):
+    """Reads one session, record by record."""
+
+    agent: ForeignAgent
+
+    def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
+        """Yield what came of one record, which is decoded JSON and its bytes."""
+        ...
+
+    def end(self) -> Iterator[AnyItem]:
+        """Yield what is left when the source ends. Records may follow later."""
+        ...
+
+
+def read_record(reader: Reader, record: Record) -> Iterator[AnyItem]:
+    """Yield what a reader makes of a record; `Damaged` for one that is no JSON object."""
+    data = decode_object(record.raw)
+    if data is None:
+        yield Damaged(record=record.number)
+        return
+    yield from reader.read(data, record.raw)
+
+
+def decode_object(raw: bytes) -> dict[str, Any] | None:
+    """Return a JSON object; None for anything else, also if it is nested too deeply.
+
+    Halves of surrogate pairs, which JavaScript writes where it cuts a text, become question marks.
+    """
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = _decode_halves(raw) if b"\\u" in raw else None
+    return value if isinstance(value, dict) else None
+
+
+def _decode_halves(raw: bytes) -> Any:
+    try:
+        text = json.dumps(json.loads(raw), ensure_ascii=False)
+        return msgspec.json.decode(text.encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def encode(value: object) -> bytes:
+    """Return decoded JSON as JSON on one line."""
+    return msgspec.json.encode(value)
+
+
+def as_text(value: object) -> str:
+    """Return a text, or nothing for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """Return an object, or an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """Return a list, or an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def as_count(value: object) -> int:
+    """Return a number of tokens or the like, or 0 for anything else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and 0 <= value < 2**53 else 0  # type: ignore[operator, call-overload]  # is_number
+
+
+def time_ms(value: object) -> int:
+    """Return a time in milliseconds since 1970, from ISO 8601 or a number; 0 for anything else."""
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return 0
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        try:
+            number: float = moment.timestamp() * 1000
+        except (OverflowError, ValueError):
+            return 0
+    else:
+        number = as_count(value)
+        if 0 < number < _LEAST_MS:
+            number *= 1000
+    return int(number) if 0 <= number < _MAX_TIME_MS else 0
+
+
+def kind_name(*parts: object) -> str:
+    """Return the name of a kind of records, from what the records say of themselves."""
+    words = ": ".join(part for part in parts if isinstance(part, str) and part)
+    return " ".join(words.split())[:_MAX_KIND] or "record"
+
+
+def rest_of(record: Mapping[str, Any], *taken: str) -> dict[str, Any]:
+    """Return what is left of a record without these fields, and without those that say nothing."""
+    return {
+        key: value for key, value in record.items() if key not in taken and value not in (None, "", [], {})
+    }
+
+
+def tool_call(call_id: object, name: object, arguments: object, fallback: str) -> ToolCall:
+    """Return a call; `arguments` are an object, or its JSON text. `fallback` is its id where it has none."""
+    if isinstance(arguments, str):
+        is_object = decode_object(arguments.encode("utf-8", "replace")) is not None
+        text = arguments if is_object else encode({"input": arguments}).decode()
+    else:
+        text = encode(arguments if isinstance(arguments, dict) else {"input": arguments}).decode()
+    return ToolCall(as_text(call_id) or fallback, as_text(name) or "unnamed", text)
+
+
+def picture(encoded: object, label: str = "") -> Picture | None:
+    """Return the image in a Base64 text, which may be a data URL; None if it can't be shown."""
+    text = as_text(encoded)
+    if text.startswith("data:"):
+        text = text.partition(",")[2]
+    if not text or len(text) > MAX_IMAGE_BYTES * 2:
+        return None
+    try:
+        data = b64decode(text, validate=True)
+    except (Base64Error, ValueError):
+        return None
+    if len(data) > MAX_IMAGE_BYTES or identify_image(data, "") is None:
+        return None
+    return Picture(data, label)
+
+
+def blocks_of(content: object) -> list[dict[str, Any]]:
+    """Return the blocks of a message: a text is one block."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    blocks = (
+        {"type": "text", "text": block} if isinstance(block, str) else as_dict(block)
+        for block in as_list(content)
+    )
+    return [block for block in blocks if block]

@@ -1,0 +1,315 @@
+"""Where the records of a session stand: lines of a file, entries of a list, files of a folder, a database.
+
+Everything is opened for reading only. A database is read from a copy: SQLite writes beside the file it reads.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import sqlite3
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import msgspec
+
+from helix_desktop.domain.choices import ForeignAgent
+from helix_desktop.foreign.chat_messages import ChatMessagesReader
+from helix_desktop.foreign.claude_code import ClaudeCodeReader
+from helix_desktop.foreign.cline import ClineReader, history_messages
+from helix_desktop.foreign.codex import CodexReader
+from helix_desktop.foreign.items import Reader, Record, as_dict, as_list, as_text, decode_object, encode
+from helix_desktop.foreign.opencode import OpencodeReader
+from helix_desktop.foreign.pi import PiReader
+
+MAX_LINE_BYTES = 256 * 1024 * 1024
+_CHUNK_BYTES = 1024 * 1024
+_GZIP = b"\x1f\x8b"
+_LIST_BYTES = 1024 * 1024 * 1024  # of a history that is one JSON document
+
+SourceKind = Literal["lines", "history", "files", "database", "export"]
+"""Lines of a file; a list in a file; opencode's files, its database, and what it exports."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """The records of one conversation. `session` names it in a source that has several."""
+
+    agent: ForeignAgent
+    path: Path
+    kind: SourceKind = "lines"
+    session: str = ""
+    is_subagent: bool = False
+
+    def reader(self) -> Reader:
+        """Return what reads its records."""
+        match self.agent:
+            case "claude-code":
+                return ClaudeCodeReader(is_subagent=self.is_subagent)
+            case "codex":
+                return CodexReader()
+            case "opencode":
+                return OpencodeReader()
+            case "pi":
+                return PiReader()
+            case "chat-messages":
+                return ChatMessagesReader()
+            case "cline" | "roo-code" as agent:
+                return ClineReader(agent)
+
+    def records(self) -> Iterator[Record]:
+        """Yield the records. A half-written last one is left out. Raises OSError, sqlite3.Error."""
+        for number, raw in enumerate(self._raw_records(), 1):
+            yield Record(number, raw)
+
+    def _raw_records(self) -> Iterator[bytes]:
+        match self.kind:
+            case "lines":
+                return _lines(self.path)
+            case "history":
+                return _history(self.path)
+            case "files":
+                return _opencode_files(self.path, self.session)
+            case "database":
+                return _opencode_rows(self.path, self.session)
+            case "export":
+                return _opencode_export(self.path)
+
+    @property
+    def size(self) -> int:
+        """The bytes of its file; 0 where it shares one, or has many."""
+        if self.kind in ("lines", "history", "export"):
+            with suppress(OSError):
+                return self.path.stat().st_size
+        return 0
+
+
+@contextmanager
+def open_plain(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that may be compressed with gzip. Raises OSError."""
+    with path.open("rb") as file:
+        is_packed = file.read(2) == _GZIP
+        file.seek(0)
+        if not is_packed:
+            yield file
+            return
+        with gzip.GzipFile(fileobj=file, mode="rb") as plain:
+            yield plain  # type: ignore[misc]  # it reads as a file does
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file that are not blank; not the last one while it is only half written."""
+    with open_plain(path) as file:
+        while True:
+            try:
+                raw = file.readline(MAX_LINE_BYTES)
+            except (EOFError, zlib.error, gzip.BadGzipFile):
+                return  # the compressed file is cut off
+            if not raw:
+                return
+            if not raw.endswith(b"\n"):
+                if len(raw) == MAX_LINE_BYTES:
+                    _skip_line(file)
+                elif decode_object(raw) is None:
+                    return
+            if raw.strip():
+                yield raw.rstrip(b"\r\n")
+
+
+def _skip_line(file: BinaryIO) -> None:
+    while (raw := file.readline(_CHUNK_BYTES)) and not raw.endswith(b"\n"):
+        pass
+
+
+def _history(path: Path) -> Iterator[bytes]:
+    """Yield the messages of a task of Cline or Roo Code, then what stands beside them in its folder."""
+    data = path.read_bytes() if path.stat().st_size <= _LIST_BYTES else b""
+    for message in _entries(data):
+        yield encode(message)
+    beside = (("ui_messages.json", "ui-message"), ("task_metadata.json", "task-metadata"))
+    for name, kind in beside:
+        with suppress(OSError):
+            raw = (path.parent / name).read_bytes()
+            entries = _entries(raw) if kind == "ui-message" else [decode_object(raw)]
+            for entry in entries:
+                yield encode({"type": kind, "entry": entry})
+
+
+def _entries(data: bytes) -> list[Any]:
+    """Return the entries of a list; of one that is damaged, those before the damage."""
+    try:
+        return history_messages(msgspec.json.decode(data))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    text, decoder, entries = data.decode("utf-8", "replace"), json.JSONDecoder(), list[Any]()
+    at = text.find("[") + 1
+    while at:
+        while at < len(text) and text[at] in " \t\r\n,":
+            at += 1
+        try:
+            entry, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        entries.append(msgspec.json.decode(json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace")))
+    return entries
+
+
+def is_finished(info: dict[str, Any]) -> bool:
+    """Return True if nothing more comes to a message of opencode."""
+    done = as_dict(info.get("time")).get("completed")
+    return info.get("role") != "assistant" or bool(done) or bool(info.get("error"))
+
+
+def _messages(
+    session: dict[str, Any], messages: Iterator[tuple[dict[str, Any], list[Any]]]
+) -> Iterator[bytes]:
+    """Yield a session of opencode as records, up to the first message that is not finished."""
+    yield encode({"info": session})
+    for info, parts in messages:
+        if not is_finished(info):
+            return
+        yield encode({"info": info, "parts": parts})
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    with suppress(OSError):
+        return decode_object(path.read_bytes()) or {}
+    return {}
+
+
+def _opencode_files(storage: Path, session_id: str) -> Iterator[bytes]:
+    """Yield the records of a session from the files in opencode's folder `storage`."""
+    session = next(
+        (
+            found
+            for path in sorted(storage.glob(f"session/*/{session_id}.json"))
+            if (found := _read_object(path))
+        ),
+        {},
+    )
+
+    def messages() -> Iterator[tuple[dict[str, Any], list[Any]]]:
+        for path in sorted((storage / "message" / session_id).glob("*.json")):
+            info = _read_object(path)
+            parts = [_read_object(part) for part in sorted((storage / "part" / path.stem).glob("*.json"))]
+            yield info, [part for part in parts if part]
+
+    yield from _messages(session, messages())
+
+
+@contextmanager
+def open_database(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a copy of a database. Raises OSError, sqlite3.Error."""
+    with tempfile.TemporaryDirectory(prefix="helix-import-") as folder:
+        copy = Path(folder) / path.name
+        shutil.copyfile(path, copy)
+        with suppress(FileNotFoundError):
+            shutil.copyfile(path.with_name(f"{path.name}-wal"), copy.with_name(f"{copy.name}-wal"))
+        with closing(sqlite3.connect(copy)) as database:
+            yield database
+
+
+def row_object(data: object) -> dict[str, Any]:
+    """Return the JSON object in a column."""
+    raw = (
+        data.encode("utf-8", "replace") if isinstance(data, str) else data if isinstance(data, bytes) else b""
+    )
+    return decode_object(raw) or {}
+
+
+def session_row(row: tuple[Any, ...]) -> dict[str, Any]:
+    """Return a session as opencode's files have it, from the columns that `SESSION_COLUMNS` names."""
+    session_id, parent, folder, title, version, created, updated = row
+    return {
+        "id": session_id,
+        **({"parentID": parent} if parent else {}),
+        "directory": folder,
+        "title": title,
+        "version": version,
+        "time": {"created": created, "updated": updated},
+    }
+
+
+SESSION_COLUMNS = "id, parent_id, directory, title, version, time_created, time_updated"
+
+
+def _opencode_rows(path: Path, session_id: str) -> Iterator[bytes]:
+    with open_database(path) as database:
+        found = database.execute(
+            f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?", (session_id,)
+        ).fetchone()
+
+        def messages() -> Iterator[tuple[dict[str, Any], list[Any]]]:
+            rows = database.execute(
+                "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session_id,)
+            ).fetchall()
+            for message_id, data in rows:
+                parts = database.execute(
+                    "SELECT id, data FROM part WHERE message_id = ? ORDER BY id", (message_id,)
+                )
+                listed = [{"id": part_id, **row_object(part)} for part_id, part in parts]
+                yield {"id": message_id, **row_object(data)}, listed
+
+        yield from _messages(session_row(found) if found else {}, messages())
+
+
+def _opencode_export(path: Path) -> Iterator[bytes]:
+    document = _read_object(path)
+    listed = [as_dict(message) for message in as_list(document.get("messages"))]
+    messages = ((as_dict(message.get("info")), as_list(message.get("parts"))) for message in listed)
+    yield from _messages(as_dict(document.get("info")), messages)
+
+
+_SAMPLED_LINES = 30
+
+
+def recognize(path: Path) -> Source | None:
+    """Return the source that a file is; None if no agent writes such a file. Raises OSError."""
+    with open_plain(path) as file:
+        try:
+            start = file.read(_CHUNK_BYTES).lstrip()
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            return None
+    if path.name in ("api_conversation_history.json", "claude_messages.json"):
+        is_roo = "roo" in str(path.parent.parent.parent.name).lower()
+        return Source("roo-code" if is_roo else "cline", path, "history")
+    if start.startswith(b"["):
+        return Source("cline", path, "history") if _entries(start) else None
+    for raw in start.splitlines()[:_SAMPLED_LINES]:
+        record = decode_object(raw)
+        if record is not None and (agent := _agent_of(record)) is not None:
+            return Source(agent, path, is_subagent=agent == "claude-code" and path.name.startswith("agent-"))
+    document = _read_object(path)
+    if "info" in document and "messages" in document:
+        return Source("opencode", path, "export")
+    if document.get("version") and as_list(document.get("messages")):
+        return Source("roo-code", path, "history")
+    return None
+
+
+def _agent_of(record: dict[str, Any]) -> ForeignAgent | None:
+    """Return which agent wrote a record."""
+    kind = as_text(record.get("type"))
+    if kind == "session" and "cwd" in record:
+        return "pi"
+    if "payload" in record and "timestamp" in record:
+        return "codex"
+    if (
+        "sessionId" in record
+        or "parentUuid" in record
+        or (kind == "file-history-snapshot" and "snapshot" in record)
+    ):
+        return "claude-code"
+    if kind == "summary" and "leafUuid" in record:
+        return "claude-code"
+    if not kind and "id" in record and "timestamp" in record and "instructions" in record:
+        return "codex"
+    if as_text(record.get("role")) in ("system", "developer", "user", "assistant", "tool") or (
+        "messages" in record and "info" not in record and "version" not in record
+    ):
+        return "chat-messages"
+    return None

@@ -1,0 +1,223 @@
+"""Finds sessions of other agents and imports them into workspaces. No Qt here."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.choices import AGENT_NAMES
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.foreign import ForeignRecords, KeptRecords
+from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.store_reports import ImportResult
+from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
+from helix_desktop.foreign.discovery import (
+    AgentFolders,
+    FoundSession,
+    default_folders,
+    find_in,
+    find_sessions,
+)
+from helix_desktop.providers.tiktoken_counter import count_text, load_encoding
+from helix_desktop.services.closed_workspaces import AnyStore, BorrowStore
+from helix_desktop.services.foreign_conversion import Conversion, converted, session_id_of
+from helix_desktop.store.archive_spool import ArchiveSpool
+from helix_desktop.system.clock import ClockMs
+
+text = TextContext("Services")
+
+OnFound = Callable[[int], None]
+"""Told how many sessions were found so far; in another thread."""
+
+
+class _Stopped(Exception):
+    """The user canceled the import."""
+
+
+class ForeignImport(msgspec.Struct, frozen=True):
+    """What came of an import: the sessions by what was done with them, and what is kept as data or damaged.
+
+    `sessions` are the ids of the imported sessions, in the order of those that were found; empty where one
+    has no messages. `failed` are the names of those that could not be read, with the reason.
+    """
+
+    result: ImportResult
+    sessions: tuple[str, ...] = ()
+    kept: tuple[KeptRecords, ...] = ()
+    damaged: int = 0
+    failed: tuple[tuple[str, str], ...] = ()
+
+
+class ForeignSessions:
+    """Sessions of other agents: what there is on this computer, and its import. Nothing is written there."""
+
+    def __init__(
+        self,
+        vocabulary: Path,
+        borrow_store: BorrowStore,
+        clock: ClockMs,
+        folders: Callable[[], AgentFolders] = default_folders,
+    ) -> None:
+        self._vocabulary, self._borrow_store, self._clock = vocabulary, borrow_store, clock
+        self._folders = folders
+
+    async def find(
+        self, paths: Sequence[Path] = (), on_found: OnFound = lambda _: None
+    ) -> list[FoundSession]:
+        """Return the sessions in these files and folders; without any, all in the agents' own folders.
+
+        Those used last come first. Raises HelixError for a path that can't be read.
+        """
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(self._find, tuple(paths), on_found, stop)
+        finally:
+            stop.set()
+
+    def _find(self, paths: Sequence[Path], on_found: OnFound, stop: threading.Event) -> list[FoundSession]:
+        found: list[FoundSession] = []
+        for session in self._search(paths):
+            if stop.is_set():
+                break
+            found.append(session)
+            on_found(len(found))
+        return sorted(found, key=lambda session: -session.updated)
+
+    def _search(self, paths: Sequence[Path]) -> Iterator[FoundSession]:
+        if not paths:
+            yield from find_sessions(self._folders())
+        for path in paths:
+            try:
+                path.stat()
+                sessions = list(find_in(path))
+            except (OSError, sqlite3.Error) as error:
+                reason = system_reason(error) if isinstance(error, OSError) else verbatim(str(error))
+                raise HelixError(
+                    text("{path} can't be read.", path=path), reason, text("Choose another file or folder.")
+                ) from error
+            if not sessions:
+                raise HelixError(
+                    text("No sessions found in {path}.", path=path),
+                    text("Known are those of {agents}.", agents=tuple(AGENT_NAMES.values())),
+                    text("Choose a session file, or the folder that an agent keeps them in."),
+                )
+            yield from sessions
+
+    async def import_into(
+        self, workspace_id: str, sessions: Sequence[FoundSession], on_progress: OnProgress = no_progress
+    ) -> ForeignImport:
+        """Import sessions, one after the other; each is there as a whole or not at all. Raises StoreError."""
+        total = sum(max(1, found.size) for found in sessions)
+        done = ForeignImport(ImportResult(""))
+        before = 0
+        async with self._borrow_store(workspace_id) as store:
+            for found in sessions:
+                size = max(1, found.size)
+
+                def report(part: int, of: int, begin: int = before, share: int = size) -> None:
+                    on_progress(begin + (share * part // of if of else 0), total)
+
+                try:
+                    one = await self._import(store, found, report)
+                except (OSError, EOFError, sqlite3.Error) as error:
+                    reason = system_reason(error) if isinstance(error, OSError) else verbatim(str(error))
+                    name = found.title or found.id
+                    one = ForeignImport(ImportResult(""), ("",), failed=((name, str(reason)),))
+                done = _sum(done, one)
+                before += size
+        return done
+
+    async def _import(self, store: AnyStore, found: FoundSession, on_progress: OnProgress) -> ForeignImport:
+        main_id = session_id_of(found.agent, found.id)
+        ids = (main_id, *(session_id_of(found.agent, name) for name, _ in found.subagents))
+        marks = {session_id: await _marks(store, session_id) for session_id in ids}
+        stop = threading.Event()
+
+        def report(done: int, size: int) -> None:
+            if stop.is_set():
+                raise _Stopped
+            on_progress(done, 2 * size)
+
+        with ArchiveSpool() as spool:
+            try:
+                conversions = await asyncio.to_thread(self._convert, spool, found, marks, report)
+                listed = [
+                    (one.summary, one.branch) for each in conversions for one in converted(each.sessions)
+                ]
+                if not conversions[0].main.is_started:
+                    return ForeignImport(ImportResult(""), ("",))
+                path = await asyncio.to_thread(spool.write, found.title, self._clock(), listed)
+            finally:
+                stop.set()
+            result = await store.import_from(path, lambda done, size: on_progress(size + done, 2 * size))
+        kept = tuple(
+            KeptRecords(kind, sum(each.kept[kind, known] for each in conversions), known)
+            for kind, known in dict.fromkeys(key for each in conversions for key in sorted(each.kept))
+        )
+        damaged = sum(len(each.damaged) for each in conversions)
+        return ForeignImport(result, (main_id,), kept, damaged)
+
+    def _convert(
+        self, spool: ArchiveSpool, found: FoundSession, marks: Mapping[str, Sequence[int]], report: OnProgress
+    ) -> list[Conversion]:
+        """Convert a session and those of its subagents. Raises OSError, sqlite3.Error, _Stopped."""
+        counter, children = _ThreadCounter(self._vocabulary), {}
+        for name, _ in found.subagents:
+            children[name] = session_id_of(found.agent, name)
+        main_id = session_id_of(found.agent, found.id)
+        main = Conversion(found.source, found.id, spool, counter, title=found.title, subagents=children)
+        asyncio.run(main.run(marks[main_id], report))
+        conversions = [main]
+        for name, source in found.subagents:
+            title = main.subagent_titles.get(children[name], "")
+            child = Conversion(source, name, spool, counter, parent=main_id, title=title)
+            asyncio.run(child.run(marks[children[name]], report))
+            conversions.append(child)
+        return conversions
+
+
+class _ThreadCounter:
+    """Counts in the thread that asks: there are many short texts, and nobody waits for that thread."""
+
+    def __init__(self, vocabulary: Path) -> None:
+        self._encoding = load_encoding(vocabulary)
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text."""
+        return [count_text(self._encoding, text) for text in texts]
+
+
+async def _marks(store: AnyStore, session_id: str) -> list[int]:
+    """Return after how many records the imports of a session ended."""
+    events = [recorded.event for recorded in await store.events(session_id)]
+    return [event.records for event in events if isinstance(event, ForeignRecords) and event.records]
+
+
+def _sum(one: ForeignImport, other: ForeignImport) -> ForeignImport:
+    first, second = one.result, other.result
+    counts: dict[tuple[str, bool], int] = {}
+    for kept in (*one.kept, *other.kept):
+        counts[kept.kind, kept.is_known] = counts.get((kept.kind, kept.is_known), 0) + kept.count
+    return ForeignImport(
+        ImportResult(
+            first.name,
+            first.added + second.added,
+            first.existing + second.existing,
+            first.new + second.new,
+            first.extended + second.extended,
+            first.unchanged + second.unchanged,
+            first.apart + second.apart,
+            first.busy + second.busy,
+            first.missing + second.missing,
+            first.trashed + second.trashed,
+        ),
+        one.sessions + other.sessions,
+        tuple(KeptRecords(kind, count, is_known) for (kind, is_known), count in counts.items()),
+        one.damaged + other.damaged,
+        one.failed + other.failed,
+    )

@@ -1,0 +1,470 @@
+"""Sessions of other agents imported into a real store: whole, again, grown, with branches and subagents."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.request_validation import problems
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    SubagentStarted,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.domain.events.foreign import ForeignCompaction, ForeignRecords, SessionImported
+from helix_desktop.domain.events.session import SessionBranched, SessionRenamed
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.foreign.discovery import AgentFolders, FoundSession
+from helix_desktop.services.foreign_conversion import POLICY
+from helix_desktop.services.foreign_import import ForeignImport, ForeignSessions
+from helix_desktop.store.remote.server import SharedStore
+from tests.support.store.builders import TickingClock
+
+Line = dict[str, Any]
+SESSION = "21a2e002-8b63-45db-8e0d-1978fe0600aa"
+LONG = "".join(f"line {number} of a long output in src/app_{number}.py\n" for number in range(3_000))
+
+
+class Rig:
+    """A store, the home of a user, and what is imported from there."""
+
+    def __init__(self, folder: Path, store: SharedStore) -> None:
+        self.home, self.store = folder / "home", store
+
+        @asynccontextmanager
+        async def borrow(_: str) -> AsyncIterator[SharedStore]:
+            yield store
+
+        vocabulary = resources_dir() / "tokenizers" / "o200k_base.tiktoken"
+        folders = AgentFolders(self.home, {}, "linux")
+        self.foreign = ForeignSessions(vocabulary, borrow, TickingClock(), lambda: folders)
+
+    def write(self, name: str, lines: Sequence[Line], tail: str = "") -> Path:
+        """Write JSON lines below the user's home."""
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines) + tail)
+        return path
+
+    def claude(self, lines: Sequence[Line], tail: str = "") -> Path:
+        """Write a session of Claude Code."""
+        return self.write(f".claude/projects/-home-ann-shop/{SESSION}.jsonl", lines, tail)
+
+    async def run(self, found: Sequence[FoundSession] | None = None) -> ForeignImport:
+        """Import what is found."""
+        return await self.foreign.import_into("w", found or await self.foreign.find())
+
+    async def events(self, session_id: str, *kinds: type[Any]) -> list[Any]:
+        """Return the events of a session, of these kinds only if any are named."""
+        log = await self.store.events(session_id)
+        return [recorded.event for recorded in log if not kinds or isinstance(recorded.event, kinds)]
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncGenerator[Rig]:
+    """A new store."""
+    store = await SharedStore.open(tmp_path / "store", "a" * 32, TickingClock())
+    yield Rig(tmp_path, store)
+    await store.close()
+
+
+def user(uuid: str, text: str, parent: str | None = None) -> Line:
+    """A message of the user in Claude Code's form."""
+    return record(uuid, parent, "user", {"role": "user", "content": text})
+
+
+def record(uuid: str, parent: str | None, kind: str, message: Line, **more: Any) -> Line:
+    """A record of Claude Code."""
+    return {
+        "type": kind,
+        "uuid": uuid,
+        "parentUuid": parent,
+        "sessionId": SESSION,
+        "cwd": "/home/ann/shop",
+        "version": "2.1.5",
+        "isSidechain": False,
+        "timestamp": "2026-02-12T07:51:13Z",
+        "message": message,
+        **more,
+    }
+
+
+def answer(uuid: str, parent: str, *blocks: Line, message: str = "") -> Line:
+    """An answer, or a part of one."""
+    content = {
+        "id": message or f"m-{uuid}",
+        "role": "assistant",
+        "model": "claude-opus-4-5",
+        "content": [*blocks],
+    }
+    return record(uuid, parent, "assistant", {**content, "usage": {"input_tokens": 9, "output_tokens": 3}})
+
+
+def said(text: str) -> Line:
+    """A block of text."""
+    return {"type": "text", "text": text}
+
+
+def called(call_id: str, name: str = "Read", **arguments: Any) -> Line:
+    """A block that calls a tool."""
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def output(uuid: str, parent: str, call_id: str, text: str, **more: Any) -> Line:
+    """The output of a call."""
+    result = {"type": "tool_result", "tool_use_id": call_id, "content": text}
+    return record(uuid, parent, "user", {"role": "user", "content": [result]}, **more)
+
+
+TALK: list[Line] = [
+    {
+        "type": "file-history-snapshot",
+        "snapshot": {},
+        "sessionId": SESSION,
+        "cwd": "/home/ann/shop",
+        "version": "2.1.5",
+    },
+    user("1", "Which port does it use?"),
+    answer("2", "1", said("I look."), message="m"),
+    answer("3", "2", called("t1", file_path="app.py"), message="m"),
+    answer("4", "3", called("t2", file_path="long.py"), message="m"),
+    output("5", "3", "t1", "PORT = 8080\n", toolUseResult={"file": {"numLines": 1}}),
+    output("6", "4", "t2", LONG),
+    answer("7", "6", said("8080.")),
+    record("8", "7", "system", {}, subtype="compact_boundary", compactMetadata={"preTokens": 155_528}),
+    record("9", "8", "user", {"role": "user", "content": "So far: 8080."}, isCompactSummary=True),
+    user("10", "Change it to 9090.", "9"),
+    answer("11", "10", called("t3", "Edit", file_path="app.py", new_string="PORT = 9090\n" * 200)),
+    output("12", "11", "t3", "done"),
+    answer("13", "12", said("Changed.")),
+]
+
+
+async def test_a_session_comes_in_whole(rig: Rig) -> None:
+    rig.claude(TALK)
+    (found,) = await rig.foreign.find()
+    assert (found.title, found.folder, found.id) == ("Which port does it use?", "/home/ann/shop", SESSION)
+    done = await rig.run([found])
+    (session_id,) = done.sessions
+    (summary,) = await rig.store.sessions()
+    assert (summary.id, summary.title, summary.messages, summary.calls) == (session_id, found.title, 5, 3)
+    (imported,) = await rig.events(session_id, SessionImported)
+    assert imported == SessionImported("claude-code", SESSION, "/home/ann/shop", "2.1.5")
+    first, second, edit = await rig.events(session_id, ToolAnswered)
+    assert await rig.store.get(first.digest) == b"PORT = 8080\n"
+    assert await rig.store.get(second.digest) == LONG.encode()
+    assert (first.form, second.form) == ("full", "preview")
+    assert second.digest[: POLICY.handle_digits] in second.text
+    assert edit.ok
+    spoke = (await rig.events(session_id, AssistantSpoke))[0]
+    assert ([call.id for call in spoke.calls], spoke.agent, spoke.cost) == (["t1", "t2"], "claude-code", 0.0)
+    (compacted,) = await rig.events(session_id, ForeignCompaction)
+    assert (compacted.summary, compacted.before) == ("So far: 8080.", 155_528)
+    assert [ended.how for ended in await rig.events(session_id, TurnEnded)] == ["done", "done"]
+    (records,) = await rig.events(session_id, ForeignRecords)
+    assert {kept.kind for kept in records.kept} == {"file-history-snapshot", "user: toolUseResult"}
+    kept = (await rig.store.get(records.digest)).splitlines()
+    assert json.loads(kept[1])["toolUseResult"] == {"file": {"numLines": 1}}
+    assert (records.records, records.usage.output) == (len(TALK), 12)
+
+
+async def test_it_can_be_continued_and_costs_nothing(rig: Rig) -> None:
+    rig.claude(TALK)
+    (session_id,) = (await rig.run()).sessions
+    transcript = Transcript(await rig.store.events(session_id))
+    assert (transcript.spending.tokens, transcript.turn_open, transcript.mode) == (0, False, "ask")
+    window = project(transcript, POLICY, PromptFrame(ModelInfo("p", "m"), "Be brief.", (), 3, 0))
+    assert problems(window.request.messages) == ["the last message is the assistant's"]
+
+
+@pytest.mark.parametrize("cut", range(1, len(TALK)))
+async def test_importing_again_adds_what_is_new(rig: Rig, cut: int) -> None:
+    """Wherever the file ended the first time, also in the middle of a line."""
+    path = rig.claude(TALK[:cut], json.dumps(TALK[cut])[:40])
+    found = await rig.foreign.find([path]) if cut > 1 else []
+    first = await rig.run(found) if found else None
+    rig.claude(TALK)
+    second = await rig.run()
+    changed = second.result.extended if first is not None else second.result.new
+    assert (changed, second.result.apart, second.damaged) == (second.sessions, (), 0)
+    again = await rig.run()
+    assert (again.result.unchanged, again.result.added) == (second.sessions, 0)
+    answers = await rig.events(second.sessions[0], ToolAnswered)
+    assert [output.call_id for output in answers] == ["t1", "t2", "t3"]
+    assert len(await rig.events(second.sessions[0], UserSpoke)) == 2
+
+
+async def test_a_rewritten_beginning_is_a_session_of_its_own(rig: Rig) -> None:
+    rig.claude(TALK)
+    await rig.run()
+    rig.claude([TALK[0], user("1", "Which host?"), *TALK[2:]])
+    done = await rig.run()
+    assert len(done.result.apart) == 1
+    assert len(await rig.store.sessions()) == 2
+
+
+async def test_damaged_lines_are_skipped_and_counted(rig: Rig) -> None:
+    path = rig.claude(TALK)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:3], b"\xff\0 no json\n", b'{"type": "user"\n', *lines[3:]]))
+    done = await rig.run()
+    (records,) = await rig.events(done.sessions[0], ForeignRecords)
+    assert (done.damaged, records.damaged, records.damaged_lines) == (2, 2, (4, 5))
+    assert len(await rig.events(done.sessions[0], ToolAnswered)) == 3
+
+
+async def test_what_the_user_went_back_on_is_a_branch(rig: Rig) -> None:
+    rig.claude([*TALK, user("20", "Use 7070 instead.", "7"), answer("21", "20", said("7070 it is."))])
+    done = await rig.run()
+    listed = {summary.branch_of: summary for summary in await rig.store.sessions()}
+    branch, main = listed[done.sessions[0]], listed[""]
+    assert (branch.title, main.id) == (main.title, done.sessions[0])
+    (branched,) = await rig.events(branch.id, SessionBranched)
+    shared = (await rig.events(main.id))[: branched.seq]
+    assert (await rig.events(branch.id))[: branched.seq] == shared
+    texts = [spoke.text for spoke in await rig.events(branch.id, UserSpoke)]
+    assert texts == ["Which port does it use?", "Use 7070 instead."]
+    assert [spoke.text for spoke in await rig.events(main.id, UserSpoke)][-1] == "Change it to 9090."
+
+
+async def test_a_subagent_in_a_file_of_its_own(rig: Rig) -> None:
+    task = called("t9", "Task", description="Find ports", prompt="Find all ports.")
+    rig.claude(
+        [
+            user("1", "Find them."),
+            answer("2", "1", task),
+            output("3", "2", "t9", "8080", toolUseResult={"agentId": "ae2"}),
+        ]
+    )
+    side = {**user("s1", "Find all ports."), "isSidechain": True, "agentId": "ae2"}
+    rig.write(
+        f".claude/projects/-home-ann-shop/{SESSION}/subagents/agent-ae2.jsonl",
+        [side, {**answer("s2", "s1", said("8080")), "isSidechain": True, "agentId": "ae2"}],
+    )
+    done = await rig.run()
+    (started,) = await rig.events(done.sessions[0], SubagentStarted)
+    (result,) = await rig.events(done.sessions[0], ToolAnswered)
+    child = next(summary for summary in await rig.store.sessions() if summary.parent)
+    assert (started.title, child.title, child.parent) == ("Find ports", "Find ports", done.sessions[0])
+    assert started.session == result.subagent == child.id
+    assert [spoke.text for spoke in await rig.events(child.id, AssistantSpoke)] == ["8080"]
+
+
+async def test_a_subagent_in_the_same_file(rig: Rig) -> None:
+    task = called("t9", "Task", description="Find ports", prompt="Find all ports.")
+    side = {**user("s1", "Find all ports."), "isSidechain": True}
+    found = {**answer("s2", "s1", said("8080")), "isSidechain": True}
+    rig.claude([user("1", "Find."), answer("2", "1", task), side, found, output("3", "2", "t9", "8080")])
+    done = await rig.run()
+    (result,) = await rig.events(done.sessions[0], ToolAnswered)
+    assert [spoke.text for spoke in await rig.events(result.subagent, AssistantSpoke)] == ["8080"]
+
+
+async def test_codex_goes_back_and_renames(rig: Rig) -> None:
+    def line(kind: str, **payload: Any) -> Line:
+        return {"timestamp": "2026-01-02T03:04:05Z", "type": kind, "payload": payload}
+
+    def talk(role: str, text: str) -> Line:
+        content = [{"type": "input_text" if role == "user" else "output_text", "text": text}]
+        return line("response_item", type="message", role=role, content=content)
+
+    rig.write(
+        ".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-c1.jsonl",
+        [
+            line("session_meta", id="c1", cwd="/home/ann/shop", cli_version="0.65.0"),
+            talk("user", "One"),
+            talk("assistant", "1"),
+            talk("user", "Two"),
+            talk("assistant", "2"),
+            line("event_msg", type="thread_rolled_back", num_turns=1),
+            talk("user", "Three"),
+            talk("assistant", "3"),
+            line("event_msg", type="thread_name_updated", thread_name="Numbers"),
+        ],
+    )
+    done = await rig.run()
+    branch = next(summary for summary in await rig.store.sessions() if summary.branch_of == done.sessions[0])
+    assert [spoke.text for spoke in await rig.events(branch.id, UserSpoke)] == ["One", "Three"]
+    assert [spoke.text for spoke in await rig.events(done.sessions[0], UserSpoke)] == ["One", "Two"]
+    assert (await rig.events(branch.id, SessionRenamed))[-1].title == "Numbers"
+
+
+def opencode_session() -> tuple[Line, list[tuple[Line, list[Line]]]]:
+    """Return a session of opencode: its facts, and messages with their parts."""
+    info = {
+        "id": "ses_1",
+        "directory": "/home/ann/shop",
+        "title": "Ports",
+        "version": "1.1.0",
+        "time": {"created": 1_760_000_000_000, "updated": 1_760_000_009_000},
+    }
+    state = {
+        "status": "completed",
+        "input": {"command": "ls"},
+        "output": "app.py\n",
+        "time": {"start": 1, "end": 2},
+    }
+    done = {
+        "id": "msg_2",
+        "role": "assistant",
+        "providerID": "anthropic",
+        "modelID": "opus",
+        "time": {"created": 1_760_000_001_000, "completed": 1_760_000_002_000},
+    }
+    running = {"id": "msg_3", "role": "assistant", "time": {"created": 1_760_000_003_000}}
+    return info, [
+        ({"id": "msg_1", "role": "user"}, [{"id": "prt_1", "type": "text", "text": "List it."}]),
+        (
+            done,
+            [
+                {"id": "prt_2", "type": "tool", "callID": "k", "tool": "bash", "state": state},
+                {"id": "prt_3", "type": "text", "text": "One file."},
+            ],
+        ),
+        (running, [{"id": "prt_4", "type": "text", "text": "half"}]),
+    ]
+
+
+async def test_opencode_in_files_and_in_its_database_is_the_same(rig: Rig) -> None:
+    info, messages = opencode_session()
+    data = rig.home / ".local/share/opencode"
+    files = {f"session/p/{info['id']}.json": info}
+    for message, parts in messages:
+        files[f"message/{info['id']}/{message['id']}.json"] = message
+        files |= {f"part/{message['id']}/{part['id']}.json": part for part in parts}
+    for name, content in files.items():
+        path = data / "storage" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content))
+    done = await rig.run()
+    (result,) = await rig.events(done.sessions[0], ToolAnswered)
+    assert await rig.store.get(result.digest) == b"app.py\n"
+    assert [spoke.text for spoke in await rig.events(done.sessions[0], AssistantSpoke)] == ["One file."]
+
+    database = sqlite3.connect(data / "opencode.db")
+    database.executescript(
+        "CREATE TABLE session (id, parent_id, directory, title, version, time_created, time_updated);"
+        "CREATE TABLE message (id, session_id, time_created, data);"
+        "CREATE TABLE part (id, message_id, session_id, data);"
+    )
+    time = info["time"]
+    row = (
+        info["id"],
+        None,
+        info["directory"],
+        info["title"],
+        info["version"],
+        time["created"],
+        time["updated"],
+    )
+    database.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    for number, (message, parts) in enumerate(messages):
+        database.execute(
+            "INSERT INTO message VALUES (?, ?, ?, ?)",
+            (message["id"], info["id"], number, json.dumps(message)),
+        )
+        for part in parts:
+            database.execute(
+                "INSERT INTO part VALUES (?, ?, ?, ?)",
+                (part["id"], message["id"], info["id"], json.dumps(part)),
+            )
+    database.commit()
+    database.close()
+    before = {path: path.stat().st_mtime_ns for path in data.rglob("*")}
+    again = await rig.run()
+    assert again.result.unchanged == done.sessions
+    assert {path: path.stat().st_mtime_ns for path in data.rglob("*")} == before
+
+
+async def test_a_task_of_roo_code(rig: Rig) -> None:
+    history = [
+        {
+            "role": "user",
+            "ts": 1_760_000_000_000,
+            "content": [
+                {"type": "text", "text": "<task>Which port?</task>"},
+                {
+                    "type": "text",
+                    "text": "<environment_details>Current Workspace Directory (/home/ann/shop) Files",
+                },
+            ],
+        },
+        {"role": "assistant", "content": "Reading.\n<read_file>\n<path>app.py</path>\n</read_file>"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "[read_file for 'app.py'] Result:"},
+                {"type": "text", "text": "PORT = 8080"},
+            ],
+        },
+        {"role": "assistant", "content": "It is 8080."},
+    ]
+    task = (
+        ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/t-1/api_conversation_history.json"
+    )
+    path = rig.write(task, [])
+    path.write_text(json.dumps(history))
+    (path.parent / "ui_messages.json").write_text(json.dumps([{"ts": 1, "type": "say", "say": "text"}]))
+    (found,) = await rig.foreign.find()
+    assert (found.agent, found.id, found.title, found.folder) == (
+        "roo-code",
+        "t-1",
+        "Which port?",
+        "/home/ann/shop",
+    )
+    done = await rig.run([found])
+    (result,) = await rig.events(done.sessions[0], ToolAnswered)
+    assert await rig.store.get(result.digest) == b"PORT = 8080"
+    assert "ui-message" in {kept.kind for kept in done.kept}
+    path.write_text(json.dumps(history)[:-30])  # half written
+    assert [spoke.text for spoke in (await rig.events((await rig.run()).sessions[0], UserSpoke))] == [
+        "Which port?"
+    ]
+
+
+async def test_chat_messages_by_their_path(rig: Rig) -> None:
+    path = rig.write(
+        "talk.jsonl",
+        [
+            {"role": "user", "content": "List it."},
+            {"role": "assistant", "tool_calls": [{"id": "t", "function": {"name": "ls", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "t", "content": "app.py"},
+            {"role": "assistant", "content": "One file."},
+        ],
+    )
+    assert await rig.foreign.find() == []
+    done = await rig.run(await rig.foreign.find([path]))
+    assert len(await rig.events(done.sessions[0], ToolAnswered)) == 1
+
+
+async def test_calls_without_an_output_get_one(rig: Rig) -> None:
+    rig.claude(
+        [
+            user("1", "Go."),
+            answer("2", "1", called("t1")),
+            user("3", "Stop that.", "2"),
+            answer("4", "3", said("Ok.")),
+        ]
+    )
+    done = await rig.run()
+    (result,) = await rig.events(done.sessions[0], ToolAnswered)
+    assert (result.outcome, result.ok, result.digest) == ("interrupted", False, "")
+
+
+async def test_a_path_without_sessions_says_so(rig: Rig) -> None:
+    with pytest.raises(HelixError, match="No sessions found"):
+        await rig.foreign.find([rig.write("notes.jsonl", [{"a": 1}])])
+    with pytest.raises(HelixError, match="can't be read"):
+        await rig.foreign.find([rig.home / "missing"])
