@@ -356,7 +356,7 @@ class Compactor:
             result, _ = await self._ask_models(source_input, "")
             if result.value is None:
                 why = result.rejection.why if result.rejection else verbatim(result.fallback_reason)
-                raise CompactionRefused(_text("The checkpoint wasn't written."), why)
+                raise CompactionRefused(_text("No handover was prepared."), why)
             event = await self._build_event(source_input, result)
         except asyncio.CancelledError:
             await self.unused.record(self._summarizer.spent)

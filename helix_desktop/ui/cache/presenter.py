@@ -38,6 +38,7 @@ class CachePresenter:
         self._view, self._async_actions, self._notify = view, async_actions, notify
         self._workspace: OpenWorkspace | None = None
         self._source: WorkspaceCacheSource | None = None
+        self._verified: dict[tuple[str, str], str] = {}  # when, in words, by workspace and digest
         self._verify_task: asyncio.Task[None] | None = None
         self._compare_task: asyncio.Task[None] | None = None
         self._preview_task: asyncio.Task[None] | None = None
@@ -84,6 +85,8 @@ class CachePresenter:
         if workspace is not self._workspace:
             return
         self._view.show_preview(PreviewState(rows[0], data))
+        if verified := self._verified.get((workspace.id, digest)):
+            self._view.set_verified(digest, True, verified)
         previous = await source.previous_version(digest)
         if previous is not None and workspace is self._workspace:
             self._view.show_preview(PreviewState(rows[0], data, previous=previous))
@@ -107,20 +110,28 @@ class CachePresenter:
         content.show_diff(previous, digest, diff)
 
     async def _verify(self, digests: Sequence[str]) -> None:
-        """Verify contents; the verdict on a single one is shown in the preview, on several in a notice."""
+        """Verify contents; the verdict on the one in the preview is shown there, on several in a notice."""
         workspace, source = self._workspace, self._source
         if workspace is None or source is None:
             return
         damaged = 0
         for digest in digests:
-            verdict = await workspace.contents.verify(digest)
-            if not verdict.is_valid:
+            if not await self._verify_one(workspace, source, digest):
                 damaged += 1
-                source.damaged.add(digest)
-            if len(digests) == 1:
-                self._view.set_verified(digest, verdict.is_valid, translate(verdict.text))
         if len(digests) > 1:
             self._notify_result(workspace.id, len(digests), damaged)
+
+    async def _verify_one(self, workspace: OpenWorkspace, source: WorkspaceCacheSource, digest: str) -> bool:
+        """Verify a content, show the verdict, and remember a good one while the window lives."""
+        verdict = await workspace.contents.verify(digest)
+        words = translate(verdict.text)
+        self._verified.pop((workspace.id, digest), None)
+        if verdict.is_valid:
+            self._verified[workspace.id, digest] = words
+        else:
+            source.damaged.add(digest)
+        self._view.set_verified(digest, verdict.is_valid, words)
+        return verdict.is_valid
 
     async def _pin(self, digests: Sequence[str], is_pinned: bool) -> None:
         if self._workspace is not None:
@@ -152,9 +163,7 @@ class CachePresenter:
             for done, digest in enumerate(digests):
                 if done % _PROGRESS_STEP == 0:
                     self._view.set_progress(CacheProgress(done, len(digests)))
-                verdict = await workspace.contents.verify(digest)
-                if not verdict.is_valid:
-                    source.damaged.add(digest)
+                await self._verify_one(workspace, source, digest)
             self._notify_result(workspace.id, len(digests), len(source.damaged))
         finally:
             self._verify_task = None

@@ -62,9 +62,22 @@ class BranchController(QObject):
         workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
         if workspace is None or conversation is None:
             return None
-        return await self._workspace_controller.session_opener.show_new_session(
+        compacted = conversation.session.transcript.window.handover
+        made = await self._workspace_controller.session_opener.show_new_session(
             workspace, make(workspace, conversation.session.id)
         )
+        if made is not None and compacted not in (None, made.session.transcript.window.handover):
+            self._notices.notify(
+                Notice(
+                    "before-compaction",
+                    tr("This begins before the last compaction."),
+                    tr(
+                        "The context has those messages again, as they were. The original keeps its handover."
+                    ),
+                    session_id=made.session.id,
+                )
+            )
+        return made
 
     @handles(RetryAnswer)
     async def retry(self, seq: int) -> None:

@@ -108,7 +108,7 @@ class WindowControllers:
             window, context.services, tray, is_current=lambda: context.windows.current.window is window
         )
         window.waiting_sessions.session_requested.connect(
-            lambda *place: context.async_actions.start(workspaces.open_in_front(*place), "go there")
+            lambda *place: context.async_actions.start(workspaces.show_waiting(*place), "go there")
         )
         workspaces.on(NotifiedUpdate, self.notifications.on_update)
         window.jobs.ended.connect(self.notifications.on_job_ended)

@@ -18,9 +18,12 @@ from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.inspector.from_window import window_rows
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.ui.inspector.row_actions import change_price_text, recall_price_text
-from helix_desktop.ui.kit.intents import handles
+from helix_desktop.ui.kit.intents import Undo, handles
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.last_change import CONTEXT_CHANGE
+from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -137,6 +140,7 @@ class InspectorActions(QObject):
         cost = change_price_text(saved, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("cache", tr("Cache now"), "primary")):
             await conversation.window.cache_now(row.seq)
+            self._offer_undo(conversation, tr("Cached “{name}”.", name=ellipsize(row.name, _NAME_CHARS)))
 
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
         what = tr("Leave “{name}” out of the requests?", name=ellipsize(row.name, _NAME_CHARS))
@@ -145,6 +149,16 @@ class InspectorActions(QObject):
         cost = change_price_text(saved, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Leave out"), "primary")):
             await conversation.window.exclude(row.seq, row.part)
+            self._offer_undo(conversation, tr("Left out “{name}”.", name=ellipsize(row.name, _NAME_CHARS)))
+
+    def _offer_undo(self, conversation: Conversation, what: str) -> None:
+        """Say what was changed, with its undo: its row may be out of sight by now."""
+        seq = conversation.session.transcript.window.last_rewrite_seq
+        undo = Answer(action_label("undo"), lambda: self._window.perform(Undo((seq,))), "undo", ends=True)
+        session_id = conversation.session.id
+        self._window.notices.notify(
+            Notice(CONTEXT_CHANGE, what, answers=(undo,), session_id=session_id, is_brief=True)
+        )
 
     async def _agrees(self, what: str, why: str, choice: DialogChoice) -> bool:
         cancel = DialogChoice("", tr("Cancel"))

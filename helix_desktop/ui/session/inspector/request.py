@@ -14,7 +14,7 @@ from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.inspector.inspector_data import RequestTexts
 from helix_desktop.ui.inspector.request_text import curl_command, indented_json, request_text, window_json
-from helix_desktop.ui.kit.intents import ShowRequest, ToggleContextPanel, handles
+from helix_desktop.ui.kit.intents import ShowRequest, ToggleContextPanel, WidenPanel, handles
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.words.steps import sent_at_text
@@ -33,6 +33,7 @@ class RequestPresenter(QObject):
         self._inspector = context.views.inspector
         context.window.intents.add(self)
         session_controller.session_changing.connect(self._inspector.close_page)
+        self._inspector.text_shown.connect(lambda is_shown: context.window.perform(WidenPanel(is_shown)))
 
     @handles(ShowRequest)
     def show(self) -> None:

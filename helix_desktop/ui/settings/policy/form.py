@@ -228,16 +228,16 @@ POLICY = (
         _number("intake_above", text("Large outputs over"), text("tokens"),
                text("A large output is saved whole, and only a part enters the context. The agent can recall "
                   "it. 0: only outputs over a share of the context window are large.")),
-        _number("intake_deadline_s", text("Preview after"), "s",
-               text("The agent chooses the full output, a preview or an extract. After that time, previews "
-                  "are used. 0: the agent doesn't choose.")),
+        _number("intake_deadline_s", text("Agent's time to choose"), "s",
+               text("For each large output, the agent chooses all of it, a preview or an extract. After that "
+                  "time, it gets a preview. 0: the agent doesn't choose.")),
         _number("protect_steps", text("Newest steps kept"), text("steps"),
                text("Older tool outputs are cached: a marker replaces each one, and the agent can recall it. "
                   "At least 2 steps are always kept.")),
         _number("protect_tokens", text("Newest outputs kept"), text("tokens"),
                text("The newest part ends at the limit that is reached first. Less in a context window below "
                   "128,000 tokens.")),
-        _share("previous_turn_share", text("Previous turn kept below"),
+        _share("previous_turn_share", text("Keep the last turn up to"),
                text("While the context is below this share of the window, outputs of the running turn and of "
                   "the one before it stay whole. 0 turns this off."), maximum=0.8),
     )),
