@@ -37,7 +37,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.provider_cache import next_request_cost
-from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.usage_gauge import measure_usage, message_limit
 from helix_desktop.context.window.window import output_text, project
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import (
@@ -340,7 +340,7 @@ class OutputForms:
         added_tokens = round(
             (event.tokens + FRAMING_TOKENS - transcript.window.entry_tokens(item)) * gauge.ratio
         )
-        tokens_left = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1) - gauge.used
+        tokens_left = gauge.limit - gauge.used
         if added_tokens > max(tokens_left, 0):
             raise OutputFormUnavailable(
                 _text("The output doesn't fit the context window."),
@@ -469,7 +469,7 @@ class FormPrompt:
             forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, output.preview))
         window = project(forked, policy, frame)
         gauge = measure_usage(window, forked, policy, frame)
-        available_tokens = int((policy.handover_at * gauge.window - gauge.used - gauge.reserve) / gauge.ratio)
+        available_tokens = int((message_limit(policy, gauge) - gauge.used) / gauge.ratio)
         offers_full = offer_full_form([output.extra_tokens for output in batch], available_tokens - 1)
         text = form_question(
             self._runtime.prompts["intake"],

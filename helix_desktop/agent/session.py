@@ -29,6 +29,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.listeners import TypedListeners
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
+from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import ASK_USER, UNANSWERED, Question
 from helix_desktop.domain.store import Commit, Content, PartialOutput, SessionSummary, is_no_use
 from helix_desktop.domain.tools import ApprovalRequest
@@ -287,9 +288,6 @@ _NOT_RUN_TEXTS = {
     "failed": f"{_NOT_RUN}the turn failed while it waited for approval.",
     "interrupted": f"{_NOT_RUN}the app stopped while it waited for approval.",
 }
-_APPROVED_TOOLS = frozenset(
-    ("run_command", "write_file", "edit_file", "multi_edit", "fetch_url")
-)  # and those of servers
 
 
 class Session:
@@ -572,7 +570,8 @@ class Session:
         """Return what the model is told of an open call at the end of its turn."""
         if call.name == ASK_USER:
             return UNANSWERED
-        needs_approval = call.name in _APPROVED_TOOLS or call.is_mcp
+        own = OWN_TOOLS.get(call.name)
+        needs_approval = call.is_mcp or (own is not None and own.asks)
         if needs_approval and not self._was_decided(call.id):
             return _NOT_RUN_TEXTS.get(reason, _NOT_RUN_TEXTS["interrupted"])
         if call.id in self.transcript.subagent_sessions and reason in _SUBAGENT_TEXTS:

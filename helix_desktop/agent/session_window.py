@@ -15,7 +15,7 @@ from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
 from helix_desktop.context.window.provider_cache import RequestCost, next_request_cost
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, message_limit
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.events.conversation import ToolAnswered
@@ -105,8 +105,7 @@ class SessionWindow:
         """The tokens of the largest message that can ever be sent, by our count."""
         _, gauge = self.measure()
         fixed = self._runtime.frame.fixed_tokens + self._runtime.transcript.opening_tokens
-        max_tokens = self._runtime.policy.handover_at * gauge.window - gauge.reserve
-        return int(max_tokens / gauge.ratio) - fixed
+        return int(message_limit(self._runtime.policy, gauge) / gauge.ratio) - fixed
 
     async def undo(self, *seqs: int) -> None:
         """Undo sweeps, folds, handovers or placements of observations by recording counter-events."""

@@ -14,12 +14,12 @@ from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, is_fr
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.links import is_link
 from helix_desktop.ui.session.window_group import NO_SESSION, ShownSession
-from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 
 
 async def open_target(
     launch_target: str,
-    controllers: WindowControllers,
+    controllers: ControlledWindow,
     is_first: bool,
     place: ShownSession = NO_SESSION,
 ) -> None:

@@ -45,14 +45,12 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.session.controller_context import ControllerContext, SessionViews
 from helix_desktop.ui.session.window_group import NO_SESSION, ShownSession, WindowGroup
 from helix_desktop.ui.shell.crash_notice import report_crash
 from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.shell.panes import LAYOUT_NAMES
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
-from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from helix_desktop.words.translation import Translator, translate
 
 _INTERVAL_MS = 1_000
@@ -201,13 +199,13 @@ async def _run_window(
     services, windows = controllers.services, controllers.windows
     last_windows = load_windows(window_context.window_state)
 
-    def follow(opened: WindowControllers) -> None:
+    def follow(opened: ControlledWindow) -> None:
         opened.quit_controller.move_confirmed.connect(move)
         opened.quit_controller.confirmed.connect(end)
         _note_opened(opened, window_context, marker)
 
     follow(controllers)
-    windows.created.connect(lambda app_window: follow(app_window.controllers))
+    windows.created.connect(follow)
 
     start_ms = wall_clock_ms()
     targets = StartTargets(app, windows, last_windows)
@@ -269,12 +267,12 @@ class StartTargets:
 
     def _window_with_folder(self, target: str) -> int | None:
         """Return which window of the last run has the folder of a target; None if none has it."""
-        registry = self._current().controllers.services.registry
+        registry = self._current().services.registry
         record = registry.find_by_path(Path(target)) if is_folder_target(target) else None
         return self.last_windows.index_of(record.id) if record is not None and record.listed else None
 
     def _start(self, target: str, is_first: bool = False) -> asyncio.Task[None]:
-        controllers = self._current().controllers
+        controllers = self._current()
         target_opening = open_target(target, controllers, is_first, self.last_windows.first)
         return controllers.async_actions.start(target_opening, "begin")
 
@@ -294,7 +292,7 @@ class StartTargets:
 
 
 async def reopen_windows(
-    first: WindowControllers, stored: StoredWindows, first_task: asyncio.Task[None]
+    first: ControlledWindow, stored: StoredWindows, first_task: asyncio.Task[None]
 ) -> None:
     """Open the windows that were open beside the first one when the app ended last.
 
@@ -313,7 +311,7 @@ async def reopen_windows(
         bring_to_front(front)
 
 
-def _note_opened(opened: WindowControllers, first: WindowContext, marker: RunMarker) -> None:
+def _note_opened(opened: ControlledWindow, first: WindowContext, marker: RunMarker) -> None:
     """Note which workspaces a window opens, in case this run crashes."""
     start = first.actions.start
     opened.workspace_controller.workspace_opened.connect(
@@ -330,7 +328,7 @@ def _save_progress(windows: WindowGroup, first: WindowContext) -> None:
 
     def follow(opened: ControlledWindow) -> None:
         opened.window.layout_changed.connect(save_state)
-        opened.controllers.session_controller.session_changed.connect(save_state)
+        opened.session.changed.connect(save_state)
 
     for opened in windows.windows:
         assert isinstance(opened, ControlledWindow)
@@ -373,7 +371,7 @@ def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callabl
 
 def wire_app(
     data_dir: DataDir, window_context: WindowContext, demo_pause_s: float = DEMO_PAUSE_S
-) -> WindowControllers:
+) -> ControlledWindow:
     """Create the services and the screens, and bind the window to them; others are built when asked for."""
     services = AppServices(data_dir, os.environ, demo_pause_s=demo_pause_s)
     MainThreadCollector(window_context.window)
@@ -384,19 +382,20 @@ def wire_app(
     )
     first = _wire_window(window_context, services, windows)
     windows.add(first)
-    return first.controllers
+    return first
 
 
 def _wire_window(
     window_context: WindowContext, services: AppServices, windows: WindowGroup
 ) -> ControlledWindow:
     """Build the screens of a window and bind them to the services."""
-    views = _build_views(window_context)
-    context = ControllerContext(window_context.window, views, window_context.actions, services, windows)
-    return ControlledWindow(WindowControllers(context, window_context.appearance))
+    _build_pages(window_context)
+    return ControlledWindow(
+        window_context.window, services, window_context.actions, windows, window_context.appearance
+    )
 
 
-def _build_views(window_context: WindowContext) -> SessionViews:
+def _build_pages(window_context: WindowContext) -> None:
     """Build the screens and add them to the window."""
     window, start = window_context.window, window_context.actions.start
     pages, window_state = window.session_pages, window_context.window_state
@@ -414,7 +413,6 @@ def _build_views(window_context: WindowContext) -> SessionViews:
     window.add_pages(WindowPages(chat, cache, timeline, changes, inspector, page_keys))
     appearance.changed.connect(zoom)
     zoom(appearance.theme)
-    return SessionViews(chat, cache, timeline, changes, inspector)
 
 
 async def _save_window_state(window_context: WindowContext) -> None:
@@ -426,7 +424,7 @@ async def _save_window_state(window_context: WindowContext) -> None:
 
 
 async def shut_down(
-    window_context: WindowContext, controllers: WindowControllers, last_windows: StoredWindows | None = None
+    window_context: WindowContext, controllers: ControlledWindow, last_windows: StoredWindows | None = None
 ) -> None:
     """Close everything in order: the sessions on screen, tasks, services, the windows.
 

@@ -17,7 +17,8 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 text = TextContext("Start")
 
 _CONNECT_TIMEOUT_MS = 1_000
-_ANSWER_TIMEOUT_S = 8.0  # for a window that is busy, ends, or does not listen yet; then it counts as hung
+_ANSWER_TIMEOUT_S = 8.0  # for a window that listens and may be busy; then it counts as hung
+_START_OR_END_TIMEOUT_S = 30.0  # for one that does not listen yet, or no more: it starts or ends
 _PAUSE_S = 0.05
 LOCK_FILE = "window.lock"
 _TOKEN, _MAX_TOKEN_CHARS = "XDG_ACTIVATION_TOKEN", 1_000
@@ -47,6 +48,7 @@ class SingleInstance(QObject):
         self._lock.setStaleLockTime(
             0
         )  # a window stays open for weeks: only its process's death frees the lock
+        self._is_reached = False  # whether a process listened when this one sent last
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._on_connection)
@@ -56,12 +58,13 @@ class SingleInstance(QObject):
 
         Raises InstanceNotResponding when that process lives and does not answer; it keeps the target.
         """
-        deadline_s = time.monotonic() + _ANSWER_TIMEOUT_S
-        while not self._deliver(launch_target, deadline_s):
+        start_s = time.monotonic()
+        while not self._deliver(launch_target, start_s + _ANSWER_TIMEOUT_S):
             if self._try_lock():
                 return False
-            if time.monotonic() > deadline_s:
-                raise self._not_responding()
+            waited_s = time.monotonic() - start_s
+            if waited_s > (_ANSWER_TIMEOUT_S if self._is_reached else _START_OR_END_TIMEOUT_S):
+                raise self._not_responding(waited_s)
             time.sleep(_PAUSE_S)
         return True
 
@@ -73,7 +76,8 @@ class SingleInstance(QObject):
         """Return True if the listening process has acknowledged; it may be busy before that."""
         socket = QLocalSocket()
         socket.connectToServer(self.server_name)
-        if not socket.waitForConnected(_CONNECT_TIMEOUT_MS):
+        self._is_reached = socket.waitForConnected(_CONNECT_TIMEOUT_MS)
+        if not self._is_reached:
             return False
         _allow_foreground()
         # Wayland shows a window in front only for who holds the token that this start was given.
@@ -82,13 +86,13 @@ class SingleInstance(QObject):
         left_ms = max(1, int((deadline_s - time.monotonic()) * 1_000))
         return socket.waitForReadyRead(left_ms)  # also ends when the other one goes
 
-    def _not_responding(self) -> InstanceNotResponding:
+    def _not_responding(self, waited_s: float) -> InstanceNotResponding:
         pid = self._owner_pid()
         return InstanceNotResponding(
             text("Helix Desktop is already running but not responding (process {pid}).", pid=str(pid))
             if pid
             else text("Helix Desktop is already running but not responding."),
-            text("It hasn't answered for {seconds} seconds.", seconds=round(_ANSWER_TIMEOUT_S)),
+            text("It hasn't answered for {seconds} seconds.", seconds=round(waited_s)),
             join_sentences(
                 text("Wait: once it responds, it opens what you asked for."),
                 text("Otherwise end that process and start again. Your data is safe."),

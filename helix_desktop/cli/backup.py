@@ -13,14 +13,14 @@ from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import ProgressPrinter, as_builtins, print_err, print_notice, print_out
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services, with_workspace
-from helix_desktop.domain.choices import ARCHIVE_SUFFIX, TRANSCRIPT_SUFFIX
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX, SHARED_SUFFIXES
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store_reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.store_reports import export_summary, import_summary
+from helix_desktop.words.store_reports import export_summary, import_summary, removed_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
@@ -31,17 +31,20 @@ def export(args: argparse.Namespace) -> int:
     """Write a workspace, or one session, to a file; return 1 if something of the store could not be read."""
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
-        is_transcript = bool(args.session) and args.file.suffix == TRANSCRIPT_SUFFIX
-        place = _absolute(args.file) if is_transcript else _archive_path(args.file, bool(args.session))
+        is_shared = bool(args.session) and args.file.suffix in SHARED_SUFFIXES
+        place = _absolute(args.file) if is_shared else _archive_path(args.file, bool(args.session))
         _check_new(place, args.force)
         on_progress = ProgressPrinter().update
         if not args.session:
             return _print_exports([await services.backup.export(workspace.id, place, on_progress)], args.json)
         session_id = await find_session(workspace, args.session)
-        if is_transcript:
-            size = await services.backup.export_transcript(workspace.id, session_id, place)
-            document = {"path": str(place), "file_size": size}
+        if is_shared:
+            shared = await services.sharing.session_text(workspace.id, session_id, place.suffix)
+            size = await services.sharing.save(place, shared)
+            document = {"path": str(place), "file_size": size, "removed": shared.removed}
             print_out(json.dumps(document, indent=1) if args.json else f"{place}  {format_size(size)}")
+            if shared.removed:
+                print_notice(removed_text(shared.removed))
             return 0
         done = await services.backup.export_session(workspace.id, session_id, place, on_progress)
         return _print_exports([done], args.json)
@@ -110,9 +113,9 @@ def _archive_path(path: Path, is_session: bool) -> Path:
             text("{path} is a folder.", path=path),
             fix=text("Add the name of the file to write, such as {name}.", name=f"export{ARCHIVE_SUFFIX}"),
         )
-    if path.suffix == TRANSCRIPT_SUFFIX:
+    if path.suffix in SHARED_SUFFIXES:
         raise InvalidInput(
-            text("Only a session can be exported as Markdown."),
+            text("Only a session can be exported as {suffix}.", suffix=path.suffix),
             fix=text(
                 "Add {option}, or use {name}.", option="--session", name=path.with_suffix(ARCHIVE_SUFFIX).name
             ),
@@ -122,10 +125,10 @@ def _archive_path(path: Path, is_session: bool) -> Path:
     if path.suffix not in ("", ARCHIVE_SUFFIX):
         raise InvalidInput(
             text(
-                "{name} must end in {suffix} or {markdown}.",
+                "{name} must end in {suffix}, or in {others} to be read by others.",
                 name=path.name,
                 suffix=ARCHIVE_SUFFIX,
-                markdown=TRANSCRIPT_SUFFIX,
+                others=", ".join(SHARED_SUFFIXES),
             )
             if is_session
             else text("{name} must end in {suffix}.", name=path.name, suffix=ARCHIVE_SUFFIX),

@@ -5,14 +5,14 @@ The numbers of the defaults and profiles were measured by replay.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from helix_desktop.domain.decoding_faults import decoding_fault, fault_field
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Settings: Policy")
 
@@ -31,7 +31,8 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     `budget_cost` US dollars; 0: as much as it takes. Background work that would read more than `ask_above`
     tokens asks first; 0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes may
     keep `anchor_tokens` of identifiers in the window that their steps took out of it. A checkpoint is written
-    whenever `checkpoint_tokens` of history came since the last one, outputs in full; 0: never.
+    whenever `checkpoint_tokens` of history came since the last one, outputs in full; 0: never. Outputs of the
+    tools in `never_cache` become neither markers nor notes.
     """
 
     profile: str = "balanced"
@@ -52,6 +53,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     sweep_min: int = 2_000
     sweep_max: int = 20_000
     sweep_fixed: int = 10_000
+    never_cache: tuple[str, ...] = ()
     cache_ttl_s: int = 300
     fold_after_steps: int = 5  # what a turn works on stays longer: see `due_folds`
     fold_least: int = 5_500
@@ -81,13 +83,15 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     def __post_init__(self) -> None:
         """Raise ValueError if the numbers cannot work together."""
-        for name, low, high in _SHARES:
-            if not low <= getattr(self, name) <= high:
-                raise ValueError(_between(name, str(low), str(high)))
-        if not MIN_PREFIX <= self.handle_digits <= HEX_DIGITS:
-            raise ValueError(_between("handle_digits", str(MIN_PREFIX), str(HEX_DIGITS)))
-        for name in _COUNTS:
-            if getattr(self, name) < 0:
+        for name, field in FIELDS.items():
+            low, high, value = field.minimum, field.maximum, getattr(self, name)
+            if high is not None and not low <= value <= high:
+                raise ValueError(
+                    _text(
+                        "{field} must be between {low} and {high}", field=name, low=f"{low}", high=f"{high}"
+                    )
+                )
+            if high is None and not field.is_names and value < low:
                 raise ValueError(_text("{field} must be at least 0", field=name))
         conflict = conflicting_fields(msgspec.structs.asdict(self))
         if conflict is not None:
@@ -97,10 +101,11 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise ValueError(_text("{lower} must not be above {upper}", lower=lower, upper=upper))
 
     def for_subagents(self) -> ContextPolicy | None:
-        """Return the subagents' policy, with this one's spending limits; None if they share this one."""
+        """Return the subagents' policy, with this one's limits and tools; None if they share this one."""
         if not self.enabled or self.subagent_profile == "same":
             return None
-        limits = {name: getattr(self, name) for name in ("budget_tokens", "budget_cost", "ask_above")}
+        own = ("budget_tokens", "budget_cost", "ask_above", "never_cache")
+        limits = {name: getattr(self, name) for name in own}
         return msgspec.structs.replace(PROFILES[self.subagent_profile], **limits)
 
     def is_large(self, tokens: int, window_size: int) -> bool:
@@ -120,13 +125,122 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         scale = max(window_size / REFERENCE_WINDOW, _MIN_SCALE)
         if scale >= 1:
             return self
-        return msgspec.structs.replace(
-            self, **{name: int(getattr(self, name) * scale) for name in _SCALED if getattr(self, name)}
-        )
+        scaled = [name for name, field in FIELDS.items() if field.is_scaled and getattr(self, name)]
+        return msgspec.structs.replace(self, **{name: int(getattr(self, name) * scale) for name in scaled})
 
 
-def _between(field: str, low: str, high: str) -> TranslatableText:
-    return _text("{field} must be between {low} and {high}", field=field, low=low, high=high)
+class PolicyField(msgspec.Struct, frozen=True):
+    """What a field of the policy is: its words on the page of Settings, if that shows it, and its bounds.
+
+    A share of the window (`is_share`) is stored as a part of 1. What has no `maximum` is bounded by
+    `most_typed` only where it is typed. One that `is_scaled` is less in a window below 128,000 tokens.
+    `is_names`: the names of tools.
+    """
+
+    label: str = ""
+    unit: str = ""
+    hint: str = ""
+    minimum: float = 0
+    maximum: float | None = None
+    most_typed: float = 10_000_000
+    is_share: bool = False
+    is_scaled: bool = False
+    is_names: bool = False
+
+
+def _share(low: float, high: float, label: str = "", hint: str = "") -> PolicyField:
+    return PolicyField(label, "%", hint, low, high, is_share=True)
+
+
+_COUNT, _SCALED = PolicyField(), PolicyField(is_scaled=True)
+FIELDS: Mapping[str, PolicyField] = {
+    "intake_above": PolicyField(
+        _text("Large outputs over"), _text("tokens"),
+        _text("A large output is saved whole, and only a part enters the context. The agent can recall "
+              "it. 0: only outputs over a share of the context window are large.")),
+    "intake_deadline_s": PolicyField(
+        _text("Agent's time to choose"), "s",
+        _text("For each large output, the agent chooses all of it, a preview or an extract. After that "
+              "time, it gets a preview. 0: the agent doesn't choose.")),
+    "preview_above": _share(0.05, 0.8),
+    "preview_tokens": _COUNT,
+    "least_saving": _COUNT,
+    "protect_steps": PolicyField(
+        _text("Newest steps kept"), _text("steps"),
+        _text("Older tool outputs are cached: a marker replaces each one, and the agent can recall it. "
+              "At least 2 steps are always kept.")),
+    "protect_tokens": PolicyField(
+        _text("Newest outputs kept"), _text("tokens"),
+        _text("The newest part ends at the limit that is reached first. Less in a context window below "
+              "128,000 tokens."),
+        is_scaled=True),
+    "protect_argument_steps": _COUNT,
+    "protect_recalls": _COUNT,
+    "previous_turn_share": _share(
+        0.0, 0.8, _text("Keep the last turn up to"),
+        _text("While the context is below this share of the window, outputs of the running turn and of "
+              "the one before it stay whole. 0 turns this off.")),
+    "never_cache": PolicyField(
+        _text("Never cache"), _text("tools"),
+        _text("Outputs of these tools stay in the context as they came, until facts or a handover replace "
+              "them. Names of tools, separated by commas, such as run_command."),
+        is_names=True),
+    "sweep_min": _SCALED,
+    "sweep_max": _SCALED,
+    "sweep_fixed": _SCALED,
+    "cache_ttl_s": _COUNT,
+    "fold_after_steps": _COUNT,
+    "fold_least": _SCALED,
+    "condense_at": _share(0.0, 0.5),
+    "condense_keep": _share(0.1, 0.9),
+    "condense_message": _COUNT,
+    "observe_at": _share(
+        0.0, 0.9, _text("Facts from"),
+        _text("Share of the context window from which a model writes dated facts about older turns. "
+              "They replace the turns when that pays off. 0 turns this off.")),
+    "observe_place_at": _share(0.0, 0.9),
+    "reflect_at": _share(
+        0.05, 0.9, _text("Merge above"),
+        _text("Share of the context window above which facts become fewer: outdated ones are "
+              "dropped.")),
+    "handover_at": _share(
+        0.30, 0.95, _text("Compact at"),
+        _text("Share of the context window from which a handover replaces older messages.")),
+    "handover_cooldown_s": PolicyField(
+        _text("At most every"), "s", _text("Doubles after each failure, up to four times as long.")),
+    "handover_least_messages": _COUNT,
+    "handover_least_gain": _share(0.0, 0.5),
+    "handover_keep": _share(0.02, 0.5),
+    "checkpoint_tokens": PolicyField(
+        _text("Prepare a handover every"), _text("tokens"),
+        _text("A model writes the handover ahead of time; requests stay as they are. Each reads about "
+              "5,000 tokens. 0 turns this off.")),
+    "user_text_tokens": _COUNT,
+    "ledger_tokens": _COUNT,
+    "handle_digits": PolicyField(minimum=MIN_PREFIX, maximum=HEX_DIGITS),
+    "anchor_tokens": _SCALED,
+    "panic_at": _share(0.5, 1.0),
+    "panic_to": _share(0.1, 0.9),
+    "budget_tokens": PolicyField(
+        _text("Tokens sent and received"), _text("tokens, 0: no limit"),
+        _text("What a session may spend before its turn stops."), most_typed=10**12),
+    "budget_cost": PolicyField(
+        _text("Cost"), _text("US dollars, 0: no limit"), _text("Only models with known prices count."),
+        most_typed=10**6),
+    "ask_above": PolicyField(
+        _text("Ask before background work"), _text("tokens, 0: never"),
+        _text("Handovers and facts that read more than that. The session budget holds anyway.")),
+}  # fmt: skip
+"""The numbers and names of a policy; `CHOICES` are the fields with a few values."""
+CHOICES = frozenset(("profile", "enabled", "subagent_profile", "intake_ask", "sweep"))
+FORM: Sequence[tuple[str, Sequence[str]]] = (
+    (_text("Cache"), ("intake_above", "intake_deadline_s", "protect_steps", "protect_tokens",
+                      "previous_turn_share", "never_cache")),
+    (_text("Compact"), ("handover_at", "handover_cooldown_s", "checkpoint_tokens", "observe_at",
+                        "reflect_at")),
+    (_text("Session budget"), ("budget_tokens", "budget_cost", "ask_above")),
+)  # fmt: skip
+"""The fields that people change, in the order of the page of Settings; the others are in the file alone."""
 
 
 def conflicting_fields(fields: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -136,53 +250,12 @@ def conflicting_fields(fields: Mapping[str, Any]) -> tuple[str, str] | None:
     return next(((low, high) for low, high in _ORDERED if fields[low] > fields[high]), None)
 
 
-_SHARES = (
-    ("preview_above", 0.05, 0.8),
-    ("previous_turn_share", 0.0, 0.8),
-    ("condense_at", 0.0, 0.5),
-    ("condense_keep", 0.1, 0.9),
-    ("observe_at", 0.0, 0.9),
-    ("observe_place_at", 0.0, 0.9),
-    ("reflect_at", 0.05, 0.9),
-    ("handover_at", 0.30, 0.95),
-    ("handover_least_gain", 0.0, 0.5),
-    ("handover_keep", 0.02, 0.5),
-    ("panic_at", 0.5, 1.0),
-    ("panic_to", 0.1, 0.9),
-)
-_COUNTS = (
-    "intake_above",
-    "intake_deadline_s",
-    "preview_tokens",
-    "least_saving",
-    "protect_steps",
-    "protect_tokens",
-    "protect_argument_steps",
-    "protect_recalls",
-    "sweep_min",
-    "sweep_max",
-    "sweep_fixed",
-    "cache_ttl_s",
-    "fold_after_steps",
-    "fold_least",
-    "condense_message",
-    "handover_cooldown_s",
-    "handover_least_messages",
-    "checkpoint_tokens",
-    "user_text_tokens",
-    "ledger_tokens",
-    "anchor_tokens",
-    "budget_tokens",
-    "budget_cost",
-    "ask_above",
-)
 _ORDERED = (
     ("sweep_min", "sweep_max"),
     ("observe_at", "observe_place_at"),
     ("panic_to", "panic_at"),
     ("handover_at", "panic_at"),
 )
-_SCALED = ("protect_tokens", "anchor_tokens", "sweep_min", "sweep_max", "sweep_fixed", "fold_least")
 
 PROFILES: Mapping[str, ContextPolicy] = {
     "lean": ContextPolicy(
@@ -264,4 +337,5 @@ def policy_fields(policy: ContextPolicy) -> dict[str, Any]:
     """Return the fields to write into a TOML file: the profile, and what differs from it."""
     base = msgspec.structs.asdict(PROFILES[policy.profile])
     own = msgspec.structs.asdict(policy)
-    return {name: value for name, value in own.items() if name == "profile" or value != base[name]}
+    fields = {name: value for name, value in own.items() if name == "profile" or value != base[name]}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}

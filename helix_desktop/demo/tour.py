@@ -24,7 +24,7 @@ from helix_desktop.context.window.window import Window
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger
+from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.domain.translatable_text import TextContext
@@ -34,7 +34,7 @@ from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.kit.intents import Redo, Undo
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
@@ -112,16 +112,16 @@ async def wait_until(is_true: Callable[[], bool]) -> None:
         await asyncio.sleep(SETTLE_S)
 
 
-def is_page_read(controllers: WindowControllers, page: str) -> bool:
+def is_page_read(controllers: ControlledWindow, page: str) -> bool:
     """Return whether a page shows what it reads: the cache's rows, the selected file's diff, the timeline."""
-    session, views = controllers.session_controller, controllers.session_controller.views
+    views = controllers.window.pages
     match page:
         case "cache":
             return _are_rows_read(views.cache)
         case "changes":
             return views.changes.detail.has_diff
         case "timeline":
-            return not session.timeline.is_reading
+            return not controllers.timeline.is_reading
     return True
 
 
@@ -133,7 +133,7 @@ def _are_rows_read(cache: CacheBrowser) -> bool:
     return len(pages) > 0 and all(map(pages.is_loaded, rows))
 
 
-async def show_timeline(window: MainWindow, controllers: WindowControllers) -> None:
+async def show_timeline(window: MainWindow, controllers: ControlledWindow) -> None:
     """Show the timeline, and wait until it has read what happened last."""
     window.show_page("timeline")
     await asyncio.sleep(SETTLE_S)
@@ -246,7 +246,7 @@ def _check_checkpoints(transcript: Transcript) -> DemoCheck:
 def _check_summarized(transcript: Transcript) -> DemoCheck:
     """Check the handovers: one at least comes by itself, at the share of the window that the policy says."""
     handovers = list(transcript.rewrites.handovers.values())
-    automatic = sum(handover.trigger is HandoverTrigger.THRESHOLD for handover in handovers)
+    automatic = sum(handover.trigger.is_by_policy for handover in handovers)
     changes = [
         tr("{before} → {after} tokens", before=handover.before, after=handover.after)
         for handover in handovers
@@ -341,7 +341,7 @@ class DemoTour:
     def __init__(
         self,
         window_context: WindowContext,
-        controllers: WindowControllers,
+        controllers: ControlledWindow,
         screenshots: ScreenshotWriter,
         projects: Path,
     ) -> None:
@@ -376,10 +376,7 @@ class DemoTour:
         self._checks.append(DemoCheck(name, passed, text))
 
     def _conversation(self) -> Conversation:
-        conversation = self._controllers.session_controller.conversation
-        if conversation is None:
-            raise HelixError(text("The window doesn't show a session."), fix=_REPORT_IT)
-        return conversation
+        return self._controllers.session.conversation
 
     async def _play_script(self, conversation: Conversation, name: str) -> None:
         script = next(
@@ -396,11 +393,11 @@ class DemoTour:
 
     def _require_approval(self) -> None:
         """Make the demo model ask once more, for a screenshot of an approval request for an edit."""
-        SavedRules(self._services.registry, self._controllers.active_workspace.id).set_demo_calls("once")
+        SavedRules(self._services.registry, self._controllers.session.workspace_id).set_demo_calls("once")
 
     async def _send(self, message: str) -> None:
         """Type and send as a user does, and wait for the end of the turn."""
-        composer = self._controllers.session_controller.composer.widget
+        composer = self._controllers.composer.widget
         composer.set_text(message)
         composer.editor.submitted.emit()
         conversation = self._conversation()
@@ -510,7 +507,7 @@ class DemoTour:
             key=lambda entry: entry.size,
         )
         navigation.show_cache_entry(largest.digest)
-        table = self._controllers.session_controller.views.cache.table
+        table = self._controllers.window.pages.cache.table
         await self._screenshots.wait_until(
             lambda: table.current_digest() == largest.digest and is_page_read(self._controllers, "cache")
         )
@@ -525,9 +522,7 @@ class DemoTour:
         for name, seqs in cards.items():
             if seqs:
                 navigation.show_event(max(seqs))
-                await self._screenshots.wait_until(
-                    lambda: not self._controllers.session_controller.timeline.is_revealing
-                )
+                await self._screenshots.wait_until(lambda: not self._controllers.timeline.is_revealing)
                 await self._screenshots.capture(name)
         await self.pause("first-pages")
         window.show_page("chat")

@@ -74,8 +74,9 @@ SortColumn = Literal[
 
 
 ARCHIVE_SUFFIX = ".helix"
-TRANSCRIPT_SUFFIX = ".md"
-"""The ending of a session's transcript."""
+TRANSCRIPT_SUFFIX, HTML_SUFFIX, JSON_LINES_SUFFIX = ".md", ".html", ".jsonl"
+SHARED_SUFFIXES = (TRANSCRIPT_SUFFIX, HTML_SUFFIX, JSON_LINES_SUFFIX)
+"""The endings of a session's documents for others: to read, and for programs."""
 
 
 MIN_RECALL_TOKENS, MAX_RECALL_TOKENS = 100, 16_000

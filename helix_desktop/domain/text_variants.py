@@ -257,6 +257,7 @@ _LOGIN = re.compile(r"(?<=://)[^/\s@]+@")
 _KEY = re.compile(r"\b(?:sk|pk|ghp|gho|glpat|xox[a-z]|AKIA|AIza)[-_]?[A-Za-z0-9_-]{12,}")
 _LONG_TOKEN = re.compile(r"\b(?=[A-Za-z0-9_-]{0,80}\d)(?=[A-Za-z0-9_-]{0,80}[G-Zg-z])[A-Za-z0-9_-]{32,}\b")
 _SHA = re.compile(r"[0-9a-f]{32,64}")
+_NAME_OF_WORDS = re.compile(r"(?:[A-Za-z]{1,16}|\d{1,4})(?:[_-]+(?:[A-Za-z]{1,16}|\d{1,4})){3,}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _EMAIL = re.compile(r"[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
 
@@ -324,13 +325,21 @@ def _any_of(texts: Iterable[str]) -> str:
 
 
 def _token_mark(match: re.Match[str]) -> str:
-    """Keep digests and ids of ours: they lead to nothing outside this computer."""
+    """Keep names of several words, and digests and ids of ours: those lead to nothing elsewhere."""
     token = match[0]
-    return token if _SHA.fullmatch(token) or _UUID.fullmatch(token) else REMOVED
+    if _SHA.fullmatch(token) or _UUID.fullmatch(token) or _NAME_OF_WORDS.fullmatch(token):
+        return token
+    return REMOVED
+
+
+def _named_mark(match: re.Match[str]) -> str:
+    """Keep what code sorts by: `key=lambda`, `key=str.lower`."""
+    is_code = match[1] == "key" and match[2] == "=" and re.fullmatch(r"[a-z_.]+", match[3])
+    return match[0] if is_code else f"{match[1]}{match[2]}{REMOVED}"
 
 
 _FORMS: tuple[tuple[re.Pattern[str], Substitution], ...] = (
-    (_NAMED_SECRET, rf"\1\2{REMOVED}"),
+    (_NAMED_SECRET, _named_mark),
     (_ASSIGNED_SECRET, rf"\1\2{REMOVED}"),
     (_LOGIN, f"{REMOVED}@"),
     (_KEY, REMOVED),

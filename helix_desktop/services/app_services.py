@@ -26,6 +26,7 @@ from helix_desktop.domain.errors import HelixError, WorkspaceMissing
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.model_spec import LearnedWindow
+from helix_desktop.domain.text_variants import ReportRedaction
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.providers.demo.script import read_scripts
@@ -48,6 +49,7 @@ from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceM
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.samples import SAMPLES, add_sample, play_session
+from helix_desktop.services.sharing import SharingService, texts_in
 from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore, open_as_owner, open_store
 from helix_desktop.store.remote.server import SharedStore
@@ -162,6 +164,7 @@ class AppServices:
         self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
         self.closed_sessions = ClosedSessions(self.registry, self.borrow_store, self._workspaces.__contains__)
         self.backup = BackupService(data_dir.root, self.registry, self.borrow_store, wall_clock_ms)
+        self.sharing = SharingService(self.borrow_store, self._shared_redaction)
 
     async def save_settings(self, settings: Settings) -> None:
         """Save changed settings; if the disk refuses, they still hold for this run. Raises HelixError then.
@@ -399,6 +402,20 @@ class AppServices:
             await self._apply_models(workspace_id)
         if names != self.settings.run_keys:
             await self.save_settings(msgspec.structs.replace(self.settings, run_keys=names))
+
+    async def secret_values(self) -> tuple[str, ...]:
+        """Return stored keys, and whatever the user added to requests and MCP servers."""
+        providers = self.settings.providers
+        extras = [*(entry.extras() for entry in providers), *(m.extras for p in providers for m in p.models)]
+        values = [value for extra in extras for value in (*extra.headers.values(), *texts_in(extra.body))]
+        for record in self.registry.list_workspaces(include_removed=True):
+            for server in record.servers:
+                values += [*server.env.values(), *server.headers.values()]
+        return (*await self.secrets.all_values(), *values)
+
+    async def _shared_redaction(self) -> ReportRedaction:
+        """Return what must not be in a document for others."""
+        return ReportRedaction(str(Path.home()), await self.secret_values())
 
     async def missing_keys(self) -> tuple[str, ...]:
         """List the providers whose key was entered for an earlier run only and is nowhere now."""

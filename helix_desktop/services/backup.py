@@ -9,14 +9,12 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidInput
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.store import SessionVersions
 from helix_desktop.domain.store_reports import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.services.closed_workspaces import BorrowStore
-from helix_desktop.store.archive_file import file_name, read_info, refused_write
+from helix_desktop.store.archive_file import file_name, read_info
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.system.files import non_folder_in, write_text_durably
-from helix_desktop.words.session_markdown import session_markdown
+from helix_desktop.system.files import non_folder_in
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
 text = TextContext("Services")
@@ -53,28 +51,6 @@ class BackupService:
         record = self._registry.get(workspace_id)
         async with self._borrow_store(workspace_id) as store:
             return await store.export_session_to(path, record.name, session_id, on_progress)
-
-    async def export_transcript(self, workspace_id: str, session_id: str, path: Path) -> int:
-        """Write a session with its versions to a Markdown file; return its size in bytes.
-
-        Raises ArchiveWriteFailed, StoreError, WorkspaceMissing.
-        """
-        async with self._borrow_store(workspace_id) as store:
-            listed = await store.sessions()
-            titles = {summary.id: summary.title for summary in listed}
-            versions = SessionVersions(listed).ids_of(session_id)
-            logs = {number: await store.events(version) for number, version in enumerate(versions, 1)}
-
-        def write() -> int:
-            log = logs.pop(versions.index(session_id) + 1)
-            document = session_markdown(titles.get(session_id, ""), log, logs)
-            write_text_durably(path, document)
-            return len(document.encode())
-
-        try:
-            return await asyncio.to_thread(write)
-        except OSError as error:
-            raise refused_write(path, error) from error
 
     async def inspect(self, path: Path) -> ArchiveInfo:
         """Read the header of an exported file. Raises InvalidArchive."""

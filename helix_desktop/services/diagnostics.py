@@ -286,14 +286,8 @@ class Diagnostics:
         return ReportNames(self._services.settings, self._records(), as_they_are=with_names)
 
     async def _redaction(self, names: ReportNames) -> ReportRedaction:
-        """Return what to remove: stored keys, and whatever the user added to requests and MCP servers."""
-        providers = self._services.settings.providers
-        extras = [*(entry.extras() for entry in providers), *(m.extras for p in providers for m in p.models)]
-        values = [value for extra in extras for value in (*extra.headers.values(), *_texts(extra.body))]
-        for record in self._records():
-            for server in record.servers:
-                values += [*server.env.values(), *server.headers.values()]
-        secrets = (*await self._services.secrets.all_values(), *values)
+        """Return what to remove from every file."""
+        secrets = await self._services.secret_values()
         return ReportRedaction(str(self._home), secrets, names.in_text())
 
     async def _versions(self) -> str:
@@ -396,18 +390,6 @@ def _tail(path: Path, count: int) -> tuple[list[str], datetime]:
     except OSError:
         return [], datetime.min
     return data.decode("utf-8", "replace").splitlines()[-count:], datetime.fromtimestamp(changed)
-
-
-def _texts(value: Any) -> Iterable[str]:
-    """Yield every text in a value of JSON, keys aside."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
 
 
 def _json(value: Any) -> str:

@@ -17,6 +17,7 @@ import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.store import CacheEntry, ContentReader
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 
@@ -26,7 +27,6 @@ INDEX_NAME = "index.json"
 _FORMAT = 1  # of the index
 _NAME_CHARS, _DIGITS = 48, 8  # of a file's name without its ending, and of the digest behind it
 _FIRST_ZIP_MS = 315_532_800_000 + 86_400_000  # 1980, before which a zip has no dates; a day for time zones
-_FILE_TOOLS = ("read_file", "write_file", "edit_file")
 
 
 class ExportedEntries(msgspec.Struct):
@@ -81,7 +81,8 @@ async def export_to_zip(
 def file_name(entry: CacheEntry) -> str:
     """Return a name for the file of a content: what it is of, and the first digits of its digest."""
     path = PurePosixPath(entry.target.replace("\\", "/"))
-    is_file = entry.tool in _FILE_TOOLS
+    own = OWN_TOOLS.get(entry.tool)
+    is_file = own is not None and own.is_of_file
     words = path.stem if is_file else f"{entry.tool} {entry.target}"
     safe = "".join(sign if sign.isalnum() or sign in "._" else "-" for sign in words)
     stem = "-".join(filter(None, safe.split("-")))[:_NAME_CHARS].strip("._-")

@@ -26,7 +26,7 @@ from helix_desktop.tools.files.find import FindFiles, SearchText
 from helix_desktop.tools.files.jail import Jail, startup_files
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.files.jail_windows import WindowsJail
-from helix_desktop.tools.files.read import ListDirectory, ReadFile
+from helix_desktop.tools.files.read import reading_tools
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.git_paths import is_run_by_git
@@ -206,8 +206,7 @@ def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup
         setup.reading_lines,
     )
     tools: list[Tool[Any]] = [
-        ReadFile(jail, ripgrep),
-        ListDirectory(jail),
+        *reading_tools(jail, ripgrep),
         FindFiles(jail, ripgrep),
         SearchText(jail, ripgrep),
         WriteFile(jail, is_run),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.tools import failed_tests
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Words")
-text = TextContext("Words")
 
 CallTense: TypeAlias = Literal["to_do", "running", "done"]
 
@@ -21,37 +20,10 @@ _COMPACTED = re.compile(r"(?:(?P<index>index)|(?:[0-9a-f]{8,} )?e\d+(?:-e?\d+)?)
 _EVENTS = re.compile(r"\sin\se\d+(?:,\se\d+)*(?:\sand\s\d+\smore)?$")
 
 
-class _Verb(NamedTuple):
-    to_do: TranslatableText
-    running: TranslatableText
-    done: TranslatableText
-
-
-_EDIT = _Verb(text("Edit"), text("Editing"), text("Edited"))
-_VERBS: dict[str, _Verb] = {
-    "ask_user": _Verb(text("Ask"), text("Asking"), text("Asked")),
-    "delegate": _Verb(text("Delegate"), text("Delegating"), text("Delegated")),
-    "edit_file": _EDIT,
-    "fetch_url": _Verb(text("Fetch"), text("Fetching"), text("Fetched")),
-    "find_files": _Verb(text("Find files"), text("Finding files"), text("Found files")),
-    "list_cached_content": _Verb(text("List cache"), text("Listing cache"), text("Listed cache")),
-    "list_directory": _Verb(text("List"), text("Listing"), text("Listed")),
-    "multi_edit": _EDIT,
-    "read_file": _Verb(text("Read", "to do"), text("Reading"), text("Read", "done")),
-    "recall_cached_content": _Verb(text("Recall"), text("Recalling"), text("Recalled")),
-    "run_command": _Verb(text("Run"), text("Running"), text("Ran")),
-    "search_cached_content": _Verb(text("Search cache"), text("Searching cache"), text("Searched cache")),
-    "search_text": _Verb(text("Search"), text("Searching"), text("Searched")),
-    "todo": _Verb(*(text("To-do list"),) * 3),
-    "show_output": _Verb(text("Show"), text("Showing"), text("Showed")),
-    "write_file": _Verb(text("Write"), text("Writing"), text("Wrote")),
-}
-
-
 def call_verb(tool: str, tense: CallTense) -> str:
     """Return what a call of a tool does, is doing or did; the name of a tool that is not Helix's own."""
-    verb = _VERBS.get(tool)
-    return translate(getattr(verb, tense)) if verb is not None else display_name(tool)
+    own = OWN_TOOLS.get(tool)
+    return translate(getattr(own, tense)) if own is not None else display_name(tool)
 
 
 def failed_tests_text(output: str) -> str:

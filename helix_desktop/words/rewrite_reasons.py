@@ -1,7 +1,9 @@
-"""The words for why a rewrite was made, the same in the window and on the command line; no Qt."""
+"""The words for why a rewrite was made, and when the next compaction is due; no Qt."""
 
 from __future__ import annotations
 
+from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionOutlook, CompactionState
+from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -12,7 +14,14 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.words.numbers import format_percent
+from helix_desktop.words.numbers import (
+    format_percent,
+    format_token_count,
+    format_tokens,
+    format_whole_percent,
+)
+from helix_desktop.words.rewrite_explanations import explain_hold
+from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compaction")
@@ -50,7 +59,8 @@ def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
             return translate(_TOO_LARGE)
         case HandoverTrigger.CONTINUED:
             return tr("start of this session")
-    return _reached_text(threshold) if threshold else tr("automatic")
+        case HandoverTrigger.THRESHOLD:
+            return _reached_text(threshold) if threshold else tr("automatic")
 
 
 def placement_text(reason: PlacementReason, threshold: float, averted_handover_at: float = 0.0) -> str:
@@ -109,3 +119,115 @@ def divider_reason_text(
         case ObservationsPlaced(threshold=share) if share:
             return _reached_text(share)
     return tr("older messages compacted")
+
+
+def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
+    """Return when the conversation is compacted; if it is above the threshold and isn't, why, in a line."""
+    state = outlook.state
+    if state == "off":
+        return tr("Context management is off.")
+    if state == "hold":
+        return explain_hold()
+    if state == "paused":
+        return tr.plural(
+            BREAKER_FAILURES,
+            "Compacts only when you start it: the last try failed or freed too little.",
+            "Compacts only when you start it: the last %n tries failed or freed too little.",
+        )
+    share = format_whole_percent(gauge.trigger.share)
+    left = format_tokens(max(0, gauge.trigger.distance))
+    texts: dict[CompactionState, str] = {
+        "room": tr("Compacts at {share}, {tokens} left.", share=share, tokens=left),
+        "due": tr("Compacts at {share}, due now.", share=share),
+        "full": tr("Compacts at {share}. Room is made with the next request.", share=share),
+        "facts": tr("Compacts at {share}, first by facts about older messages.", share=share),
+        "waiting": tr(
+            "Compacts at {share}, at least {time} after the last try.",
+            share=share,
+            time=_pause_text(outlook.wait_ms // 1000),
+        ),
+        "too_little": tr("Compacts at {share} once it pays.", share=share) + "\n" + _too_little_text(outlook),
+    }
+    return texts[state]
+
+
+def _too_little_text(outlook: CompactionOutlook) -> str:
+    least = format_token_count(round(outlook.least))
+    if outlook.freed is None:
+        return tr("Too few messages lie before the newest ones, which always stay.")
+    if outlook.freed <= 0:
+        return tr("A handover could be as large as what it replaces. It has to free {least}.", least=least)
+    return tr(
+        "A handover would free about {tokens}. It has to free {least}.",
+        tokens=format_token_count(outlook.freed),
+        least=least,
+    )
+
+
+def _pause_text(seconds: int) -> str:
+    """Return how long a pause is; whole minutes without seconds."""
+    if seconds % 60:
+        return format_duration(seconds * 1000)
+    return tr("{minutes} min", minutes=seconds // 60)
+
+
+def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_hold: bool) -> str:
+    """Return how far the next compaction is, in a few words."""
+    if not is_managed:
+        return tr("compaction off")
+    if is_on_hold:
+        return tr("paused")
+    if trigger.is_due:
+        return tr("above {share}", share=format_whole_percent(trigger.share))
+    return tr("handover in ≈ {tokens}", tokens=format_tokens(trigger.distance))
+
+
+def preview_trigger_text(trigger: CompactionTrigger, is_managed: bool) -> str:
+    """Return when a handover as it is previewed replaces older messages."""
+    share = format_whole_percent(trigger.share)
+    if not is_managed:
+        return tr("Context management is off.")
+    if trigger.is_due:
+        return tr("Above {share}, it is compacted once that pays.", share=share)
+    return tr("At {share}, a handover like this replaces older messages.", share=share)
+
+
+def next_try_text(failures: int) -> str:
+    """Return whether Helix tries again by itself after so many failures in a row."""
+    if failures >= BREAKER_FAILURES:
+        return tr.plural(
+            failures,
+            "Helix doesn't try again by itself: %n attempt failed.",
+            "Helix doesn't try again by itself: %n attempts in a row failed.",
+        )
+    return tr.plural(
+        BREAKER_FAILURES,
+        "Helix tries again later, until %n attempt has failed.",
+        "Helix tries again later, until %n attempts in a row have failed.",
+    )
+
+
+def failed_observations_text(failures: int) -> str:
+    """Return what failures in a row mean for the next try; empty without one."""
+    if failures >= BREAKER_FAILURES:
+        return tr.plural(
+            failures,
+            "Written only when you start it: the last try failed.",
+            "Written only when you start it: the last %n tries failed.",
+        )
+    if failures:
+        return tr.plural(
+            failures,
+            "The last try failed. Helix tries again later.",
+            "The last %n tries failed. Helix tries again later.",
+        )
+    return ""
+
+
+def breaker_text() -> str:
+    """Return why only the user compacts the conversation now."""
+    return tr.plural(
+        BREAKER_FAILURES,
+        "The last attempt failed or freed too little.",
+        "The last %n attempts failed or freed too little.",
+    )

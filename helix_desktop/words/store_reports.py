@@ -122,6 +122,15 @@ def _first_few(names: Sequence[str]) -> tuple[str, ...]:
     return (*listed, text.plural(more, "%n more", "%n more", "things in a list")) if more > 0 else listed
 
 
+def removed_text(count: int) -> str:
+    """Return at how many places of a document for others something was removed."""
+    return tr.plural(
+        count,
+        "%n key, token or address was removed.",
+        "%n keys, tokens and addresses were removed.",
+    )
+
+
 def export_summary(result: ExportResult) -> str:
     """Return a text of what the file holds and lacks."""
     totals = result.totals

@@ -14,12 +14,10 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.demo.tour import SETTLE_S, ScreenshotWriter, is_page_read, show_timeline, wait_until
-from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.ui.kit.intents import Compact, CompareHandover, EditHandover, Intent, RunHandoverAgain
 from helix_desktop.ui.timeline.card_data import PREVIEW
-from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from screens.states import opened_dialog
 
 _PAST_SHARE = 0.6  # of the steps: behind the checkpoint, before the handover
@@ -31,11 +29,11 @@ class SampleScreens:
     """Opens the sample with its prepared session, and captures each instrument in use."""
 
     def __init__(
-        self, window_context: WindowContext, controllers: WindowControllers, screenshots: ScreenshotWriter
+        self, window_context: WindowContext, controllers: ControlledWindow, screenshots: ScreenshotWriter
     ) -> None:
         self._window, self._actions = window_context.window, window_context.actions
         self._controllers, self._screenshots = controllers, screenshots
-        self._session, self._views = controllers.session_controller, controllers.session_controller.views
+        self._session, self._views = controllers.session, controllers.window.pages
 
     async def capture_all(self) -> None:
         """Capture them all. Raises HelixError if the window does not respond."""
@@ -54,14 +52,11 @@ class SampleScreens:
 
     @property
     def _conversation(self) -> Conversation:
-        conversation = self._session.conversation
-        if conversation is None:
-            raise HelixError(verbatim("The window doesn't show a session."))
-        return conversation
+        return self._session.conversation
 
     async def _capture_past(self) -> None:
         """Capture an earlier step in timeline, chat and inspector, and the text of its request."""
-        steps, past = read_steps(self._conversation.session.log), self._session.past
+        steps, past = read_steps(self._conversation.session.log), self._controllers.past
         scrubber = self._views.timeline.chart.scrubber
         self._window.show_page("timeline")
         await wait_until(lambda: len(scrubber.steps) == len(steps))

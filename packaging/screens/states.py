@@ -23,7 +23,7 @@ from helix_desktop.demo.tour import (
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
-from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 
 _KEY = "sk-ant-" + "0" * 40  # begins as those of a vendor that is recognized
 _REFUSAL_HEAD = (
@@ -37,11 +37,11 @@ class StateScreens:
     """Brings the program into each state, as a user does, and captures it."""
 
     def __init__(
-        self, window_context: WindowContext, controllers: WindowControllers, screenshots: ScreenshotWriter
+        self, window_context: WindowContext, controllers: ControlledWindow, screenshots: ScreenshotWriter
     ) -> None:
         self._window, self._actions = window_context.window, window_context.actions
         self._controllers, self._screenshots = controllers, screenshots
-        self._views = controllers.session_controller.views
+        self._views = controllers.window.pages
 
     async def capture_refused_key(self) -> None:
         """Paste a key on the first page, and test it on a server that refuses every key."""
@@ -93,7 +93,7 @@ class StateScreens:
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         await self._controllers.cache_export.save_to_folder(table.selected_digests(), folder)
         await self._screenshots.capture("cache-exported")
-        self._window.notices.end("entries_saved", self._controllers.active_workspace.id)
+        self._window.notices.end("entries_saved", self._controllers.session.workspace_id)
 
     async def _capture_hold(self) -> None:
         """Capture a context on hold, and the gauge's menu."""

@@ -103,7 +103,7 @@ class ScreenTour(DemoTour):
     async def _capture_changes(self) -> None:
         """Capture what the session on screen did to the files, and the preview of going back."""
         await self._capture_changed_files()
-        window, page = self._window_context.window, self._controllers.session_controller.views.changes
+        window, page = self._window_context.window, self._controllers.window.pages.changes
         window.show_page("changes")
         await wait_until(lambda: is_page_read(self._controllers, "changes"))
         await self._screenshots.capture("changes")
@@ -120,7 +120,7 @@ class ScreenTour(DemoTour):
 
     async def _capture_changed_files(self) -> None:
         """Capture the newest card of a call that changed several lines, with its diff."""
-        chat = self._controllers.session_controller.views.chat.view
+        chat = self._controllers.window.pages.chat.view
         model = chat.chat_viewport.model
         rows = [row for row in map(model.row, range(len(model))) if isinstance(row, ToolRow)]
         changed = [row for row in rows if row.changes is not None and row.changes.removed]
@@ -162,7 +162,7 @@ class ScreenTour(DemoTour):
         commands.show_request.trigger()
         await asyncio.sleep(SETTLE_S)
         await self._screenshots.capture("request")
-        self._controllers.session_controller.views.inspector.go_back()
+        self._controllers.window.pages.inspector.go_back()
         for action in (
             commands.guide,
             commands.clean_up,
@@ -176,7 +176,7 @@ class ScreenTour(DemoTour):
             dialog.close()
 
     async def _capture_missing_folder(self, folder: Path) -> None:
-        workspace_id = self._controllers.active_workspace.id
+        workspace_id = self._controllers.session.workspace_id
         await asyncio.to_thread(folder.rename, folder.with_name("moved-away"))
         await self._controllers.workspace_controller.reopen(workspace_id)
         await self._screenshots.capture("missing-folder")

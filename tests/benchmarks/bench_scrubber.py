@@ -27,7 +27,7 @@ from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.ui.session.past.controller import past_inspector_state
+from helix_desktop.ui.session.past import past_inspector_state
 from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
 

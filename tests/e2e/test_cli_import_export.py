@@ -106,8 +106,13 @@ def test_one_session_is_exported_and_imported_elsewhere(here: InProcessCli, tmp_
     assert (imported["added"], imported["new"]) == (1, ["s"])
     result = here.json("export", "ws", str(tmp_path / "s.md"), "--session", "s")
     transcript = (tmp_path / "s.md").read_text(encoding="utf-8")
-    assert result == {"path": str(tmp_path / "s.md"), "file_size": len(transcript.encode())}
+    assert result == {"path": str(tmp_path / "s.md"), "file_size": len(transcript.encode()), "removed": 0}
     assert transcript.startswith("# a title\n\n### `read_file`")
+    here.json("export", "ws", str(tmp_path / "s.html"), "--session", "s")
+    assert "<h1>a title</h1>" in (tmp_path / "s.html").read_text(encoding="utf-8")
+    here.json("export", "ws", str(tmp_path / "s.jsonl"), "--session", "s")
+    (line, *_) = (tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["session"] == "s"
     code, _, err = here.cache(
         "export", str(tmp_path / "t"), "--session", "t", "--workspace", str(tmp_path / "ws")
     )
@@ -125,7 +130,7 @@ def test_an_unusable_file_is_named_and_changes_nothing(here: InProcessCli, tmp_p
         ("export", "no/where.helix", 1, "where.helix wasn't written. The folder"),
         ("export", "out.helix/x", 1, "out.helix isn't a folder. Nothing was left behind."),
         ("export", "out.tar", 2, "out.tar must end in .helix."),
-        ("export", "out.md", 2, "Only a session can be exported as Markdown. Add --session, or use"),
+        ("export", "out.md", 2, "Only a session can be exported as .md. Add --session, or use"),
     ):
         ended, out, err = here.cache(verb, str(tmp_path / name), "--workspace", str(tmp_path / "ws"))
         assert (ended, out, len(err.splitlines())) == (code, "", 1)

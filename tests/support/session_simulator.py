@@ -407,7 +407,7 @@ class SessionSimulator:
         return handover
 
     def handover_at(self, cut: CutPoint) -> HandoverMade:
-        """The handover that the compactor would write there without a model."""
+        """The handover that `HandoverWriter` would write there without a model."""
         latest = self.transcript.window.handover
         previous = previous_handover(self.transcript)
         covered = covered_messages(self.transcript, cut.upto, cut.kept_seq)

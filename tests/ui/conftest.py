@@ -17,6 +17,12 @@ from helix_desktop.ui.shell.main_window import MainWindow
 from tests.support.window.bare_window import make_window
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _fonts(qapp: QGuiApplication) -> None:
+    """Load the app's fonts as the app does first: widths depend on them, whichever test comes first."""
+    fonts.load(resources_dir() / "fonts")
+
+
 @pytest.fixture
 def layout_states() -> dict[str, bytes]:
     """Return the content of the layout store."""
@@ -26,7 +32,6 @@ def layout_states() -> dict[str, bytes]:
 @pytest.fixture
 def window(qtbot: QtBot, layout_states: dict[str, bytes]) -> Iterator[MainWindow]:
     """A wide window on screen, with a text field as its chat."""
-    fonts.load(resources_dir() / "fonts")  # as app.window_frame does first: widths depend on it
     main_window = make_window(layout_states)
     qtbot.addWidget(main_window)
     with qtbot.waitExposed(main_window):

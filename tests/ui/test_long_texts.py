@@ -11,11 +11,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from texts import pseudo
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMN_INDEX
 from helix_desktop.ui.cache.table import PAD, CacheTable
-from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style import stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
@@ -45,7 +44,6 @@ _GROUPS = (
 def _styled(qapp: QApplication) -> Iterator[None]:
     """Fonts and style sheet as the application has them."""
     before = qapp.font()
-    fonts.load(resources_dir() / "fonts")
     stylesheet.apply(qapp, LIGHT)
     yield
     qapp.setStyleSheet("")

@@ -27,8 +27,9 @@ from helix_desktop.agent.window.rewriter import EarlyRewrites
 from helix_desktop.context.log.notes import refused_edit
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
-from helix_desktop.domain.files.file_use import ToolKind, tool_kind
+from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import AllowedCall, ToolCall
+from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.question import Question, reply_text
 from helix_desktop.domain.redaction import redaction_mark
 from helix_desktop.domain.store import PartialOutput

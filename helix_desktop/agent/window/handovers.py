@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
@@ -11,43 +10,39 @@ import msgspec
 from helix_desktop.agent.session import EventRecorded, RequestChanged
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
-from helix_desktop.agent.window.compactor import (
-    Compactor,
-    CountedPart,
+from helix_desktop.agent.window.handover_writer import (
     HandoverDraft,
+    HandoverWriter,
     RestoredDraft,
     RevisionDraft,
-    active_handover,
     checked_handover,
-    fork_with,
 )
 from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites import handover_source, planner
+from helix_desktop.context.rewrites.handover_source import active_handover, fork_with
 from helix_desktop.context.summaries.handover import (
     CutPoint,
-    available_cuts,
     covered_messages,
-    handover_parts,
     newest_checkpoint,
 )
 from helix_desktop.context.summaries.handover_revision import (
     original_of,
     revised_handover,
-    same_cut,
     sections_with,
     to_markdown,
-    without_handover,
 )
 from helix_desktop.context.summaries.summary_coverage import covered_facts
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
-from helix_desktop.context.window.window import handover_as_sent, project, tokens_as_sent
-from helix_desktop.domain.cost import CostEstimate, SpendReply, spending_of
+from helix_desktop.context.window.usage_gauge import (
+    FULL_WINDOW,
+    ON_REQUEST,
+    CompactionTrigger,
+    measure_usage,
+)
+from helix_desktop.context.window.window import project, tokens_as_sent
+from helix_desktop.domain.cost import SpendReply, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     Bullet,
     HandoverDiscarded,
@@ -68,8 +63,8 @@ class HandoverRevisions:
     One may be larger than what it replaces: invariant 6, that a handover frees room, is for automatic ones.
     """
 
-    def __init__(self, runtime: SessionRuntime, compactor: Compactor) -> None:
-        self._runtime, self._compactor = runtime, compactor
+    def __init__(self, runtime: SessionRuntime, writer: HandoverWriter) -> None:
+        self._runtime, self.writer = runtime, writer
 
     async def draft(self, seq: int) -> RevisionDraft:
         """Return the recorded handover `seq` for editing. Its time grows with what it covers."""
@@ -95,7 +90,7 @@ class HandoverRevisions:
         if draft.seq in self._runtime.transcript.checkpoints:
             await self._record_checkpoint(draft, sections)
             return
-        self._compactor.require_idle()
+        self.writer.require_idle()
         active_handover(self._runtime.transcript, draft.seq)
         event = await self.check(draft, sections)
         await self._runtime.session.record_decided(lambda: self._events_to_record(event))
@@ -139,234 +134,17 @@ class HandoverRevisions:
         return (msgspec.structs.replace(event, before=before, after=after),)
 
 
-_MAX_CUTS = 200  # to choose from: each is priced, and nobody reads more
-
-
-class HandoverScope(ABC):
-    """Where a handover may end. It is written as a draft, which `Handovers.commit` records."""
-
-    is_whole = False
-    rerun_seq = 0  # of the handover whose place it takes
-
-    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, compactor: Compactor) -> None:
-        self._runtime, self._rewriter, self._compactor = runtime, rewriter, compactor
-
-    @abstractmethod
-    async def cuts(self, upto: int = 0) -> list[CutPoint]:
-        """Return all legal cuts: first the one to propose, then the furthest first.
-
-        Of very many, some at equal distances and the nearest one before the event `upto`.
-        """
-
-    @abstractmethod
-    async def find_cut(self, upto: int = 0) -> CutPoint:
-        """Return the cut that ends at an event (0: the one to propose). Raises CompactionRefused."""
-
-    def frees_little(self, upto: int = 0) -> bool:
-        """Return True if a handover up to event `upto` (0: as proposed) would free little, or nothing.
-
-        Raises CompactionRefused without such a cut.
-        """
-        return False
-
-    async def draft(self, focus: str = "", upto: int = 0) -> HandoverDraft:
-        """Write a handover up to the cut at event `upto` (0: the one to propose) without recording it.
-
-        Progress is published as for a recorded handover. Raises CompactionRefused if there is nothing to
-        cover, no legal cut at `upto`, or a handover is running; ModelNotChosen. Model failures are
-        described in the draft.
-        """
-        self._runtime.model_choice.require()
-        cut = await self.find_cut(upto)
-        return await self._compactor.draft(cut, focus, is_whole=self.is_whole, rerun_seq=self.rerun_seq)
-
-    async def estimate(self, upto: int = 0) -> CostEstimate:
-        """Return the cost estimate of such a draft. Raises CompactionRefused."""
-        return await self._compactor.estimate(await self.find_cut(upto), rerun_seq=self.rerun_seq)
-
-    async def parts_as_sent(self, draft: HandoverDraft) -> list[CountedPart]:
-        """Return what the model gets of a draft as it was written.
-
-        Together the parts are what the context counts for the handover, not quite what each is by itself: the
-        largest one that is no quote gets the difference.
-        """
-        runtime, event = self._runtime, draft.event
-        sent = handover_as_sent(
-            fork_with(runtime.transcript, event), runtime.policy, runtime.frame.info.window, event
-        )
-        own = [part for part in sent.parts if part.kind not in sent.quote_tokens]
-        counted = dict(zip(own, await runtime.counter.count([part.text for part in own]), strict=True))
-        own_tokens = sent.tokens - sum(sent.quote_tokens.values())
-        counted[max(own, key=counted.__getitem__)] += own_tokens - sum(counted.values())
-        return [
-            CountedPart(part, counted[part] if part in counted else sent.quote_tokens[part.kind])
-            for part in sent.parts
-        ]
-
-    def _kept_tokens(self) -> int:
-        """Return the tokens that stay behind a handover on request, by our count: a share of what is used."""
-        gauge = self._rewriter.gauge()
-        return int(min(gauge.window, gauge.used) * self._runtime.policy.handover_keep / gauge.ratio)
-
-
-class ProposedScope(HandoverScope):
-    """Older messages: as many as are proposed, or up to another cut."""
-
-    async def cuts(self, upto: int = 0) -> list[CutPoint]:
-        """Return all legal cuts; none if there is nothing to cover."""
-        gauge, kept_tokens = self._rewriter.gauge(), self._kept_tokens()
-        transcript, policy = self._runtime.transcript.fork(), self._runtime.policy
-
-        def find_cuts() -> list[CutPoint]:
-            found = _cuts_on_request(transcript, policy, gauge, kept_tokens)
-            return [*found[:1], *_thinned(found[1:], upto)]
-
-        return await asyncio.to_thread(find_cuts)  # tens of milliseconds in a long session
-
-    async def find_cut(self, upto: int = 0) -> CutPoint:
-        """Return `require_cut`."""
-        return self.require_cut(upto)
-
-    def require_cut(self, upto: int = 0) -> CutPoint:
-        """Return the cut that ends at an event (0: the one to propose). Raises CompactionRefused."""
-        runtime = self._runtime
-        found = _cuts_on_request(
-            runtime.transcript, runtime.policy, self._rewriter.gauge(), self._kept_tokens()
-        )
-        if not found:
-            raise CompactionRefused(
-                _text("Nothing to compact yet."),
-                _text("Only the newest message and what was answered last are left; they always stay.")
-                if runtime.transcript.messages.items
-                else _text("This session has no messages."),
-                _text("Send a message first."),
-            )
-        cut = next((candidate for candidate in found if upto in {0, candidate.upto}), None)
-        if cut is None:
-            raise CompactionRefused(
-                _text("Can't compact up to this message (e{event}).", event=str(upto)),
-                _text("It can only end after a complete step, before the newest part."),
-                _text("Choose another message."),
-            )
-        return cut
-
-    def frees_little(self, upto: int = 0) -> bool:
-        """Return True if a handover up to event `upto` (0: as proposed) would free little, or nothing."""
-        policy, gauge = self._runtime.policy, self._rewriter.gauge()
-        return _frees_little(self._runtime.transcript, policy, gauge, self.require_cut(upto))
-
-
-class RerunScope(HandoverScope):
-    """The messages of the active handover, or another range, from its beginning on.
-
-    A draft that is committed takes its place, and undo brings it back.
-    """
-
-    def __init__(
-        self, runtime: SessionRuntime, rewriter: WindowRewriter, compactor: Compactor, seq: int
-    ) -> None:
-        super().__init__(runtime, rewriter, compactor)
-        self.rerun_seq = seq
-
-    async def cuts(self, upto: int = 0) -> list[CutPoint]:
-        """Return where it may end: where it does now, first. Raises CompactionRefused if it is not active."""
-        fork, same = self._without()
-        policy, frame = self._runtime.policy, self._runtime.frame
-        kept_tokens = self._kept_tokens()
-
-        def find_cuts() -> list[CutPoint]:
-            gauge = measure_usage(project(fork, policy, frame), fork, policy, frame)
-            legal = _thinned(available_cuts(fork, kept_tokens), upto)
-            others = (cut for cut in legal if cut.upto != same.upto)
-            return [same, *(cut for cut in others if not _frees_little(fork, policy, gauge, cut))]
-
-        return await asyncio.to_thread(find_cuts)
-
-    async def find_cut(self, upto: int = 0) -> CutPoint:
-        """Return the cut that ends at an event, or where it ends now. Raises CompactionRefused."""
-        _, same = self._without()
-        if upto in {0, same.upto}:
-            return same
-        return next((cut for cut in await self.cuts(upto) if cut.upto == upto), same)
-
-    def _without(self) -> tuple[Transcript, CutPoint]:
-        """Return a fork without the active handover, and the cut of that one. Raises CompactionRefused."""
-        handover = active_handover(self._runtime.transcript, self.rerun_seq)
-        fork, _ = without_handover(self._runtime.transcript)
-        return fork, same_cut(fork, handover.upto, handover.kept)
-
-
-class WholeSessionScope(HandoverScope):
-    """Every message, for a session that continues this one; nothing is recorded here."""
-
-    is_whole = True
-
-    async def cuts(self, upto: int = 0) -> list[CutPoint]:
-        """Return the cut behind every message. Raises CompactionRefused without one."""
-        return [await self.find_cut()]
-
-    async def find_cut(self, upto: int = 0) -> CutPoint:
-        """Return the cut behind every message. Raises CompactionRefused without one."""
-        items = self._runtime.transcript.messages.items
-        if not items:
-            raise CompactionRefused(
-                _text("Nothing to compact yet."),
-                _text("This session has no messages."),
-                _text("Send a message first."),
-            )
-        tokens = sum(self._runtime.transcript.window.entry_tokens(item) for item in items)
-        return CutPoint(items[-1].seq, 0, len(items), tokens)
-
-    async def parts_as_sent(self, draft: HandoverDraft) -> list[CountedPart]:
-        """Return what the model gets of a draft in a new session, each part counted by itself."""
-        parts = handover_parts(draft.event, ())
-        tokens = await self._runtime.counter.count([part.text for part in parts])
-        return [CountedPart(part, count) for part, count in zip(parts, tokens, strict=True)]
-
-
-def _frees_little(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
-    least = planner.least_gain_on_request(policy, gauge)
-    return planner.expected_savings(transcript, policy, gauge, cut) < least
-
-
-def _cuts_on_request(
-    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, kept_tokens: int
-) -> list[CutPoint]:
-    """Return all legal cuts, the one to propose first, then the furthest first.
-
-    That is the furthest one before the newest turn which leaves `kept_tokens`, if it frees enough; else one
-    in the newest turn.
-    """
-    found = available_cuts(transcript, 0, in_newest_turn=True)
-    older = available_cuts(transcript, kept_tokens)
-    if older and not _frees_little(transcript, policy, gauge, older[0]):
-        proposed = older[:1]
-    else:
-        proposed = available_cuts(transcript, kept_tokens, in_newest_turn=True)[:1] or found[:1]
-    return [*proposed, *(cut for cut in found if cut not in proposed)]
-
-
-def _thinned(cuts: Sequence[CutPoint], upto: int) -> list[CutPoint]:
-    """Return at most about `_MAX_CUTS` of these, with the first and the nearest one before event `upto`."""
-    step = -(-len(cuts) // _MAX_CUTS)
-    nearest = next((cut for cut in cuts if cut.upto <= upto), None)
-    return [cut for place, cut in enumerate(cuts) if place % step == 0 or cut is nearest]
-
-
 class Handovers:
     """One session's handovers, at most one at a time.
 
-    The user may ask for one of the `proposed` messages, of the `whole_session`, or for a `rerun`; `revisions`
-    are those that the user edits.
+    `writer` writes those that the user asks for, too; `revisions` are those that the user edits.
     """
 
     def __init__(
-        self, runtime: SessionRuntime, rewriter: WindowRewriter, compactor: Compactor, job: BackgroundJob
+        self, runtime: SessionRuntime, rewriter: WindowRewriter, writer: HandoverWriter, job: BackgroundJob
     ) -> None:
-        self._runtime, self._rewriter, self._compactor, self._job = runtime, rewriter, compactor, job
-        self.proposed = ProposedScope(runtime, rewriter, compactor)
-        self.whole_session = WholeSessionScope(runtime, rewriter, compactor)
-        self.revisions = HandoverRevisions(runtime, compactor)
+        self._runtime, self._rewriter, self.writer, self._job = runtime, rewriter, writer, job
+        self.revisions = HandoverRevisions(runtime, writer)
         self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
         self._saved_draft = _newest_draft(runtime.session.log)
         self._is_due = False  # True while what is written started at the threshold
@@ -379,8 +157,7 @@ class Handovers:
                 self._is_due, self._saved_draft = False, None
             case _ if self._is_due:
                 gauge, policy = self._rewriter.gauge(), self._runtime.policy
-                enough = gauge.handover_threshold - planner.least_gain(policy, gauge)
-                if gauge.used <= enough or not policy.enabled:
+                if gauge.trigger.distance >= planner.least_gain(policy, gauge) or not policy.enabled:
                     self._is_due = False
                     self._job.cancel()
 
@@ -392,7 +169,7 @@ class Handovers:
     @property
     def is_busy(self) -> bool:
         """True while one is written, to be recorded or as a draft."""
-        return self._job.is_running or self._compactor.is_drafting
+        return self._job.is_running or self.writer.is_drafting
 
     def start_due(self, refresh: bool = False) -> None:
         """Start the due handover, if there is one and none is written.
@@ -404,13 +181,13 @@ class Handovers:
         policy, transcript = self._runtime.policy, self._runtime.transcript
         gauge = self._rewriter.gauge()
         if self._job.is_asking and (
-            gauge.pressure == "none" or planner.handover_now(transcript, policy, gauge) is None
+            not gauge.is_due or planner.handover_now(transcript, policy, gauge) is None
         ):
             self._job.withdraw_request()
-        due = planner.handover_due(transcript, policy, gauge, self._runtime.clock())
+        cut = planner.handover_due(transcript, policy, gauge, self._runtime.clock())
         current = transcript.window.handover
-        if due is not None and not self._job.is_blocked(current[0] if current else 0, gauge.used, refresh):
-            self._start_due(due.cut)
+        if cut is not None and not self._job.is_blocked(current[0] if current else 0, gauge.used, refresh):
+            self._start_due(cut)
 
     async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
         """Have a model write the handover that a full context needs, and wait for it.
@@ -426,15 +203,15 @@ class Handovers:
     def _start_for_room(self) -> OptionalText | None:
         """Start a handover by a model. Return why that can't be, None once it runs."""
         transcript, gauge = self._runtime.transcript, self._rewriter.gauge()
-        plan = planner.handover_now(transcript, self._runtime.policy, gauge)
-        if plan is None:
+        cut = planner.handover_now(transcript, self._runtime.policy, gauge)
+        if cut is None:
             return ""
         if planner.is_breaker_open(transcript):
             return self._why_none_since(0)
         current = transcript.window.handover
         if self._job.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
             return _text("Its cost wasn't approved, or exceeds the budget.")
-        self._start_due(plan.cut, trigger=HandoverTrigger.OVERFLOW)
+        self._start_due(cut, trigger=FULL_WINDOW)
         return None
 
     def _why_none_since(self, seq: int) -> OptionalText:
@@ -448,34 +225,31 @@ class Handovers:
         return _text("It was canceled, or its cost wasn't approved.")
 
     def _start_due(
-        self, cut: CutPoint, ask_model: bool = True, trigger: HandoverTrigger = HandoverTrigger.THRESHOLD
+        self, cut: CutPoint, ask_model: bool = True, trigger: CompactionTrigger | None = None
     ) -> None:
+        """Start a handover; without a `trigger` for what the policy says."""
         self._job.start(lambda: self._run_due(cut, ask_model, trigger))
 
-    async def _run_due(self, cut: CutPoint, ask_model: bool, trigger: HandoverTrigger) -> bool:
+    async def _run_due(self, cut: CutPoint, ask_model: bool, trigger: CompactionTrigger | None) -> bool:
         """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then.
 
         A checkpoint that is being written comes first: the handover begins with that.
         """
         await self.wait_for_checkpoint()
         policy, transcript = self._runtime.policy, self._runtime.transcript
-        gauge = self._rewriter.gauge()
-        is_threshold = trigger is HandoverTrigger.THRESHOLD
-        threshold = round(gauge.handover_threshold / gauge.window, 2) if is_threshold else 0.0
+        trigger = trigger or self._rewriter.gauge().trigger
         while True:
-            self._is_due = is_threshold
+            self._is_due = trigger.kind.is_by_policy
             try:
-                is_made = await self._compactor.run(
-                    trigger, cut, "", ask_model, threshold, self._job.require_approval
-                )
+                is_made = await self.writer.run(trigger, cut, "", ask_model, self._job.require_approval)
             finally:
                 self._is_due = False
             if is_made:
                 return True
-            plan = planner.handover_now(transcript, policy, self._rewriter.gauge())
-            if transcript.turn_open or not self._job.is_asking or plan is None or plan.cut == cut:
+            current = planner.handover_now(transcript, policy, self._rewriter.gauge())
+            if transcript.turn_open or not self._job.is_asking or current in (None, cut):
                 return False
-            cut = plan.cut
+            cut = current
 
     def answer_request(self, reply: SpendReply) -> None:
         """Apply the user's answer to the spend request; do nothing if none is open.
@@ -484,13 +258,9 @@ class Handovers:
         """
         if not self._job.answer_request(reply == "allow") or reply == "refuse":
             return
-        plan = planner.handover_now(self._runtime.transcript, self._runtime.policy, self._rewriter.gauge())
-        if plan is not None:
-            self._start_due(plan.cut, ask_model=reply == "allow")
-
-    def rerun(self, seq: int) -> HandoverScope:
-        """Return the scope of writing the active handover `seq` again."""
-        return RerunScope(self._runtime, self._rewriter, self._compactor, seq)
+        cut = planner.handover_now(self._runtime.transcript, self._runtime.policy, self._rewriter.gauge())
+        if cut is not None:
+            self._start_due(cut, ask_model=reply == "allow")
 
     def start(self, focus: str = "") -> None:
         """Start a handover up to the furthest cut, unless one runs.
@@ -498,20 +268,9 @@ class Handovers:
         Raises CompactionRefused if there is nothing to cover, ModelNotChosen.
         """
         self._runtime.model_choice.require()
-        cut = self.proposed.require_cut()
-        self._job.start(lambda: self._compactor.run(HandoverTrigger.MANUAL, cut, focus))
-
-    async def commit(self, draft: HandoverDraft, text: str | None = None) -> None:
-        """Record a draft as it is, or with the user's own text of its sections.
-
-        Raises InvalidInput if the text cannot be parsed; CompactionRefused if the history changed since
-        the draft was written, or if the window would not shrink enough.
-        """
-        await self._compactor.commit(draft, text)
-
-    async def discard(self, draft: HandoverDraft) -> None:
-        """Record what a draft cost that is not used. Raises StoreError."""
-        await self._compactor.unused.record(spending_of(draft.event))
+        transcript, policy = self._runtime.transcript, self._runtime.policy
+        cut = handover_source.cut_on_request(transcript, policy, self._rewriter.gauge())
+        self._job.start(lambda: self.writer.run(ON_REQUEST, cut, focus))
 
     async def save_draft(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
         """Save a draft that the user leaves, until the context that it covers changes. Raises StoreError.
@@ -524,7 +283,7 @@ class Handovers:
         saved = SavedHandoverDraft(paid, text, context, rerun_seq, is_whole, draft.doubt, draft.sweep_savings)
         if saved != self._saved_draft:
             self._saved_draft = saved
-            await self._compactor.unused.record(spending_of(event), saved)
+            await self.writer.unused.record(spending_of(event), saved)
 
     def restore_draft(self, rerun_seq: int, is_whole_possible: bool) -> RestoredDraft | None:
         """Return the draft that was saved of this handover, None if its context is another now."""
@@ -532,7 +291,9 @@ class Handovers:
         if saved is None or saved.rerun != rerun_seq or (saved.is_whole and not is_whole_possible):
             return None
         event = msgspec.structs.replace(saved.handover, index=digest_of(b""))
-        if saved.context != self._covered_context(event) or not self._compactor.takes_place_of_same(event):
+        if saved.context != self._covered_context(event) or not handover_source.takes_place_of_same(
+            self._runtime.transcript, event
+        ):
             return None
         cut = CutPoint(event.upto, event.kept, event.messages, 0)
         doubt: OptionalText = verbatim(saved.doubt) if saved.doubt else ""
@@ -546,10 +307,6 @@ class Handovers:
         excluded = sorted(seq for seq in transcript.rewrites.excluded if seq <= event.upto)
         reverts = sorted(transcript.reverted_files.by_path.items())
         return digest_of(msgspec.json.encode(([item.seq for item in items], excluded, reverts)))
-
-    async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
-        """Return a draft's event with the user's own text of its sections. Raises InvalidInput."""
-        return await self._compactor.apply_edits(draft, text)
 
     def cancel(self) -> None:
         """Cancel the running handover; nothing changes."""

@@ -11,14 +11,14 @@ import msgspec
 from helix_desktop.agent.budget import SpendApprovals, SpendNotApproved
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
-from helix_desktop.agent.window.compactor import Compactor
+from helix_desktop.agent.window.handover_writer import HandoverWriter
 from helix_desktop.agent.window.handovers import Handovers
 from helix_desktop.agent.window.observations import Observations, Observer
 from helix_desktop.agent.window.rewriter import EarlyRewrites, WindowRewriter
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window import request_validation
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.usage_gauge import FULL_WINDOW, UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.choices import Remedy
@@ -31,7 +31,7 @@ from helix_desktop.domain.errors import (
     StoreError,
 )
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SweepReason, Undone
+from helix_desktop.domain.events.rewrite import PlacementReason, SweepReason, Undone
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverPrepared
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences, verbatim
@@ -53,13 +53,14 @@ class Checkpoints:
     def __init__(
         self,
         runtime: SessionRuntime,
+        rewriter: WindowRewriter,
         job: BackgroundJob,
         may_start: Callable[[], bool],
         stays_open: bool,
     ) -> None:
         """`may_start` is asked before one is begun."""
         self._runtime, self._job, self._may_start, self._stays_open = runtime, job, may_start, stays_open
-        self._compactor = Compactor(runtime, is_published=False)
+        self._writer = HandoverWriter(runtime, rewriter, is_published=False)
         self._idle_timer: asyncio.TimerHandle | None = None
         self._failures = 0
         self._failed_at_ms = 0
@@ -124,15 +125,15 @@ class Checkpoints:
         try:
             if not transcript.turn_open:  # shown only, it may be another process's
                 await session.require_writable()
-            handover, read = await self._compactor.prepare(upto, self._approve)
+            handover, read = await self._writer.prepare(upto, self._approve)
         except (CompactionRefused, SpendNotApproved, StoreError) as error:
             self._failures, self._failed_at_ms = self._failures + 1, self._runtime.clock()
             log.info("a checkpoint was not written: %s", error)
             if not isinstance(error, StoreError):
-                await self._compactor.unused.record(self._compactor.spent)
+                await self._writer.unused.record(self._writer.spent)
             return False
         self._failures = 0
-        spent = self._compactor.spent
+        spent = self._writer.spent
 
         def events() -> list[HandoverDiscarded]:
             is_whole = transcript.messages.item(upto) is not None  # else a repeated step dropped messages
@@ -174,8 +175,8 @@ class OverflowLadder:
     What the newest step read leaves last.
     """
 
-    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, compactor: Compactor) -> None:
-        self._runtime, self._rewriter, self._compactor = runtime, rewriter, compactor
+    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, writer: HandoverWriter) -> None:
+        self._runtime, self._rewriter, self._writer = runtime, rewriter, writer
 
     async def free(self, limit: int) -> bool:
         """Free what is over `limit` tokens, without loss of words. Return True if that was enough."""
@@ -225,11 +226,9 @@ class OverflowLadder:
 
     async def _make_handover(self, why_no_model: OptionalText) -> None:
         gauge = self._rewriter.gauge()
-        due = planner.handover_now(self._runtime.transcript, self._runtime.policy, gauge)
-        if due is not None:
-            await self._compactor.run(
-                HandoverTrigger.OVERFLOW, due.cut, ask_model=False, why_no_model=why_no_model
-            )
+        cut = planner.handover_now(self._runtime.transcript, self._runtime.policy, gauge)
+        if cut is not None:
+            await self._writer.run(FULL_WINDOW, cut, ask_model=False, why_no_model=why_no_model)
 
 
 text = TextContext("Agent")
@@ -254,19 +253,19 @@ class ContextManager:
         self._runtime = runtime
         self.rewriter = WindowRewriter(runtime)
         self.early_rewrites = EarlyRewrites(runtime, self.rewriter)
-        compactor, observer = Compactor(runtime), Observer(runtime, self.rewriter)
+        writer, observer = HandoverWriter(runtime, self.rewriter), Observer(runtime, self.rewriter)
         handover_job = BackgroundJob(runtime, "handover", approvals)
         observation_job = BackgroundJob(runtime, "observations", approvals)
-        self.handovers = Handovers(runtime, self.rewriter, compactor, handover_job)
+        self.handovers = Handovers(runtime, self.rewriter, writer, handover_job)
         self.observations = Observations(runtime, self.rewriter, observer, observation_job)
         self.summary_wait = SummaryWait(runtime)
         checkpoint_job = BackgroundJob(runtime, "checkpoint", approvals)
         self.checkpoints = Checkpoints(
-            runtime, checkpoint_job, lambda: may_start() and self._is_calm(), stays_open
+            runtime, self.rewriter, checkpoint_job, lambda: may_start() and self._is_calm(), stays_open
         )
         self.checkpoints.on_done = self._after_checkpoint
         self.handovers.wait_for_checkpoint = self.checkpoints.wait
-        self._ladder = OverflowLadder(runtime, self.rewriter, compactor)
+        self._ladder = OverflowLadder(runtime, self.rewriter, writer)
         self._validator = request_validation.RequestValidator()
 
     async def prepare_window(self) -> Window:
@@ -290,10 +289,8 @@ class ContextManager:
         if not is_on_hold:
             self._start_due_handover()
         gauge = self.rewriter.gauge()
-        # On hold nothing is freed at 95 % either: that is where undoing a rewrite leads.
-        if policy.enabled and (not gauge.fits or (gauge.pressure == "panic" and not is_on_hold)):
-            limit = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1)
-            await self._make_room(limit, int(policy.panic_to * gauge.window))
+        if planner.must_make_room(self._runtime.transcript, policy, gauge):
+            await self._make_room(gauge.limit, int(policy.panic_to * gauge.window))
             gauge = self.rewriter.gauge()
         self.checkpoints.start_due()
         return gauge
@@ -364,7 +361,7 @@ class ContextManager:
     def _is_calm(self) -> bool:
         """Return True if nothing else is written, and the window is not under pressure: one at a time."""
         is_writing = self.handovers.is_busy or self.observations.is_running
-        return not is_writing and self.rewriter.gauge().pressure == "none"
+        return not is_writing and not self.rewriter.gauge().is_due
 
     def _after_checkpoint(self) -> None:
         """Start what had to wait for a checkpoint."""

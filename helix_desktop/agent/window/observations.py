@@ -201,9 +201,7 @@ class Observer:
 
         Otherwise raises SummaryRefused or CompactionRefused.
         """
-        last_try = (
-            not is_manual and self._runtime.transcript.observation_failures >= planner.BREAKER_FAILURES - 1
-        )
+        last_try = not is_manual and planner.is_last_try(self._runtime.transcript.observation_failures)
         if failed.rejection is not None and not last_try:
             raise failed.rejection
         if not is_manual and not last_try:
@@ -352,7 +350,7 @@ class Observations:
         A handover would drop what is being written, and then be needed less: only panic does not wait.
         """
         gauge = self._rewriter.gauge()
-        if gauge.pressure != "compact":
+        if gauge.is_full or not gauge.is_due:
             return False
         if not self._job.is_running:
             transcript, policy = self._runtime.transcript, self._runtime.policy

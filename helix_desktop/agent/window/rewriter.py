@@ -272,7 +272,7 @@ class WindowRewriter:
                 return []
             saved, gauge = self._tokens_saved_by(observations_seq), self.gauge()
             is_below = gauge.used - saved * gauge.ratio < gauge.handover_threshold
-            averted_at = policy.handover_at if is_below and gauge.pressure != "none" else 0.0
+            averted_at = policy.handover_at if is_below and gauge.is_due else 0.0
             placed = ObservationsPlaced(observations_seq, reason, saved, threshold, averted_at)
             return [placed] if saved > 0 else []
 
@@ -595,7 +595,7 @@ class EarlyRewrites:
             return False
         conditions, policy = self._made_for
         is_same = conditions == self._conditions() and policy is self._runtime.policy
-        return is_same and not self._rewriter.is_cold() and self._rewriter.gauge().pressure == "none"
+        return is_same and not self._rewriter.is_cold() and not self._rewriter.gauge().is_due
 
     def _conditions(self) -> _Conditions:
         transcript = self._runtime.transcript

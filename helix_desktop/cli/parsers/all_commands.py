@@ -19,7 +19,7 @@ from helix_desktop.cli.parsers.options import (
     add_workspace,
     keys_text,
 )
-from helix_desktop.domain.choices import ARCHIVE_SUFFIX, EFFORT_LEVELS, TRANSCRIPT_SUFFIX, PermissionMode
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX, EFFORT_LEVELS, SHARED_SUFFIXES, PermissionMode
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -282,11 +282,11 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
         type=argument_types.path,
         metavar="FILE",
         help=tr(
-            "file to write; {suffix} is added if missing. With {option}, a name that ends in {markdown} gets "
-            "a transcript to read",
+            "file to write; {suffix} is added if missing. With {option}, a name that ends in {endings} gets "
+            "a document for others, without keys",
             suffix=ARCHIVE_SUFFIX,
             option="--session",
-            markdown=TRANSCRIPT_SUFFIX,
+            endings=", ".join(SHARED_SUFFIXES),
         ),
     )
     argument_types.add_text(

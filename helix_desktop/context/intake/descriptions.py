@@ -17,7 +17,8 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.files.file_use import ToolKind, is_symbol_lookup, tool_kind
+from helix_desktop.domain.files.file_use import is_symbol_lookup, tool_kind
+from helix_desktop.domain.own_tools import COMMAND_HEADER, OWN_TOOLS, ToolKind
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
@@ -260,17 +261,6 @@ _DIFF_LINE = re.compile(
 _RULE_CHARS = " =_*#~.-"
 _SEPARATORS = (",", "\t", ";", "|")
 
-_COMMAND_HEADER = re.compile(
-    r"(?:no )?exit code\b[^\n]*(?:\n\((?:left in the background, |[\d,]+ bytes in the middle )[^\n]*)*"
-    r"(?:\n\(no output\))?"
-)
-"""What `tools/shell/run_command.py` says above a command's output."""
-_HEADERS = {
-    "run_command": _COMMAND_HEADER,
-    "read_file": re.compile(r"Lines \d+-\d+ of \d+ of [^\n]*:(?=\n)"),
-    "find_files": re.compile(r"[\d,]+ files?:(?=\n)"),
-    "recall_cached_content": re.compile(r"Recalled (?:[0-9a-f]{8,} )?· [^\n]*"),
-}
 _MAX_HEADER = 8_192  # bytes of a header's line
 _FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
 _ONE_MATCH = "1 matching line"
@@ -282,7 +272,8 @@ def count_header_lines(tool: str, text: str) -> int:
     """Return how many lines of an output are about it: how a command ended, which lines or files follow."""
     if tool == "search_text" and _MATCHES_HEADER.match(text):
         return sum(not line.startswith("  ") for line in text.splitlines())
-    header = _HEADERS[tool].match(text) if tool in _HEADERS else None
+    own = OWN_TOOLS.get(tool)
+    header = own.header.match(text) if own is not None and own.header is not None else None
     return header[0].count("\n") + 1 if header else 0
 
 
@@ -320,7 +311,8 @@ def number_of_first_line(tool: str, data: bytes) -> int:
 
 def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
     """Return what a tool's output holds, in at most 90 characters; empty if nothing tells."""
-    header = _HEADERS["read_file"].match(text) if tool == "read_file" else None
+    own = OWN_TOOLS.get(tool)
+    header = own.header.match(text) if own is not None and own.shows_lines and own.header else None
     about = _symbol_places(text) if is_symbol_lookup(tool) else ""
     if header is not None:
         text = text[header.end() :]
@@ -405,7 +397,7 @@ def _json_keys(text: str) -> str:
 
 def _json_of_command(text: str) -> str:
     """Return the keys of the JSON that a command printed; empty if it printed anything else."""
-    header = _COMMAND_HEADER.match(text)
+    header = COMMAND_HEADER.match(text)
     body = text[header.end() :] if header else text
     return _json_keys(body) if body.rstrip()[-1:] in ("}", "]") else ""
 
@@ -557,7 +549,7 @@ def _last_informative_line(text: str, failed: bool) -> str:
 
 def _printed(text: str) -> str:
     """Return what a long output without a result is: a diff, problems, hits, files, source; or its start."""
-    header = _COMMAND_HEADER.match(text)
+    header = COMMAND_HEADER.match(text)
     body = text[header.end() :].lstrip("\n") if header else text
     lines = [line for line in body[: 4 * _READ_CHARS].split("\n") if line.strip()]
     most = len(lines) // 2

@@ -106,12 +106,6 @@ IDLE_CHECKPOINT_TOKENS = 10_000  # of history for which a checkpoint is due once
 _REFINED_SHARE = 0.5  # of observations that refining frees, at least: the prompt asks for half
 
 
-class HandoverPlan(msgspec.Struct, frozen=True):
-    """A handover up to this cut."""
-
-    cut: CutPoint
-
-
 CompactionState = Literal["off", "hold", "room", "full", "facts", "paused", "waiting", "too_little", "due"]
 
 
@@ -130,6 +124,11 @@ class CompactionOutlook(msgspec.Struct, frozen=True):
     freed: int | None = None
     least: float = 0
     cut: CutPoint | None = None
+
+    @property
+    def is_coming(self) -> bool:
+        """True if the conversation is compacted by itself with what it holds now, at once or later."""
+        return self.state in ("full", "facts", "waiting", "due")
 
 
 NO_COMPACTION = CompactionOutlook("off")
@@ -236,9 +235,9 @@ def compaction_outlook(
     """Return whether a handover is due, or what it waits for; `now_ms` in milliseconds."""
     if not policy.enabled:
         return NO_COMPACTION
-    if not gauge.fits or (gauge.pressure == "panic" and not transcript.on_hold):
+    if must_make_room(transcript, policy, gauge):
         return CompactionOutlook("full")
-    if transcript.on_hold or gauge.pressure == "none":
+    if transcript.on_hold or not gauge.is_due:
         return CompactionOutlook("hold" if transcript.on_hold else "room")
     # A handover here dropped facts that were just short of being put in place.
     if observation_relief(transcript, policy, gauge, now_ms) is not None:
@@ -246,18 +245,25 @@ def compaction_outlook(
     return _handover_outlook(transcript, policy, gauge, now_ms)
 
 
+def must_make_room(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> bool:
+    """Return True if the next request is not sent before room is made for it.
+
+    On hold nothing is freed while it fits: that is where undoing a rewrite leads.
+    """
+    return policy.enabled and (not gauge.fits or (gauge.is_full and not transcript.on_hold))
+
+
 def handover_due(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
-) -> HandoverPlan | None:
-    """Return the handover to make now, or None unless all four conditions hold; `now_ms` in milliseconds.
+) -> CutPoint | None:
+    """Return where the handover to make now ends; None unless all four conditions hold, `now_ms` in ms.
 
-    Pressure; none in progress (checked by the caller); the cooldown since the last one has passed, doubled
-    per failure; enough before the cut: closed messages, and tokens that it frees.
+    Its trigger is due; none in progress (checked by the caller); the cooldown since the last one has passed,
+    doubled per failure; enough before the cut: closed messages, and tokens that it frees.
     """
-    if not policy.enabled or gauge.pressure != "compact":
+    if not policy.enabled or not gauge.is_due or gauge.is_full:
         return None
-    cut = _handover_outlook(transcript, policy, gauge, now_ms).cut
-    return HandoverPlan(cut) if cut is not None else None
+    return _handover_outlook(transcript, policy, gauge, now_ms).cut
 
 
 def _handover_outlook(
@@ -283,10 +289,10 @@ def _handover_outlook(
     )
 
 
-def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> HandoverPlan | None:
-    """Return the handover that frees enough, regardless of time and messages, if there is one."""
+def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> CutPoint | None:
+    """Return where a handover ends that frees enough, regardless of time and messages, if there is one."""
     cut = _furthest_cut(transcript, policy, gauge)
-    return HandoverPlan(cut) if cut is not None and is_worthwhile(transcript, policy, gauge, cut) else None
+    return cut if cut is not None and is_worthwhile(transcript, policy, gauge, cut) else None
 
 
 def _furthest_cut(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> CutPoint | None:
@@ -408,7 +414,7 @@ def observation_relief(
     Observations that are put in place anyway must not be lost to a handover a moment before: they are taken
     where they free at least what is over the threshold, and the least gain of a handover.
     """
-    if not (policy.enabled and policy.observe_at) or gauge.pressure == "none":
+    if not (policy.enabled and policy.observe_at) or not gauge.is_due:
         return None
     if _is_observing_paused(transcript, policy, now_ms) or observation.pending_observations(transcript):
         return None
@@ -439,6 +445,11 @@ def _is_observing_paused(transcript: Transcript, policy: ContextPolicy, now_ms: 
     failures = transcript.observation_failures
     waited = now_ms - transcript.last_observation_at_ms
     return failures >= BREAKER_FAILURES or bool(failures and 0 <= waited < backoff_ms(policy, failures))
+
+
+def is_last_try(failures: int) -> bool:
+    """Return True if one more failure in a row leaves it to the user: a fallback without a model is taken."""
+    return failures >= BREAKER_FAILURES - 1
 
 
 def is_breaker_open(transcript: Transcript) -> bool:

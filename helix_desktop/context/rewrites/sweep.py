@@ -38,16 +38,21 @@ class WorkingSet(msgspec.Struct, frozen=True):
     """The messages that the running turn works on, and the newest of them in so many tokens together.
 
     `seqs` has each with the newest message that worked on it. In a small window other outputs would push the
-    file that is edited out of it within a few steps.
+    file that is edited out of it within a few steps. Outputs of tools that are never cached (`kept`) stay as
+    if they were always worked on.
     """
 
     seqs: Mapping[int, int]
     newest: Set[int]
+    kept: Set[int] = frozenset()
 
     @classmethod
     def of(cls, transcript: Transcript, policy: ContextPolicy) -> WorkingSet:
         """Return those of a session."""
-        seqs = transcript.worked_on
+        seqs, kept = transcript.worked_on, frozenset[int]()
+        if policy.never_cache:
+            entries = (entry for entry in transcript.window.entries() if isinstance(entry, LogItem))
+            kept = frozenset(entry.seq for entry in entries if _is_never_cached(entry, policy))
         max_tokens = max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK)
         newest: set[int] = set()
         for seq in sorted(seqs.keys() - transcript.window.masked, reverse=True):
@@ -56,7 +61,7 @@ class WorkingSet(msgspec.Struct, frozen=True):
             if max_tokens < 0:
                 break
             newest.add(seq)
-        return cls(seqs, newest)
+        return cls({**seqs, **{seq: seq for seq in kept}} if kept else seqs, newest, kept)
 
     def protected_until(self, item: LogItem, transcript: Transcript, policy: ContextPolicy) -> int:
         """Return the model call from which a message of these may leave the window.
@@ -64,6 +69,8 @@ class WorkingSet(msgspec.Struct, frozen=True):
         It stays for twice the steps and tokens of others; the newest of them whatever came after, and until
         the newest edit is old enough to be folded.
         """
+        if item.seq in self.kept:
+            return transcript.messages.steps + 1
         least_steps = _RECALLED_STEPS if _is_recalled(item) else MIN_PROTECTED_STEPS
         by_age = item.step + max(_IN_WORK_FACTOR * policy.protect_steps, least_steps)
         if item.seq in self.newest:
@@ -156,13 +163,17 @@ def closed_candidates(
 def _maskable_items(
     transcript: Transcript, policy: ContextPolicy, protected_steps: int
 ) -> Iterator[tuple[LogItem, int]]:
-    """Yield what markers save enough tokens of, with these; nothing of the newest steps, nothing pinned."""
+    """Yield what markers save enough tokens of, with these; nothing new, pinned or never cached."""
     min_saving, last_step = max(policy.least_saving, 1), transcript.messages.steps - protected_steps
     pinned = transcript.rewrites.pinned
     for item in transcript.window.maskable_items:
         saving = transcript.window.masking_savings(item) if item.step <= last_step else 0
-        if saving >= min_saving and item.seq not in pinned:
+        if saving >= min_saving and item.seq not in pinned and not _is_never_cached(item, policy):
             yield item, saving
+
+
+def _is_never_cached(item: LogItem, policy: ContextPolicy) -> bool:
+    return isinstance(item.event, ToolAnswered) and item.event.name in policy.never_cache
 
 
 def image_messages(transcript: Transcript) -> tuple[int, ...]:

@@ -40,7 +40,6 @@ from helix_desktop.domain.digest import CACHE_TOOLS, MARKER_START
 from helix_desktop.domain.events.conversation import AssistantSpoke, MaskedCall, ToolAnswered
 from helix_desktop.domain.files.file_use import (
     ALL_LINES,
-    ToolKind,
     decode_arguments,
     file_use,
     is_task_tool,
@@ -48,6 +47,7 @@ from helix_desktop.domain.files.file_use import (
 )
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
 
 _COMMITTED = re.compile(r"^\[([^\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)

@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.files.file_use import ToolKind
+from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.text_variants import has_form_of_secret
 

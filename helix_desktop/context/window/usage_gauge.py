@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 from math import floor
 from statistics import median
-from typing import Literal
 
 import msgspec
 
@@ -16,16 +15,35 @@ from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.window import PromptFrame, Window, handover_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.store import CacheEntry, ReportedUsage, WindowCount
 
-Pressure = Literal["none", "compact", "panic"]
 _REPORTS = 5  # newest reports of a model that its calibration is the median of
 _ESTIMATED_SHARE = 0.02  # of a reported number: the answer that came with the report is by our count
 _SEARCHED_MESSAGES = 200  # newest messages among which reports are looked for
 _UNCHANGED_SHARE = 0.7  # of a reported request: while that is left, its difference from our count is
 _RATIO_STEP = 0.05  # small enough for the total, so large that rows do not change with every report
 _RATIO_LOW, _RATIO_HIGH = 0.5, 3.0  # a provider's tokenizer never differs more from ours
+
+
+class CompactionTrigger(msgspec.Struct, frozen=True):
+    """What starts a compaction: why, how far away that is, and at which share of the window it comes.
+
+    `distance` are the tokens until it is due, as the model counts them; below 0 those beyond.
+    """
+
+    kind: HandoverTrigger
+    distance: int = 0
+    share: float = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        return self.distance <= 0
+
+
+ON_REQUEST = CompactionTrigger(HandoverTrigger.MANUAL)
+FULL_WINDOW = CompactionTrigger(HandoverTrigger.OVERFLOW)
 
 
 class UsageGauge(msgspec.Struct, frozen=True):
@@ -50,11 +68,26 @@ class UsageGauge(msgspec.Struct, frozen=True):
         return self.used / self.window
 
     @property
-    def pressure(self) -> Pressure:
-        """Return what is due by size: nothing, a handover, or the overflow ladder at once."""
-        if self.used >= self.panic_threshold:
-            return "panic"
-        return "compact" if self.used >= self.handover_threshold else "none"
+    def trigger(self) -> CompactionTrigger:
+        """What compacts the conversation next by the policy."""
+        distance = self.handover_threshold - self.used
+        share = self.handover_threshold / max(1, self.window)
+        return CompactionTrigger(HandoverTrigger.THRESHOLD, distance, share)
+
+    @property
+    def is_due(self) -> bool:
+        """True from where the policy compacts on; what else it takes, the planner says."""
+        return self.used >= self.handover_threshold
+
+    @property
+    def is_full(self) -> bool:
+        """True where room is made at once, without waiting for a model."""
+        return self.used >= self.panic_threshold
+
+    @property
+    def limit(self) -> int:
+        """The most tokens of a request for which no room has to be made first."""
+        return min(self.window - self.reserve, self.panic_threshold - 1)
 
     @property
     def fits(self) -> bool:
@@ -66,6 +99,11 @@ def handover_threshold(policy: ContextPolicy, info: ModelInfo) -> int:
     """Return the tokens at which a handover is due: by the policy, but not later than the answer has room."""
     by_policy, room = floor(info.window * policy.handover_at), info.window - info.reserve
     return min(by_policy, room) if room > 0 else by_policy
+
+
+def message_limit(policy: ContextPolicy, gauge: UsageGauge) -> float:
+    """Return the tokens of the largest request that, with its answer, the policy leaves as it is."""
+    return policy.handover_at * gauge.window - gauge.reserve
 
 
 def measure_usage(

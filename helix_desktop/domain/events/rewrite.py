@@ -37,6 +37,11 @@ class HandoverTrigger(RewriteKind):
     OVERFLOW = "overflow"
     CONTINUED = "continued"
 
+    @property
+    def is_by_policy(self) -> bool:
+        """True if the policy says when; such a handover can wait, and is tried again after a failure."""
+        return self not in (HandoverTrigger.MANUAL, HandoverTrigger.OVERFLOW, HandoverTrigger.CONTINUED)
+
 
 class PlacementReason(RewriteKind):
     """Why prepared observations were put in place when they were.

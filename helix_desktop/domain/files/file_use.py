@@ -13,10 +13,10 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.own_tools import OWN_TOOLS, ToolKind
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_undecodable
 
-ToolKind = Literal["read", "list", "search", "write", "edit", "command", "other"]
 _TARGET_PATH_KEYS = ("file_path", "path", "notebook_path", "filename", "file")
 _TARGET_KEYS = (
     *_TARGET_PATH_KEYS,
@@ -48,7 +48,9 @@ _SYMBOL_WORDS = frozenset(
 
 @lru_cache(256)
 def tool_kind(tool: str) -> ToolKind:
-    """Return the kind of a tool, by the words in its name; the most invasive kind wins."""
+    """Return the kind of a tool; of another agent's by the words in its name, the most invasive wins."""
+    if (own := OWN_TOOLS.get(tool)) is not None:
+        return own.kind
     kinds = [_KINDS[word] for word in tool_words(tool) if word in _KINDS]
     order: tuple[ToolKind, ...] = ("command", "write", "edit", "search", "list", "read")
     return next((kind for kind in order if kind in kinds), "other")
@@ -275,7 +277,9 @@ def _use_of(call: ToolCall) -> FileUse | None:
     if action is None or not paths:
         return None
     if action == "read":
-        reads_content = kind != "read" or not _CONTENT_WORDS.isdisjoint(tool_words(call.name))
+        own = OWN_TOOLS.get(call.name)
+        by_name = kind != "read" or not _CONTENT_WORDS.isdisjoint(tool_words(call.name))
+        reads_content = own.shows_lines if own is not None else by_name
         return FileUse(action, paths, _lines_in(args) if reads_content else UNKNOWN_LINES)
     edits = [args, *(edit for edit in _listed(args.get("edits")) if isinstance(edit, dict))]
     return FileUse(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -266,3 +267,8 @@ def _line(kind: str, name: str, size: int, link_target: str, is_collapsed: bool)
     if kind == "link":
         return f"{name} -> {escape_hidden_name(link_target.encode(errors='backslashreplace').decode())}"
     return f"{name}  {format_bytes(size)}" if kind == "file" else f"{name}  (special file)"
+
+
+def reading_tools(jail: Jail, ripgrep: Ripgrep) -> tuple[Tool[Any], ...]:
+    """Return the tools of this module, in the order in which a model is offered them."""
+    return ReadFile(jail, ripgrep), ListDirectory(jail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.context.intake.marker import marker
@@ -16,6 +16,7 @@ from helix_desktop.ui.cache.recall_selection import MAX_RECALLED, RecallSelectio
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.kit.commands import PageKeys
+from helix_desktop.ui.kit.intents import Intent, Recall, perform
 from helix_desktop.words.translation import translate
 
 _TABLE_COLUMNS: tuple[ColumnKey, ...] = (
@@ -24,36 +25,49 @@ _TABLE_COLUMNS: tuple[ColumnKey, ...] = (
 """What a row has in a spreadsheet, in this order: see `table_line`."""
 
 
+# What entries of the cache want, which are named by their digests.
+# fmt: off
+
+# so many that the user is asked first
+class RecallMany(Intent, frozen=True):
+    digests: tuple[str, ...]
+# send it in full again, where it stands in the session
+class RecallIntoContext(Intent, frozen=True):
+    digest: str
+class VerifyEntries(Intent, frozen=True):
+    digests: tuple[str, ...]
+class VerifyAllEntries(Intent, frozen=True): ...
+class SaveEntry(Intent, frozen=True):  # as a file
+    digest: str
+class ExportEntries(Intent, frozen=True):  # into a folder or a zip
+    digests: tuple[str, ...]
+class PinEntries(Intent, frozen=True):  # no clean-up takes what is pinned
+    digests: tuple[str, ...]
+    is_pinned: bool
+class TrashEntries(Intent, frozen=True):
+    digests: tuple[str, ...]
+class UndoTrash(Intent, frozen=True): ...  # the last move to the trash
+class RestoreEntries(Intent, frozen=True):
+    digests: tuple[str, ...]
+class CopyEntryLinks(Intent, frozen=True):
+    digests: tuple[str, ...]
+class ShowEntryInChat(Intent, frozen=True):
+    digest: str
+class ShowEntryInTimeline(Intent, frozen=True):
+    digest: str
+
+# fmt: on
+
+
 class EntryActions(QObject):
-    """Actions on the entries selected in a table, one of which is in the preview; emits what others do.
-
-    Contents are named by their digests; a list of them is an `object`: as a `list`, Qt would copy each.
-    """
-
-    recall_requested = Signal(str, int, int)  # digest, first and last line counted from 1 (0, 0: whole)
-    recall_many_requested = Signal(object)
-    """So many are to be recalled that the user is asked first."""
-    context_requested = Signal(str)  # to be sent in full again, from where it stands in the session
-    verify_requested = Signal(object)
-    export_requested = Signal(str)
-    export_all_requested = Signal(object)  # into a folder or a zip
-    pin_requested = Signal(object, bool)  # whether no clean-up is to take them
-    trash_requested = Signal(object)
-    undo_trash_requested = Signal()
-    """The last move to the trash is to be undone."""
-    restore_requested = Signal(object)
-    redact_requested = Signal(str)
-    link_requested = Signal(object)
-    chat_requested = Signal(str)
-    timeline_requested = Signal(str)
+    """Actions on the entries selected in a table, one of which is in the preview."""
 
     def __init__(self, table: CacheTable, preview: Preview, keys: PageKeys) -> None:
         super().__init__(table)
         self.table, self.preview, self.keys = table, preview, keys
-        preview.recall_requested.connect(self.recall_requested)
-        preview.recall_all_requested.connect(self.recall_whole)
-        preview.verify_requested.connect(self._verify_shown)
-        preview.export_requested.connect(self._export_shown)
+        preview.recall_button.clicked.connect(self.recall)
+        preview.verify_button.clicked.connect(self._verify_shown)
+        preview.export_button.clicked.connect(self._export_shown)
         for changed in (table.selectionModel().selectionChanged, table.model().dataChanged):
             changed.connect(lambda *_: self._show_selection())
 
@@ -64,79 +78,82 @@ class EntryActions(QObject):
         sound = [row for row in self.table.selected_rows() if is_readable(row)]
         return RecallSelection(count, sum(row.tokens for row in sound) if len(sound) == count else None)
 
+    def perform(self, intent: Intent) -> None:
+        """Hand up what the user wants."""
+        perform(self.table, intent)
+
     def recall(self) -> None:
         """Recall the selected lines of the preview, or all of each selected content."""
+        preview = self.preview
         if self.table.selected_count() > 1:
             self.recall_whole()
-        else:
-            self.preview.recall()
+        elif preview.recall_button.isEnabled() and preview.digest:
+            self.perform(Recall(preview.digest, *preview.lines))
 
     def recall_whole(self) -> None:
         """Recall all of each selected content; of very many, ask first, which says what they cost."""
         digests = self.digests_of(is_readable)
         if len(digests) > MAX_RECALLED:
-            self.recall_many_requested.emit(digests)
+            self.perform(RecallMany(digests))
             return
         for digest in digests:
-            self.recall_requested.emit(digest, 0, 0)
+            self.perform(Recall(digest))
 
     def _show_selection(self) -> None:
         """Let the buttons of the preview stand for all selected entries, as the keys do."""
         several = self.table.selected_count() > 1
         self.preview.show_selection(self.recall_selection if several else None)
 
-    def _verify_shown(self, digest: str) -> None:
+    def _verify_shown(self) -> None:
         several = self.table.selected_count() > 1
-        self.verify_requested.emit(self.table.selected_digests() if several else [digest])
+        self.perform(VerifyEntries(self.table.selected_digests() if several else (self.preview.digest,)))
 
-    def _export_shown(self, digest: str) -> None:
+    def _export_shown(self) -> None:
         if self.table.selected_count() > 1:
-            self.export()
+            self.perform(ExportEntries(self.digests_of(is_readable)))
         else:
-            self.export_requested.emit(digest)
+            self.perform(SaveEntry(self.preview.digest))
 
     def count_of(self, suits: Callable[[CacheRow], bool]) -> int:
         """Return how many of the selected rows suit, as far as is known."""
         return self.table.selected_count() - sum(not suits(row) for row in self.table.selected_rows())
 
-    def digests_of(self, suits: Callable[[CacheRow], bool]) -> list[str]:
+    def digests_of(self, suits: Callable[[CacheRow], bool]) -> tuple[str, ...]:
         """Return the digests of the selected rows, but for those that are known not to suit."""
         unsuited = {row.digest for row in self.table.selected_rows() if not suits(row)}
-        return [digest for digest in self.table.selected_digests() if digest not in unsuited]
+        return tuple(digest for digest in self.table.selected_digests() if digest not in unsuited)
 
     def verify(self) -> None:
         """Have the selected contents verified."""
         digests = self.table.selected_digests()
         if digests:
-            self.verify_requested.emit(digests)
+            self.perform(VerifyEntries(digests))
 
     def export(self) -> None:
         """Save the selected content as a file, or several into a folder."""
-        if self.table.selected_count() > 1:
-            self.export_all_requested.emit(self.digests_of(is_readable))
-        elif self.preview.export_button.isEnabled():
-            self.preview.export_button.click()
+        if self.table.selected_count() > 1 or self.preview.export_button.isEnabled():
+            self._export_shown()
 
     def copy_links(self) -> None:
         """Have links to the selected contents copied."""
-        self.link_requested.emit(self.table.selected_digests())
+        self.perform(CopyEntryLinks(self.table.selected_digests()))
 
     def toggle_pin(self) -> None:
         """Have the selected entries pinned, or, where all are, no longer."""
         digests, rows = self.digests_of(is_untrashed), self.table.selected_rows()
         if digests:
-            self.pin_requested.emit(digests, not all(row.is_pinned for row in rows if is_untrashed(row)))
+            self.perform(PinEntries(digests, not all(row.is_pinned for row in rows if is_untrashed(row))))
 
     def move_to_trash(self) -> None:
         """Have the selected entries moved to the trash, but for those that lie there."""
         digests = self.digests_of(is_untrashed)
         if digests:
-            self.trash_requested.emit(digests)
+            self.perform(TrashEntries(digests))
 
     def copy_digests(self) -> None:
         """Copy the SHA-256 of each selected content, one per line."""
         digests = self.table.selected_digests()
-        if digests == [self.preview.digest]:
+        if digests == (self.preview.digest,):
             self.preview.copy_digest()  # its button shows it
         elif digests:
             _copy(digests)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.services.entry_export import file_name
+from helix_desktop.ui.cache.entry_actions import (
+    PinEntries,
+    RestoreEntries,
+    SaveEntry,
+    VerifyAllEntries,
+    VerifyEntries,
+)
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.view import CacheBrowser
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_save_file
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -30,48 +37,41 @@ _VERIFIED = "verified"
 
 
 class CachePresenter:
-    """Binds the cache browser to one open workspace at a time; `notify` gets the result of a long job."""
+    """Binds the cache browser to the workspace on screen, and to the session there."""
 
-    def __init__(
-        self, view: CacheBrowser, async_actions: AsyncActions, notify: Callable[[Notice], None]
-    ) -> None:
-        self._view, self._async_actions, self._notify = view, async_actions, notify
-        self._workspace: OpenWorkspace | None = None
-        self._source: WorkspaceCacheSource | None = None
+    def __init__(self, view: CacheBrowser, session: Session) -> None:
+        self._view, self._session = view, session
+        self._source: WorkspaceCacheSource | None = None  # while a workspace is on screen
         self._verified: dict[tuple[str, str], str] = {}  # when, in words, by workspace and digest
         self._verify_task: asyncio.Task[None] | None = None
         self._compare_task: asyncio.Task[None] | None = None
         self._preview_task: asyncio.Task[None] | None = None
         view.selection_changed.connect(self._select)
         view.preview.content.diff_requested.connect(self._start_comparing)
-        start, actions = async_actions.start, view.entry_actions
-        actions.verify_requested.connect(lambda digests: start(self._verify(digests), "verify"))
-        actions.pin_requested.connect(lambda *what: start(self._pin(*what), "pin"))
-        actions.restore_requested.connect(lambda digests: start(self._restore(digests), "restore"))
-        actions.export_requested.connect(lambda digest: start(self._export(digest), "export"))
-        view.verify_all_requested.connect(self._start_verify_all)
         view.cancel_requested.connect(self._cancel)
+        session.changed.connect(self._show)
+        session.on_refresh_page("cache", view.refresh)
 
-    def show(self, workspace: OpenWorkspace | None, conversation: Callable[[], Conversation | None]) -> None:
-        """Show the entries of a workspace, with the state they have in one session."""
+    def _show(self) -> None:
         self._cancel()
         self._cancel_preview()
-        self._workspace = workspace
-        self._source = WorkspaceCacheSource(workspace, conversation) if workspace is not None else None
+        self._source = None
+        if self._session.has_workspace:
+            self._source = WorkspaceCacheSource(self._session.workspace, self._session.find_conversation)
         self._view.set_source(self._source)
 
     def _select(self, digest: str) -> None:
         self._cancel_preview()  # what nobody looks at any more is not read
         if digest:
-            self._preview_task = self._async_actions.start(self._preview(digest), "preview")
+            self._preview_task = self._session.start(self._preview(digest), "preview")
 
     def _cancel_preview(self) -> None:
         if self._preview_task is not None:
             self._preview_task.cancel()
 
     async def _preview(self, digest: str) -> None:
-        workspace, source = self._workspace, self._source
-        if workspace is None or source is None:
+        workspace, source = self._session.workspace, self._source
+        if source is None:
             return
         rows = await source.rows([digest])
         if not rows:
@@ -82,25 +82,23 @@ class CachePresenter:
             source.damaged.add(digest)
             self._view.show_preview(PreviewState(rows[0], None, error_text(error)))
             return
-        if workspace is not self._workspace:
+        if not self._session.shows(workspace):
             return
         self._view.show_preview(PreviewState(rows[0], data))
         if verified := self._verified.get((workspace.id, digest)):
             self._view.set_verified(digest, True, verified)
         previous = await source.previous_version(digest)
-        if previous is not None and workspace is self._workspace:
+        if previous is not None and self._session.shows(workspace):
             self._view.show_preview(PreviewState(rows[0], data, previous=previous))
 
     def _start_comparing(self, previous: str, digest: str) -> None:
         if self._compare_task is not None:
             self._compare_task.cancel()
-        self._compare_task = self._async_actions.start(self._compare(previous, digest), "compare")
+        self._compare_task = self._session.start(self._compare(previous, digest), "compare")
 
     async def _compare(self, previous: str, digest: str) -> None:
         """Show what differs between two versions; of one that is damaged or removed, that it is."""
-        workspace, content = self._workspace, self._view.preview.content
-        if workspace is None:
-            return
+        workspace, content = self._session.workspace, self._view.preview.content
         try:
             before, after = await workspace.store.get(previous), await workspace.store.get(digest)
         except HelixError as error:
@@ -109,10 +107,11 @@ class CachePresenter:
         diff = await asyncio.to_thread(diff_contents, before, after)
         content.show_diff(previous, digest, diff)
 
-    async def _verify(self, digests: Sequence[str]) -> None:
+    @handles(VerifyEntries)
+    async def verify(self, digests: Sequence[str]) -> None:
         """Verify contents; the verdict on the one in the preview is shown there, on several in a notice."""
-        workspace, source = self._workspace, self._source
-        if workspace is None or source is None:
+        workspace, source = self._session.workspace, self._source
+        if source is None:
             return
         damaged = 0
         for digest in digests:
@@ -133,30 +132,34 @@ class CachePresenter:
         self._view.set_verified(digest, verdict.is_valid, words)
         return verdict.is_valid
 
-    async def _pin(self, digests: Sequence[str], is_pinned: bool) -> None:
-        if self._workspace is not None:
-            for digest in digests:
-                await self._workspace.store.retention.pin(digest, is_pinned)
-            await self._show_change(digests)
+    @handles(PinEntries)
+    async def pin(self, digests: Sequence[str], is_pinned: bool) -> None:
+        """Keep entries from clean-ups, or no longer."""
+        for digest in digests:
+            await self._session.workspace.store.retention.pin(digest, is_pinned)
+        await self._show_change(digests)
 
-    async def _restore(self, digests: Sequence[str]) -> None:
-        if self._workspace is not None:
-            await self._workspace.store.retention.restore(digests)
-            await self._show_change(digests)
+    @handles(RestoreEntries)
+    async def restore(self, digests: Sequence[str]) -> None:
+        """Take entries out of the trash."""
+        await self._session.workspace.store.retention.restore(digests)
+        await self._show_change(digests)
 
     async def _show_change(self, digests: Sequence[str]) -> None:
         self._view.refresh()
         if self._view.preview.digest in digests:
             await self._preview(self._view.preview.digest)
 
-    def _start_verify_all(self) -> None:
+    @handles(VerifyAllEntries)
+    def start_verify_all(self) -> None:
+        """Verify all entries, with progress and Cancel."""
         if self._verify_task is None:
-            self._verify_task = self._async_actions.start(self._verify_all(), "verify all")
+            self._verify_task = self._session.start(self._verify_all(), "verify all")
 
     async def _verify_all(self) -> None:
-        workspace, source = self._workspace, self._source
+        workspace, source = self._session.workspace, self._source
         try:
-            if workspace is None or source is None:
+            if source is None:
                 return
             ids = await source.ids(CacheFilter())
             digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
@@ -173,9 +176,9 @@ class CachePresenter:
         if not damaged:
             what = tr.plural(verified, "%n entry verified.", "%n entries verified.")
             why = tr("Their bytes match their SHA-256.")
-            self._notify(Notice(_VERIFIED, what, why, workspace_id=workspace_id, is_brief=True))
+            self._session.notify(Notice(_VERIFIED, what, why, workspace_id=workspace_id, is_brief=True))
             return
-        self._notify(
+        self._session.notify(
             Notice(
                 _VERIFIED,
                 tr.plural(
@@ -196,14 +199,15 @@ class CachePresenter:
         if self._verify_task is not None:
             self._verify_task.cancel()
 
-    async def _export(self, digest: str) -> None:
-        if self._workspace is None:
-            return
-        entry = await self._workspace.store.entry(digest)
+    @handles(SaveEntry)
+    async def export(self, digest: str) -> None:
+        """Save an entry as a file, where the user wants it."""
+        store = self._session.workspace.store
+        entry = await store.entry(digest)
         place = await pick_save_file(self._view, tr("Save cached output"), file_name(entry))
         if place is None:
             return
-        data = await self._workspace.store.get(digest)
+        data = await store.get(digest)
         await _write(place, data)
         content = await asyncio.to_thread(place.read_bytes)
         self._view.set_verified(digest, digest_of(content) == digest, tr("Saved as {file}", file=place.name))

@@ -9,11 +9,21 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
-from helix_desktop.ui.cache.entry_actions import EntryActions, is_readable, is_untrashed
+from helix_desktop.ui.cache.entry_actions import (
+    EntryActions,
+    RecallIntoContext,
+    RestoreEntries,
+    SaveEntry,
+    ShowEntryInChat,
+    ShowEntryInTimeline,
+    is_readable,
+    is_untrashed,
+)
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import target_option, tool_option
 from helix_desktop.ui.cache.rows import SAME_STATES, CacheRow, CacheState
 from helix_desktop.ui.design.key_names import native_key
+from helix_desktop.ui.kit.intents import RemoveSecret
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
@@ -39,7 +49,7 @@ def row_menu(actions: EntryActions, bar: CacheFilterBar) -> QMenu:
     _add_retention(menu, actions, rows)
     menu.addSeparator()
     menu.addAction(
-        tr("Remove a secret…"), partial(actions.redact_requested.emit, actions.table.current_digest())
+        tr("Remove a secret…"), partial(actions.perform, RemoveSecret(actions.table.current_digest()))
     )
     return menu
 
@@ -66,7 +76,7 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
     here = single is not None and preview.digest == single.digest
     _add(menu, "open", tr("Open preview"), actions.table.opened.emit, single is not None, key="Enter")
     if here and preview.lines[1]:
-        _add(menu, "recall-lines", preview.recall_text, preview.recall, bool(sound), recall_key)
+        _add(menu, "recall-lines", preview.recall_text, actions.recall, bool(sound), recall_key)
         _add(menu, "recall", tr("Recall whole output"), actions.recall_whole, bool(sound))
     else:
         words = tr("Recall into message")
@@ -76,7 +86,7 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
         _add(menu, "recall", words, actions.recall_whole, bool(sound), recall_key)
     if single is not None:
         why_not = _why_not_in_context(single)
-        recall = partial(actions.context_requested.emit, single.digest)
+        recall = partial(actions.perform, RecallIntoContext(single.digest))
         action = _add(menu, "recall-context", tr("Recall into context…"), recall, not why_not)
         action.setToolTip(why_not or tr("All of it is sent again where it was. You can undo this."))
     _add(menu, "find", tr("Find in content"), preview.content.open_find, _is_sound(single), key="Ctrl+F")
@@ -84,7 +94,7 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
     if actions.table.selected_count() > 1:
         _add(menu, "export", tr("Export…"), actions.export, bool(sound), key=key_of("cache_save"))
     elif single is not None:
-        export = partial(actions.export_requested.emit, single.digest)
+        export = partial(actions.perform, SaveEntry(single.digest))
         _add(menu, "export", tr("Save as…"), export, bool(sound), key=key_of("cache_save"))
 
 
@@ -119,8 +129,8 @@ def _add_copies(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) ->
 def _add_navigation(menu: QMenu, actions: EntryActions, single: CacheRow | None) -> None:
     state, digest = (single.state, single.digest) if single is not None else ("elsewhere", "")
     in_session = state not in (*_NOT_IN_WINDOW, "index")
-    _add(menu, "show-chat", tr("Show in chat"), partial(actions.chat_requested.emit, digest), in_session)
-    show_in_timeline = partial(actions.timeline_requested.emit, digest)
+    _add(menu, "show-chat", tr("Show in chat"), partial(actions.perform, ShowEntryInChat(digest)), in_session)
+    show_in_timeline = partial(actions.perform, ShowEntryInTimeline(digest))
     _add(menu, "show-timeline", tr("Show in timeline"), show_in_timeline, state in _REWRITTEN)
 
 
@@ -139,7 +149,7 @@ def _add_filters(menu: QMenu, bar: CacheFilterBar, single: CacheRow | None) -> N
 
 def _add_retention(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
     stored, key_of = actions.count_of(is_untrashed) > 0, actions.keys.shown_key
-    trashed = [row.digest for row in rows if not is_untrashed(row)]
+    trashed = tuple(row.digest for row in rows if not is_untrashed(row))
     is_pinned = stored and all(row.is_pinned for row in rows if is_untrashed(row))
     _add(
         menu,
@@ -150,7 +160,7 @@ def _add_retention(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow])
         key=key_of("cache_pin"),
     )
     if trashed:
-        _add(menu, "restore", tr("Restore"), partial(actions.restore_requested.emit, trashed))
+        _add(menu, "restore", tr("Restore"), partial(actions.perform, RestoreEntries(trashed)))
     if stored or not trashed:
         _add(menu, "trash", tr("Move to trash"), actions.move_to_trash, stored, key=key_of("cache_trash"))
 

@@ -374,10 +374,10 @@ class CacheTable(Themed, QTableView):
             if self._model.pages.is_loaded(number) and (row := self._model.entry(number)) is not None
         ]
 
-    def selected_digests(self) -> list[str]:
+    def selected_digests(self) -> tuple[str, ...]:
         """Return the digests of the selected rows, from top to bottom."""
         parts = (self._model.pages.digests(rows) for rows in self._selected_ranges())
-        return list(itertools.chain.from_iterable(parts))
+        return tuple(itertools.chain.from_iterable(parts))
 
     def selected_count(self) -> int:
         """Return how many rows are selected."""

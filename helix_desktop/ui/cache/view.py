@@ -17,7 +17,7 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS
 from helix_desktop.ui.cache.commands import CacheCommands
-from helix_desktop.ui.cache.entry_actions import EntryActions
+from helix_desktop.ui.cache.entry_actions import EntryActions, UndoTrash, VerifyAllEntries
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.cache.preview.pane import Preview
@@ -118,14 +118,13 @@ def add_cache_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryAct
     keys.add_shortcut("cache_verify", preview.content.text, preview.verify_button.click, here)
     keys.add_shortcut("cache_pin", table, actions.toggle_pin, here)
     keys.add_shortcut("cache_trash", table, actions.move_to_trash, here)
-    add_shortcut(table, "Ctrl+Z", actions.undo_trash_requested.emit, here)
+    add_shortcut(table, "Ctrl+Z", partial(actions.perform, UndoTrash()), here)
     add_shortcut(table, "Ctrl+C", actions.copy_digests, here)
 
 
 class CacheBrowser(Themed, QWidget):
     """Table and preview over a CacheSource; what the user asks for comes from `entry_actions`."""
 
-    verify_all_requested = Signal()
     cancel_requested = Signal()  # of the work that set_progress shows
     selection_changed = Signal(str)  # digest; empty when nothing is selected
     handover_requested = Signal(str, int)  # session and seq of a handover that a search found
@@ -510,7 +509,7 @@ class CacheBrowser(Themed, QWidget):
     def _show_more_menu(self, anchor: QWidget) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction(tr("Verify all entries"), self.verify_all_requested.emit)
+        menu.addAction(tr("Verify all entries"), partial(perform, self, VerifyAllEntries()))
         menu.addAction(tr("Refresh"), self._refresh_all)
         menu.addAction(tr("Show trash"), partial(self.filter_bar.toggle, state_option("in_trash")))
         menu.addSeparator()

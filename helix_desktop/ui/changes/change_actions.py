@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
-from helix_desktop.domain.file_history.changes import RecordedChanges, SessionChanges
+from helix_desktop.domain.file_history.changes import RecordedChanges, RevertSelection, SessionChanges
 from helix_desktop.ui.changes.change_list_view import ChangeListView
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,
@@ -16,27 +16,35 @@ from helix_desktop.ui.changes.rows import (
     file_of,
 )
 from helix_desktop.ui.kit.commands import PageKeys
+from helix_desktop.ui.kit.intents import Intent, perform
+
+# What entries of the page of changes want.
+# fmt: off
+
+class AcceptChanges(Intent, frozen=True):  # no paths: all
+    paths: tuple[str, ...] = ()
+class RevertChanges(Intent, frozen=True):
+    selection: RevertSelection
+# of captures that were taken back, or that took something back; no paths: all
+class RedoChanges(Intent, frozen=True):
+    capture_id: str
+    paths: tuple[str, ...]
+# a hunk of the diff of one capture, by its number (from 0); one that was taken back is done again
+class RevertHunk(Intent, frozen=True):
+    file: FileRow
+    hunk: int
+    is_redo: bool
+class OpenInEditor(Intent, frozen=True):
+    path: str
+class CopyPatch(Intent, frozen=True):
+    selection: RevertSelection
+class ShowUncoveredPlaces(Intent, frozen=True): ...  # what can't be undone
+
+# fmt: on
 
 
 class ChangeActions(QObject):
-    """Actions on what is selected in the list; emits what others do."""
-
-    accept_requested = Signal(tuple)
-    """Paths; none: all."""
-    revert_requested = Signal(object)
-    """A RevertSelection."""
-    hunk_revert_requested = Signal(object, int)
-    """The FileRow of one capture, and the number (from 0) of a hunk of its diff."""
-    hunk_redo_requested = Signal(object, int)
-    """The same, of a hunk that was taken back."""
-    redo_requested = Signal(str, tuple)
-    """The capture that was taken back, and the paths to redo; none: all."""
-    editor_requested = Signal(str)
-    patch_requested = Signal(object)
-    """A RevertSelection."""
-    chat_requested = Signal(int)
-    """The event to show in the chat; 0: none, to write a message."""
-    places_requested = Signal()
+    """Actions on what is selected in the list."""
 
     def __init__(self, change_list: ChangeListView, keys: PageKeys) -> None:
         super().__init__(change_list)
@@ -49,12 +57,16 @@ class ChangeActions(QObject):
         """The group or file that is selected."""
         return self.list.selected
 
+    def perform(self, intent: Intent) -> None:
+        """Hand up what the user wants."""
+        perform(self.list, intent)
+
     def accept(self) -> None:
         """Ask to accept what is selected."""
         entry = self.entry
         if entry is not None and can_accept(entry):
             paths = [path for row in _rows(entry) for path in row.paths]
-            self.accept_requested.emit(tuple(dict.fromkeys(paths)))
+            self.perform(AcceptChanges(tuple(dict.fromkeys(paths))))
 
     def revert(self) -> None:
         """Ask to take back what is selected; what was taken back already, to do it again."""
@@ -65,7 +77,7 @@ class ChangeActions(QObject):
         if file is not None and not file.is_covered:
             return
         if entry.status != "reverted":
-            self.revert_requested.emit(entry.selection)
+            self.perform(RevertChanges(entry.selection))
         else:
             self._redo(entry)
 
@@ -75,7 +87,7 @@ class ChangeActions(QObject):
         paths = file.paths if file is not None else ()
         ids = agent_capture_ids(entry.captures)
         if len(ids) == 1:
-            self.redo_requested.emit(ids[0], paths)
+            self.perform(RedoChanges(ids[0], paths))
             return
         reverts = [
             capture.capture_id
@@ -85,30 +97,18 @@ class ChangeActions(QObject):
             and _has_standing(capture, paths)
         ]
         if reverts:
-            self.redo_requested.emit(reverts[-1], paths)
-
-    def revert_hunk(self, hunk: int) -> None:
-        """Ask to take back a hunk of the selected file, by its number (from 0)."""
-        file = file_of(self.entry)
-        if file is not None:
-            self.hunk_revert_requested.emit(file, hunk)
-
-    def redo_hunk(self, hunk: int) -> None:
-        """Ask to do a hunk of the selected file again that was taken back, by its number (from 0)."""
-        file = file_of(self.entry)
-        if file is not None:
-            self.hunk_redo_requested.emit(file, hunk)
+            self.perform(RedoChanges(reverts[-1], paths))
 
     def open_in_editor(self) -> None:
         """Ask for the selected file in its own program."""
         file = file_of(self.entry)
         if file is not None and file.after is not None and file.after.kind == "file":
-            self.editor_requested.emit(file.path)
+            self.perform(OpenInEditor(file.path))
 
     def copy_patch(self) -> None:
         """Ask for the patch of what is selected."""
         if self.entry is not None:
-            self.patch_requested.emit(self.entry.selection)
+            self.perform(CopyPatch(self.entry.selection))
 
 
 def _has_standing(capture: RecordedChanges, paths: tuple[str, ...]) -> bool:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 from helix_desktop.domain.file_history.changes import FileState, RecordedChanges
 from helix_desktop.domain.file_history.diff import FileDiff, HunkState
 from helix_desktop.system.clock import ClockMs
+from helix_desktop.ui.changes.change_actions import RevertHunk
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,
     Contents,
@@ -52,6 +53,7 @@ from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.commands import PageKeys
+from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.translation import Translator
 
@@ -69,15 +71,6 @@ _COPIED_MS = 1_200  # how long a button says that it has copied
 class ChangeDetail(Themed, QWidget):
     """A heading, buttons, and the diff; a turn shows its captures instead."""
 
-    accept_requested = Signal()
-    revert_requested = Signal()
-    open_requested = Signal()
-    patch_requested = Signal()
-    menu_requested = Signal(QWidget)
-    hunk_revert_requested = Signal(int)
-    """The number (from 0) of a hunk."""
-    hunk_redo_requested = Signal(int)
-    """The same, of one that was taken back."""
     diff_built = Signal(QWidget)
     """The text of the diff was built, when the first one was to be shown."""
 
@@ -199,7 +192,9 @@ class ChangeDetail(Themed, QWidget):
 
     def _on_hunk_pressed(self, hunk: int) -> None:
         is_taken_back = hunk < len(self._states) and self._states[hunk] == "taken_back"
-        (self.hunk_redo_requested if is_taken_back else self.hunk_revert_requested).emit(hunk)
+        file = file_of(self.entry)
+        if file is not None:
+            perform(self, RevertHunk(file, hunk, is_taken_back))
 
     def _put_text(self, text: str) -> None:
         self._diff_place = None
@@ -223,15 +218,8 @@ class ChangeDetail(Themed, QWidget):
         self.patch = PushButton("", "", "copy", name="copy_patch")
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setObjectName("change_more")
-        for button, requested in (
-            (self.accept, self.accept_requested),
-            (self.revert, self.revert_requested),
-            (self.open, self.open_requested),
-            (self.patch, self.patch_requested),
-        ):
+        for button in (self.accept, self.revert, self.open, self.patch):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.clicked.connect(requested)
-        self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
         self._is_redo = False
         self._words = (
             (self.accept, tr("Accept")),

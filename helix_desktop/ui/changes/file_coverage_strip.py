@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QProgressBar, QWidget
 
 from helix_desktop.domain.file_history.changes import FileCoverage
+from helix_desktop.ui.changes.change_actions import ShowUncoveredPlaces
 from helix_desktop.ui.changes.rows import Obstacle
 from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, uncovered_texts
 from helix_desktop.ui.design.buttons import PushButton
@@ -16,6 +16,7 @@ from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -27,8 +28,6 @@ _NAMES_PX = 620  # width of the page from which places are named
 class FileCoverageStrip(Themed, QWidget):
     """One line; the places that are not covered open in a dialog."""
 
-    places_requested = Signal()
-
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._icon = IconLabel("shield-check", px=14, color_token="ok")
@@ -38,7 +37,7 @@ class FileCoverageStrip(Themed, QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(_BAR_PX)
         self.places = PushButton("", "link", name="uncovered_places")
-        self.places.clicked.connect(self.places_requested)
+        self.places.clicked.connect(lambda: perform(self, ShowUncoveredPlaces()))
         self._help = HelpLink("changes")
         self._names = TextLine("", 12, role="faint")
         self._flow = FlowBox(

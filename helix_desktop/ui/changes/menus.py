@@ -10,7 +10,13 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.file_history.changes import RevertSelection, SessionChanges
-from helix_desktop.ui.changes.change_actions import ChangeActions
+from helix_desktop.ui.changes.change_actions import (
+    AcceptChanges,
+    ChangeActions,
+    CopyPatch,
+    RevertChanges,
+    ShowUncoveredPlaces,
+)
 from helix_desktop.ui.changes.rows import (
     Entry,
     FileRow,
@@ -23,6 +29,7 @@ from helix_desktop.ui.changes.rows import (
     turn_selection,
 )
 from helix_desktop.ui.changes.texts import files_text
+from helix_desktop.ui.kit.intents import ShowEvent
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -51,7 +58,7 @@ def entry_menu(actions: ChangeActions, entry: Entry) -> QMenu:
         _add(menu, "copy-path", tr("Copy path"), partial(_copy, file.path))
     _add(menu, "copy-patch", tr("Copy as patch"), actions.copy_patch, True, "Ctrl+C")
     seq = file.last.place if file is not None else first_seq(entry)
-    _add(menu, "show-chat", tr("Show in chat"), lambda: actions.chat_requested.emit(seq), bool(seq))
+    _add(menu, "show-chat", tr("Show in chat"), partial(actions.perform, ShowEvent(seq)), bool(seq))
     return menu
 
 
@@ -61,17 +68,17 @@ def page_menu(actions: ChangeActions) -> QMenu:
     if changes is None:
         return menu
     selection = session_selection(changes)
-    _add(menu, "accept-all", tr("Accept all"), lambda: actions.accept_requested.emit(()))
+    _add(menu, "accept-all", tr("Accept all"), partial(actions.perform, AcceptChanges()))
     _add(
         menu,
         "revert-session",
         tr("Revert everything in this session"),
-        lambda: actions.revert_requested.emit(selection),
+        partial(actions.perform, RevertChanges(selection)),
         bool(selection.capture_ids),
     )
-    _add(menu, "copy-all", tr("Copy all as patch"), lambda: actions.patch_requested.emit(selection))
+    _add(menu, "copy-all", tr("Copy all as patch"), partial(actions.perform, CopyPatch(selection)))
     menu.addSeparator()
-    _add(menu, "coverage", tr("What can't be undone…"), actions.places_requested.emit)
+    _add(menu, "coverage", tr("What can't be undone…"), partial(actions.perform, ShowUncoveredPlaces()))
     return menu
 
 
@@ -90,7 +97,7 @@ def _add_reverts(menu: QMenu, actions: ChangeActions, file: FileRow, changes: Se
         words = tr("Revert this turn ({files})", files=files_text(len(turn_files)))
         wider.append(("revert-turn", words, turn))
     for name, words, selection in wider:
-        _add(menu, name, words, partial(actions.revert_requested.emit, selection))
+        _add(menu, name, words, partial(actions.perform, RevertChanges(selection)))
 
 
 def first_seq(entry: Entry) -> int:

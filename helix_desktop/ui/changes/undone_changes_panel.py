@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.ui.changes.texts import path_text
+from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.file_changes import auto_run_reason
 from helix_desktop.words.translation import Translator
 
@@ -32,7 +34,6 @@ class UndoneChangesPanel(Themed, QWidget):
     The changes are those of all sessions of a workspace, as the folder is theirs together.
     """
 
-    restore_requested = Signal(str)
     """The id of a change."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -102,7 +103,7 @@ class UndoneChangesPanel(Themed, QWidget):
         restore = PushButton(tr("Restore"), name=f"restore:{change.path}")
         restore.setAccessibleName(tr("{verb}: {path}", verb=tr("Restore"), path=name))
         restore.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        restore.clicked.connect(lambda: self.restore_requested.emit(change.change_id))
+        restore.clicked.connect(lambda: perform(self, PutAutoRun((change.change_id,), restore=True)))
         line = row(column(path, TextLine(auto_run_reason(change), 12, role="muted"), gap=0), restore, gap=10)
         line.setStretch(0, 1)
         part = QWidget()

@@ -44,6 +44,7 @@ from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.commands import PageKeys
+from helix_desktop.ui.kit.intents import FocusComposer, perform
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
@@ -232,16 +233,13 @@ class ChangesPage(Themed, QWidget):
         self.filter_bar.menu_requested.connect(
             lambda anchor: popup_below(page_menu(self.change_actions), anchor)
         )
-        self.detail.menu_requested.connect(self._show_more)
-        self.detail.accept_requested.connect(self.change_actions.accept)
-        self.detail.revert_requested.connect(self.change_actions.revert)
-        self.detail.hunk_revert_requested.connect(self.change_actions.revert_hunk)
-        self.detail.hunk_redo_requested.connect(self.change_actions.redo_hunk)
-        self.detail.open_requested.connect(self.change_actions.open_in_editor)
-        self.detail.patch_requested.connect(self.change_actions.copy_patch)
+        self.detail.more.clicked.connect(self._show_more)
+        self.detail.accept.clicked.connect(self.change_actions.accept)
+        self.detail.revert.clicked.connect(self.change_actions.revert)
+        self.detail.open.clicked.connect(self.change_actions.open_in_editor)
+        self.detail.patch.clicked.connect(self.change_actions.copy_patch)
         self.no_match.button_clicked.connect(self.filter_bar.clear)
         self.empty.button_clicked.connect(self._on_empty_button)
-        self.coverage.places_requested.connect(self.change_actions.places_requested)
 
     def _show_groups(self) -> None:
         changes, source = self._state.changes, self._state.source
@@ -270,7 +268,7 @@ class ChangesPage(Themed, QWidget):
         if self._state.obstacle == "untrusted":
             self.trust_requested.emit()
         else:
-            self.change_actions.chat_requested.emit(0)
+            perform(self, FocusComposer())
 
     def _on_selected(self, entry: Entry | None) -> None:
         self.detail.show_entry(entry)
@@ -315,10 +313,10 @@ class ChangesPage(Themed, QWidget):
         counted = [lines for lines in counts if lines is not None]
         return added_up(counted) if len(counted) == len(counts) else None
 
-    def _show_more(self, anchor: QWidget) -> None:
+    def _show_more(self) -> None:
         entry = self.entry
         if entry is not None:
-            popup_below(entry_menu(self.change_actions, entry), anchor)
+            popup_below(entry_menu(self.change_actions, entry), self.detail.more)
 
     def _show_entry_menu(self, position: QPoint) -> None:
         entry = self.entry

@@ -187,7 +187,7 @@ class OpenVersion(Intent, frozen=True):
 class ControlTurn(Intent, frozen=True):
     """Continue, retry or stop a turn, or make an announced retry now."""
 
-    how: Literal["continue", "retry", "stop", "try_now"]
+    how: Literal["continue", "retry", "send_without_images", "stop", "try_now"]
 
 
 class ApplyRemedy(Intent, frozen=True):

@@ -63,6 +63,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.side_questions import LiveSideQuestion
+from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.models import model_name
 from helix_desktop.words.times import format_moment
@@ -241,25 +242,16 @@ _Shown = (
 
 
 class ChatPresenter:
-    """Shows one conversation at a time.
+    """Shows the session on screen, and announces answers, approvals and questions as they come."""
 
-    Calls `on_finished`, `on_approval_requested` with what is to be approved, and `on_question` with each
-    question that comes.
-    """
-
-    def __init__(
-        self,
-        model: ChatModel,
-        on_finished: Callable[[], None],
-        on_approval_requested: Callable[[str], None],
-        on_question: Callable[[Question], None] = lambda _: None,
-    ) -> None:
-        self._model, self._on_finished = model, on_finished
-        self._on_approval_requested, self._on_question = on_approval_requested, on_question
+    def __init__(self, model: ChatModel, announce: Callable[[str], None], session: WindowSession) -> None:
+        """`announce` says a text to a screen reader."""
+        self._model, self._announce, self._session = model, announce, session
         self._rows, self._asks = ChatRows(), AskRows(model)
         self._side_question, self._arriving = LiveSideQuestion(model), ArrivingAnswer(model)
         self._versions: Mapping[RowKey, Versions] = {}
-        self._conversation: Conversation | None = None
+        self._shown: Conversation | None = None  # whose errors are shown
+        self._is_loaded = self._takes_long = False  # whether its rows are shown, and are many
         self._unsubscribe: Callable[[], None] = lambda: None
         self._is_past = False
         self._error_rows: list[NoticeRow] = []  # of the session on screen: no event brings them back
@@ -269,23 +261,35 @@ class ChatPresenter:
         self._running_timer.setSingleShot(True)
         self._running_timer.setInterval(_RUNNING_DELAY_MS)
         self._running_timer.timeout.connect(self._show_clocks)
+        session.changed.connect(self._leave)
 
-    def begin_loading(self, conversation: Conversation | None) -> bool:
-        """Show no rows if those of another conversation take long to read: `show` is next; return whether."""
-        is_long = conversation is not None and len(conversation.session.log) > _MAX_INLINE_EVENTS
-        if not is_long or conversation is self._conversation:
-            return False
-        self._leave_for(conversation)
-        self._rows = ChatRows()
-        self._reset([], is_loading=True)
-        return True
+    def _leave(self) -> None:
+        """Follow the former session no more; show nothing of one that takes long to read until it is read."""
+        self._stop()
+        conversation = self._session.find_conversation()
+        if conversation is not self._shown:
+            self._shown, self._error_rows, self._unsaved_keys = conversation, [], set()
+            self._takes_long = bool(conversation and len(conversation.session.log) > _MAX_INLINE_EVENTS)
+            if self._takes_long:
+                self._rows = ChatRows()
+                self._reset([], is_loading=True)
 
-    async def show(self, conversation: Conversation | None) -> None:
-        """Show another conversation, or none; what runs in the former one goes on unseen."""
-        self._leave_for(conversation)
-        if conversation is None:
+    def _stop(self) -> None:
+        self._unsubscribe()
+        self._unsubscribe = lambda: None
+        self._arriving.stop_countdown()
+        self._running_timer.stop()
+        self._versions, self._is_past, self._is_loaded = {}, False, False
+
+    async def load(self) -> None:
+        """Show the rows of the session on screen, if any; of a long one once the other pages show it."""
+        if not self._session.has_conversation:
             self._reset([])
             return
+        conversation = self._session.conversation
+        if self._takes_long and not self._is_loaded:
+            await self._session.refresh()
+        self._stop()
         log = list(conversation.session.log)
         if len(log) > _MAX_INLINE_EVENTS:
             rows, folded = await asyncio.to_thread(rows_from_log, log)
@@ -293,8 +297,8 @@ class ChatPresenter:
             rows, folded = rows_from_log(log)
         removed = await removed_outputs(conversation.session, log)
         put = await conversation.auto_run_outcomes(rows.tools.change_ids)
-        if self._conversation is not conversation:
-            return  # the user went on to another session meanwhile
+        if not self._session.shows(conversation) or self._is_loaded:
+            return  # the user went on to another session meanwhile, or came back to it
         self._rows = rows
         self._reset(folded)
         self._show_removed(removed)
@@ -302,27 +306,18 @@ class ChatPresenter:
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
         self._catch_up(conversation)
+        self._is_loaded = True
         self._unsubscribe = conversation.session.on(
             _Shown, lambda update: self._update_unseen(update) if self._is_past else self._update(update)
         )
 
-    def _leave_for(self, conversation: Conversation | None) -> None:
-        self._unsubscribe()
-        self._unsubscribe = lambda: None
-        self._arriving.stop_countdown()
-        if conversation is not self._conversation:
-            self._error_rows, self._unsaved_keys = [], set()
-        self._conversation, self._versions, self._is_past = conversation, {}, False
-
     async def show_past(self, seq: int, below: Row) -> None:
         """Show the session as it was after an event, with one more row, until `show_now`."""
-        conversation = self._conversation
-        if conversation is None:
-            return
+        conversation = self._session.conversation
         log = conversation.session.log[:seq]
         rows, ordered = await asyncio.to_thread(rows_from_log, log)
         removed = await removed_outputs(conversation.session, log)
-        if conversation is self._conversation:
+        if self._session.shows(conversation):
             self._arriving.stop_countdown()
             self._is_past, self._rows = True, rows
             self._reset([*map(_without_actions, ordered), below])
@@ -332,17 +327,16 @@ class ChatPresenter:
         """Show the session as it is, after `show_past`."""
         if not self._is_past:
             return
-        conversation, versions = self._conversation, self._versions
-        await self.show(conversation)
-        if conversation is self._conversation:  # else another one came meanwhile
+        conversation, versions = self._session.conversation, self._versions
+        await self.load()
+        if self._session.shows(conversation):  # else another one came meanwhile
             self._model.put_all(self._error_rows)
             self.show_versions(versions)
 
     def recount(self) -> None:
         """Show which images are left out, and whether there is budget."""
-        conversation = self._conversation
-        if conversation is not None and not self._is_past:
-            transcript = conversation.session.transcript
+        if self._is_loaded and not self._is_past:
+            conversation, transcript = self._session.conversation, self._session.transcript
             self._put_all(self._rows.updated_images(transcript, are_sent=conversation.model.images))
             self._show_budget(conversation)
 
@@ -359,7 +353,7 @@ class ChatPresenter:
         return replace(row, versions=found) if isinstance(row, UserRow) and found else row
 
     def _reset(self, rows: Sequence[Row], *, is_loading: bool = False) -> None:
-        self._asks.show_session(self._conversation.session.id if self._conversation is not None else "")
+        self._asks.show_session(self._session.id)
         self._side_question.forget()
         self._model.reset(rows, is_loading=is_loading)
 
@@ -448,11 +442,11 @@ class ChatPresenter:
             case EventRecorded(recorded=recorded):
                 self._on_saved(recorded.at)
             case ApprovalRequested(ask=ask):
-                self._on_approval_requested(translate(ask.summary))
+                self._announce_approval(ask)
             case QuestionAsked(ask=ask):
-                self._on_question(ask)
+                self._announce_question(ask)
             case TurnChanged(running=False):
-                self._on_finished()
+                self._announce(tr("Reply finished"))
             case ErrorRaised() as trouble:
                 self._error_row(trouble)
 
@@ -460,8 +454,7 @@ class ChatPresenter:
         self._error_count += 1
         key = RowKey(self._error_count, part="error")
         actions: tuple[ButtonAction, ...] = tuple(map(ApplyRemedy, supported_remedies(error.remedies)))
-        conversation = self._conversation
-        if error.is_unsaved and conversation is not None and conversation.session.transcript.turn_open:
+        if error.is_unsaved and self._session.transcript.turn_open:
             actions = (*actions, ControlTurn("retry"))
         what, why, fix = map(translate, (error.what, error.why, error.fix))
         level: NoticeLevel = "warning" if error.is_warning else "error"
@@ -482,14 +475,11 @@ class ChatPresenter:
         self._unsaved_keys.clear()
 
     def _on_recorded(self, recorded: RecordedEvent) -> None:
-        conversation = self._conversation
-        if conversation is None:
-            return
         if isinstance(recorded.event, ApprovalGiven | ToolAnswered | UserSpoke):
             self._drop_answered_asks()
         if isinstance(recorded.event, ApprovalGiven) and recorded.event.decision != "deny":
             self._set_tool_state(recorded.event.call_id, "waiting")
-        rows = self._rows.apply(recorded, conversation.session.transcript)
+        rows = self._rows.apply(recorded, self._session.transcript)
         if isinstance(recorded.event, SideQuestionAnswered) and self._side_question.settle(rows):
             return
         if isinstance(recorded.event, AssistantSpoke):
@@ -508,34 +498,39 @@ class ChatPresenter:
 
     def _show_waiting(self) -> None:
         """Say that the model has been called and is silent, and since when."""
-        conversation = self._conversation
-        if conversation is None or self._is_past:
+        if self._is_past:
             return
+        conversation = self._session.conversation
         since_ms, retry = conversation.waiting_since_ms, conversation.retry_state
         if since_ms and (retry is None or not retry.wait_s):  # until the countdown ends nothing is asked
             self._arriving.show_waiting(since_ms, self._model_name())
 
     def _model_name(self) -> str:
-        info = self._conversation.model if self._conversation is not None else None
-        return model_name(info.label, info.demo) if info is not None else ""
+        info = self._session.conversation.model
+        return model_name(info.label, info.demo)
 
     def _show_ask(self, ask: ApprovalRequest | Question) -> None:
         self._set_tool_state(ask.call_id, "question" if isinstance(ask, Question) else "approval")
         if not self._asks.show(ask):
             return
         if isinstance(ask, Question):
-            self._on_question(ask)
+            self._announce_question(ask)
         else:
-            self._on_approval_requested(translate(ask.summary))
+            self._announce_approval(ask)
+
+    def _announce_approval(self, ask: ApprovalRequest) -> None:
+        self._announce(tr("Approval needed: {request}", request=translate(ask.summary)))
+
+    def _announce_question(self, question: Question) -> None:
+        self._announce(tr("The agent asks: {question}", question=question.text))
 
     def _drop_answered_asks(self) -> None:
         """Take the cards away that have their answer, also those of subagents."""
-        if self._conversation is not None:
-            self._asks.drop_others(ask.call_id for ask in self._conversation.asks)
+        self._asks.drop_others(ask.call_id for ask in self._session.conversation.asks)
 
     def _show_missed_questions(self) -> None:
         """Show the questions that the newest turn ended without: they can still be answered."""
-        for question in self._conversation.missed_questions if self._conversation is not None else ():
+        for question in self._session.conversation.missed_questions:
             self._asks.show(question, is_late=True)
 
     def _on_progress(self, progress: SubagentProgress | SideQuestionProgress) -> None:
@@ -545,7 +540,7 @@ class ChatPresenter:
             self._on_side_question(progress)
 
     def _on_side_question(self, progress: SideQuestionProgress) -> None:
-        if progress.is_running and self._conversation is not None:
+        if progress.is_running:
             self._side_question.show(progress.question, progress.answer, self._model_name())
         else:
             self._side_question.drop()
@@ -556,7 +551,7 @@ class ChatPresenter:
 
     def _show_running_output(self, call_id: str) -> None:
         """Show what a call has put out so far."""
-        running = self._conversation.running_calls.find(call_id) if self._conversation is not None else None
+        running = self._session.conversation.running_calls.find(call_id)
         if running is not None:
             output = RunningOutput.from_output(running.started_at_ms, running.tail)
             self._model.put(self._rows.tools.with_running_output(call_id, output))
@@ -571,10 +566,7 @@ class ChatPresenter:
         self._show_waiting()
 
     def _show_running_outputs(self) -> None:
-        conversation = self._conversation
-        if conversation is None or self._is_past:
-            return
-        for call_id in tuple(conversation.session.transcript.open_calls):
+        for call_id in () if self._is_past else tuple(self._session.transcript.open_calls):
             self._show_running_output(call_id)
 
     def _set_tool_state(self, call_id: str, state: ToolState) -> None:
@@ -582,9 +574,8 @@ class ChatPresenter:
 
     def _show_interrupted_calls(self) -> None:
         """Say of the calls whose answer could not be saved that they are over: no turn runs."""
-        if self._conversation is not None:
-            for call_id in tuple(self._conversation.session.transcript.open_calls):
-                self._model.put(self._rows.tools.on_interrupted(call_id))
+        for call_id in tuple(self._session.transcript.open_calls):
+            self._model.put(self._rows.tools.on_interrupted(call_id))
 
     def _on_turn_changed(self, running: bool) -> None:
         if running:
@@ -593,7 +584,7 @@ class ChatPresenter:
         self._show_interrupted_calls()
         self._asks.drop_others()
         self._show_missed_questions()
-        self._on_finished()
+        self._announce(tr("Reply finished"))
 
 
 def _without_actions(row: Row) -> Row:

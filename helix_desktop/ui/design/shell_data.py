@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from helix_desktop.ui.design.usage_bar import Pressure
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator
 
@@ -21,8 +20,7 @@ class GaugeState:
     window: int
     estimated: bool
     source: str  # where the number comes from, e.g. "reported by the provider"
-    threshold: float  # share of the window at which a handover is written, 0..1
-    pressure: Pressure
+    compaction: str = ""  # how far the next compaction is
     policy: str = ""  # which policy manages it
     is_on_hold: bool = False
 
@@ -30,11 +28,6 @@ class GaugeState:
     def share(self) -> float:
         """Return the used part of the window, 0 when no window is known; may pass 1."""
         return self.used / self.window if self.window > 0 else 0.0
-
-    @property
-    def tokens_left(self) -> int:
-        """Return the tokens until the threshold, never negative."""
-        return max(0, int(self.window * self.threshold) - self.used)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +77,4 @@ def gauge_text(state: GaugeState) -> str:
         return tr("Context window unknown")
     share = format_whole_percent(state.share, is_estimated=state.estimated)
     used, window = format_tokens(state.used), format_tokens(state.window)
-    return " · ".join((share, tr("{used} / {window}", used=used, window=window), _compaction_text(state)))
-
-
-def _compaction_text(state: GaugeState) -> str:
-    """Return how far the next compaction is."""
-    if state.is_on_hold:
-        return tr("paused")
-    match state.pressure:
-        case "off":
-            return tr("compaction off")
-        case "over":
-            return tr("above {share}", share=format_whole_percent(state.threshold))
-    return tr("handover in ≈ {tokens}", tokens=format_tokens(state.tokens_left))
+    return " · ".join((share, tr("{used} / {window}", used=used, window=window), state.compaction))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from helix_desktop.domain.own_tools import OWN_TOOLS
+
 _ICONS = (
     ("mcp__", "server"),
-    ("show_output", "eye"),
-    ("ask_user", "circle-question-mark"),
     ("recall", "archive-restore"),
-    ("search_cached", "text-search"),
     ("bash", "terminal"),
     ("shell", "terminal"),
     ("run", "terminal"),
@@ -25,7 +24,6 @@ _ICONS = (
     ("fetch", "globe"),
     ("web", "globe"),
     ("agent", "bot"),
-    ("delegate", "bot"),
     ("todo", "list"),
 )
 
@@ -43,4 +41,6 @@ def tool_icon(tool: str) -> str:
     """Return the icon for a tool's name, or for what wrote stored content that comes from no tool."""
     if tool in _CONTENT_ICONS:
         return _CONTENT_ICONS[tool]
+    if (own := OWN_TOOLS.get(tool)) is not None:
+        return own.icon
     return next((name for part, name in _ICONS if part in tool.lower()), "wrench")

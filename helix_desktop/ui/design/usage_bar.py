@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
 from helix_desktop.ui.design.style.theme import Theme
 
-if TYPE_CHECKING:  # the window's first frame needs the colors, not the engine
-    from helix_desktop.context.window.usage_gauge import UsageGauge
-
-Pressure = Literal["calm", "near", "over", "off"]
 _WARN_SHARE = 0.7  # of the context window: from here on gauges have a color
-
-
-def pressure_of(gauge: UsageGauge) -> Pressure:
-    """Return how near the next handover is; whether there will be one, the policy says."""
-    if gauge.pressure != "none":
-        return "over"
-    return "calm" if gauge.share < _WARN_SHARE else "near"
 
 
 def share_color(share: float, theme: Theme) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from helix_desktop.agent.window.compactor import CountedPart, HandoverDraft
+from helix_desktop.agent.window.handover_writer import CountedPart, HandoverDraft
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import (
     CutPoint,
@@ -168,17 +168,17 @@ def draft_row(
     event = draft.event
     return DraftRow(
         draft.text,
-        draft.before,
-        event.tokens if is_whole else draft.after,
+        event.before,
+        event.tokens if is_whole else event.after,
         translate(handover_counts(transcript, event).text),
         sent_draft(parts),
-        writer_name(recorded_writer(draft.model), event.demo),
-        draft.fallback,
+        writer_name(recorded_writer(event.model), event.demo),
+        event.fallback,
         event.duration_ms,
         missing_rules(event.coverage),
         is_whole,
         translate(draft.doubt),
-        "" if is_whole else _gain_warning(draft.before, draft.after),
+        "" if is_whole else _gain_warning(event.before, event.after),
         sweep_note(draft.sweep_savings),
     )
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.agent.window.compactor import RevisionDraft
+from helix_desktop.agent.window.handover_writer import RevisionDraft
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import editable_sections, to_fields

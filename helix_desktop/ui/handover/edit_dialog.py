@@ -9,7 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.window.compactor import RevisionDraft
+from helix_desktop.agent.window.handover_writer import RevisionDraft
 from helix_desktop.context.summaries.handover_revision import (
     ComparedSection,
     compare_handovers,

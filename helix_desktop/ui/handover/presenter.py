@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import CompactionProgress
-from helix_desktop.agent.window.compactor import HandoverDraft
-from helix_desktop.agent.window.handovers import HandoverScope
+from helix_desktop.agent.window.handover_writer import WHOLE_SESSION, HandoverDraft, HandoverScope
 from helix_desktop.context.summaries.handover_revision import (
     compare_handovers,
     editable_sections,
@@ -61,7 +60,7 @@ class HandoverPresenter:
         """
         self._conversation, self._async_actions = conversation, async_actions
         self._handovers, self._repeated_seq = conversation.handovers, rerun_seq
-        self._scope = self._handovers.rerun(rerun_seq) if rerun_seq else self._handovers.proposed
+        self._writer, self._scope = conversation.handovers.writer, HandoverScope(rerun_seq)
         titles = handover_titles(conversation.session.transcript.rewrites.handovers)
         self.dialog = HandoverDialog(parent, titles.get(rerun_seq, ""))
         self._start_session = start_session
@@ -86,9 +85,9 @@ class HandoverPresenter:
         Raises CompactionRefused when there is nothing to compact.
         """
         transcript = self._conversation.session.transcript
-        cuts = await self._scope.cuts(upto)
+        cuts = await self._writer.cuts(upto, self._scope)
         if not cuts and self._start_session is None:
-            await self._scope.draft()  # says at once why there is nothing
+            await self._writer.draft(scope=self._scope)  # says at once why there is nothing
         for_new_session = (
             [whole_range(transcript.messages.counts())] if self._start_session is not None else []
         )
@@ -123,7 +122,7 @@ class HandoverPresenter:
         if is_other or self.dialog.range_box.findData(saved_upto) < 0:
             return
         self._draft, self._is_whole = saved.draft, saved.is_whole
-        parts = await self._scope_of(saved_upto).parts_as_sent(saved.draft)
+        parts = await self._writer.parts_as_sent(saved.draft, saved.is_whole)
         row = draft_row(saved.draft, parts, self._conversation.session.transcript, self._is_whole)
         self.dialog.show_saved_draft(row, saved_upto, saved.text, focus)
 
@@ -154,9 +153,9 @@ class HandoverPresenter:
 
     async def _show_estimate(self, upto: int) -> None:
         try:
-            estimate = await self._scope_of(upto).estimate(upto)
+            estimate = await self._writer.estimate(upto, self._scope_of(upto))
             text = f"{estimate_text(estimate)} · {writer_name(estimate.model, estimate.demo)}"
-            frees_little = self._scope_of(upto).frees_little(upto)
+            frees_little = self._writer.frees_little(upto, self._scope_of(upto))
         except HelixError as error:
             text, frees_little = translate(error.what), False
         if self._is_open and upto == (self.dialog.range_box.currentData() or 0):
@@ -165,7 +164,7 @@ class HandoverPresenter:
 
     def _scope_of(self, upto: int) -> HandoverScope:
         """Return what the chosen range belongs to."""
-        return self._handovers.whole_session if upto == WHOLE_CONVERSATION else self._scope
+        return WHOLE_SESSION if upto == WHOLE_CONVERSATION else self._scope
 
     def _compare(self, text: str) -> None:
         """Show what differs between a text of the sections and the handover that is written again."""
@@ -195,10 +194,12 @@ class HandoverPresenter:
     async def _run_draft(self, focus: str, upto: int) -> None:
         try:
             scope = self._scope_of(upto)
-            draft = await scope.draft(focus, upto)  # until then the former one can still be used
+            draft = await self._writer.draft(
+                focus, upto, scope
+            )  # until then the former one can still be used
             await self._discard()
             self._draft, self._is_whole = draft, scope.is_whole
-            parts = await scope.parts_as_sent(draft)
+            parts = await self._writer.parts_as_sent(draft, scope.is_whole)
         except HelixError as error:
             self._draft_task = None  # what is shown now can be clicked at once
             self.dialog.show_choice()
@@ -216,7 +217,7 @@ class HandoverPresenter:
         """Count what a draft cost that is not used."""
         draft, self._draft = self._draft, None
         if draft is not None:
-            await self._handovers.discard(draft)
+            await self._writer.discard(draft)
 
     def _on_draft_done(self, task: asyncio.Task[None]) -> None:
         if self._draft_task is task:
@@ -234,10 +235,10 @@ class HandoverPresenter:
         self.dialog.show_committing(is_committing=True)
         try:
             if self._is_whole and self._start_session is not None:
-                edited = await self._handovers.apply_edits(self._draft, text)
+                edited = await self._writer.apply_edits(self._draft, text)
                 self._async_actions.start(self._start_session(edited), "new session")
             else:
-                await self._handovers.commit(self._draft, text)
+                await self._writer.commit(self._draft, text)
         except HelixError as error:
             self.dialog.show_error(error)
         else:

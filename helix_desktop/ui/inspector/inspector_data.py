@@ -79,7 +79,7 @@ class WindowRow(msgspec.Struct, frozen=True):
             case "assistant" | "arguments":
                 return tr("Answer")
             case "observations":
-                return tr("Facts about older messages")
+                return tr("Facts")
             case "handover" | "fold":
                 return tr("Older messages")
         return self.name

@@ -7,11 +7,12 @@ from math import floor
 from msgspec.structs import replace
 
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, RewriteStatus
+from helix_desktop.context.rewrites.planner import RewriteStatus
 from helix_desktop.context.window.provider_cache import RequestCost
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.inspector.inspector_data import InspectorState, StatusPart
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
+from helix_desktop.words.rewrite_reasons import failed_observations_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -68,21 +69,4 @@ def _observation_parts(
         (tr("Without facts"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
         (tr("Written after a turn from"), format_whole_percent(policy.observe_at)),
     )
-    return (StatusPart(tr("Facts"), figures, _failed_text(status.failed_observations)),)
-
-
-def _failed_text(failures: int) -> str:
-    """Return what failures in a row mean for the next try; empty without one."""
-    if failures >= BREAKER_FAILURES:
-        return tr.plural(
-            failures,
-            "Written only when you start it: the last try failed.",
-            "Written only when you start it: the last %n tries failed.",
-        )
-    if failures:
-        return tr.plural(
-            failures,
-            "The last try failed. Helix tries again later.",
-            "The last %n tries failed. Helix tries again later.",
-        )
-    return ""
+    return (StatusPart(tr("Facts"), figures, failed_observations_text(status.failed_observations)),)

@@ -198,8 +198,9 @@ class SetBudget(Intent, frozen=True):  # as it was typed; nothing typed: ask
     amount: str = ""
 class StopAgent(Intent, frozen=True): ...
 class Steer(Intent, frozen=True): ...  # send what is typed into the running turn
-# stop the running command, send the first message that waits for it
-class StopAndSend(Intent, frozen=True): ...
+# stop the running command, and send a message that waits for it, by its event; 0: the first
+class StopAndSend(Intent, frozen=True):
+    seq: int = 0
 class ShowWaiting(Intent, frozen=True): ...  # the first card of the session that waits for the user
 class AnswerApproval(Intent, frozen=True):  # the first card that waits: once or deny
     answer: str

@@ -17,9 +17,9 @@ from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.kit.commands import action_shortcut
 from helix_desktop.ui.kit.intents import AnswerApproval, ShowWaiting, handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeArea
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.commands import WAITING_APPROVAL
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.saved_rules import SavedRules
 
@@ -63,14 +63,11 @@ def _is_other_approval(event: Event) -> bool:
 class ApprovalController(QObject):
     """Binds the questions in the chat to the conversation on screen."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        super().__init__(context.window)
-        self._window, self._async_actions = context.window, context.async_actions
-        self._session_controller = session_controller
-        self._chat = context.views.chat
-        self._active_workspace, self._registry = context.active_workspace, context.services.registry
-        context.window.intents.add(self)
-        commands = self._commands = context.window.commands
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        super().__init__(window)
+        self._window, self._session, self._chat = window, session, window.pages.chat
+        window.intents.add(self)
+        commands = self._commands = window.commands
         for command in (commands.allow_call, commands.deny_call):
             command.changed.connect(self._show_tips)
         model = self._chat.model
@@ -104,10 +101,8 @@ class ApprovalController(QObject):
     @handles(AnswerQuestion)
     async def answer_question(self, call_id: str, reply: QuestionReply) -> None:
         """Answer the question of a call, or skip it."""
-        conversation = self._session_controller.conversation
-        if conversation is not None:
-            self._chat.composer.editor.setFocus()
-            await conversation.answer_question(call_id, reply)
+        self._chat.composer.editor.setFocus()
+        await self._session.conversation.answer_question(call_id, reply)
 
     @handles(AllowAllOnce)
     def allow_all_once(self, call_ids: tuple[str, ...]) -> None:
@@ -118,9 +113,7 @@ class ApprovalController(QObject):
     @handles(Decide)
     def decide(self, call_id: str, answer: ApprovalAnswer, offer: int) -> None:
         """Answer whether a call may run; a lasting answer saves the rule that was offered."""
-        conversation = self._session_controller.conversation
-        if conversation is None:
-            return
+        conversation = self._session.conversation
         ask = next((pending for pending in conversation.asks if pending.call_id == call_id), None)
         if not isinstance(ask, ApprovalRequest):
             return
@@ -128,7 +121,7 @@ class ApprovalController(QObject):
         reply = _reply(answer, rule)
         conversation.decide(ask.call_id, reply)
         if reply.rule is not None:
-            saved = SavedRules(self._registry, self._active_workspace.id)
+            saved = SavedRules(self._session.app.registry, self._session.workspace.id)
             say_rule_saved(self._window.notices, conversation, saved, reply.rule)
 
 

@@ -6,17 +6,16 @@ Also which of the mentioned files will be attached, and which messages Up brings
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from time import monotonic
-from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.config.settings import Settings, model_labels
+from helix_desktop.config.settings import model_labels
 from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, ToolAnswered, UserSpoke
@@ -43,15 +42,15 @@ from helix_desktop.domain.store import AGENT_KINDS, EntryFilter
 from helix_desktop.domain.text_search import MAX_QUERY_LENGTH
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.file_index import FileIndex, MentionedFiles
-from helix_desktop.services.prompt_files import PromptCatalog, PromptFiles
+from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.composer.completer import StartTask
 from helix_desktop.ui.chat.composer.completion import CompletionItem
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.model_menu import (
     DEMO_LABEL,
     WORKSPACE_DEFAULT,
@@ -77,14 +76,8 @@ class CommandCompletions:
     trigger = SLASH
     only_at_start = True
 
-    def __init__(
-        self,
-        prompt_files: PromptFiles,
-        commands: WindowCommands,
-        workspace: Callable[[], OpenWorkspace | None],
-    ) -> None:
-        """`workspace` returns the one on screen."""
-        self._prompt_files, self._commands, self._workspace = prompt_files, commands, workspace
+    def __init__(self, session: Session, commands: WindowCommands) -> None:
+        self._session, self._commands = session, commands
         self._catalog: PromptCatalog | None = None
         self._read_for, self._read_at = "", 0.0
 
@@ -132,14 +125,13 @@ class CommandCompletions:
 
     async def _read(self) -> PromptCatalog:
         """Return the prompt files, as they were a moment ago while the user types on."""
-        workspace = self._workspace()
-        workspace_id = workspace.id if workspace is not None else ""
+        workspace_id = self._session.workspace.id
         if (
             self._catalog is None
             or self._read_for != workspace_id
             or monotonic() - self._read_at > _PROMPT_FILES_FRESH_S
         ):
-            self._catalog = await self._prompt_files.read(workspace_id)
+            self._catalog = await self._session.app.prompt_files.read(workspace_id)
             self._read_for, self._read_at = workspace_id, monotonic()
         return self._catalog
 
@@ -172,14 +164,8 @@ class ContentCompletions:
     trigger = "#"
     only_at_start = False
 
-    def __init__(
-        self,
-        workspace: Callable[[], OpenWorkspace | None],
-        conversation: Callable[[], Conversation | None],
-        attach: Callable[[str], object],
-    ) -> None:
-        """`attach` lets the content of a digest go along with the next message."""
-        self._workspace, self._conversation, self._attach = workspace, conversation, attach
+    def __init__(self, session: Session, attachments: DraftAttachments) -> None:
+        self._session, self._attachments = session, attachments
 
     @property
     def name(self) -> str:
@@ -199,15 +185,13 @@ class ContentCompletions:
     def takes(self, query: str) -> bool:
         """Return False for what is a heading or a number: `##`, `#42`."""
         is_number = query.isdigit() and len(query) < MIN_PREFIX
-        return self._workspace() is not None and not is_number and not query.startswith("#")
+        return self._session.has_workspace and not is_number and not query.startswith("#")
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return the contents that match, as many as a popup needs. Raises HelixError."""
-        workspace = self._workspace()
-        if workspace is None:
-            return ()
+        workspace = self._session.workspace
         words = query.replace('"', " ").strip()[:MAX_QUERY_LENGTH]
-        source = WorkspaceCacheSource(workspace, self._conversation)
+        source = WorkspaceCacheSource(workspace, self._session.find_conversation)
         if len(words) < _MIN_WORD:
             page = await workspace.store.page(limit=_MAX_CONTENTS)
             digests = [entry.digest for entry in page.entries]
@@ -223,7 +207,13 @@ class ContentCompletions:
 
     def accept(self, completion: CompletionItem) -> None:
         """Attach the content."""
-        self._attach(completion.key)
+        self._session.start(self._attach(completion.key), "attach")
+
+    async def _attach(self, digest: str) -> None:
+        workspace = self._session.workspace
+        attachment = await workspace.contents.attach(digest)
+        if self._session.shows(workspace):
+            self._attachments.add(attachment)
 
 
 def _name_rank(row: CacheRow, words: Sequence[str]) -> int:
@@ -290,14 +280,8 @@ class FileCompletions:
     trigger = "@"
     only_at_start = False
 
-    def __init__(
-        self,
-        index: Callable[[], FileIndex | None],
-        conversation: Callable[[], Conversation | None],
-        start: StartTask,
-    ) -> None:
-        """`index` and `conversation` return what is on screen; `start` runs what lists the files."""
-        self._index, self._conversation, self._start = index, conversation, start
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._listed: tuple[FileIndex, float] | None = None
 
     @property
@@ -317,11 +301,11 @@ class FileCompletions:
 
     def takes(self, query: str) -> bool:
         """Return True while there are files to complete."""
-        return self._index() is not None
+        return file_index(self._session) is not None
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return the files and folders that match. Raises HelixError if they cannot be listed."""
-        index = self._index()
+        index = file_index(self._session)
         if index is None:
             return ()
         refresh = self.refresh(_FILES_FRESH_S if len(query) <= 1 else _FILES_FRESH_IN_WORD_S)
@@ -335,15 +319,15 @@ class FileCompletions:
 
     def refresh(self, max_age_s: float = _FILES_FRESH_S) -> asyncio.Task[None] | None:
         """Begin to list the files again, unless the list is younger than this."""
-        index = self._index()
+        index = file_index(self._session)
         if index is None or (self._listed and self._listed[0] is index and self._age() < max_age_s):
             return None
         self._listed = (index, monotonic())
-        return self._start(_list_again(index), "list files")
+        return self._session.start(_list_again(index), "list files")
 
     def prepare(self) -> None:
         """List the files for the first time, so that they are there when an `@` is typed."""
-        index = self._index()
+        index = file_index(self._session)
         if index is not None and not (self._listed and self._listed[0] is index):
             self.refresh()
 
@@ -354,10 +338,7 @@ class FileCompletions:
         return monotonic() - self._listed[1] if self._listed else _FILES_FRESH_S
 
     def _recent_files(self) -> Sequence[str]:
-        conversation = self._conversation()
-        if conversation is None:
-            return ()
-        log = conversation.session.log
+        log = self._session.conversation.session.log
         newest = (log[at].event for at in range(len(log) - 1, max(-1, len(log) - 1 - _RECENT_EVENTS), -1))
         paths = dict.fromkeys(path for event in newest for path in _used_files(event))
         return tuple(paths)[:_RECENT_FILES]
@@ -410,31 +391,27 @@ class FileMentions(QObject):
     looked_up = Signal(object)
     """The attachments that the mentioned files would be: list[Attachment]."""
 
-    def __init__(
-        self,
-        composer: Composer,
-        index: Callable[[], FileIndex | None],
-        on_screen: Callable[[], tuple[OpenWorkspace | None, Conversation | None]],
-        start: Callable[[Coroutine[Any, Any, None], str], object],
-    ) -> None:
-        """`index` returns the files of the workspace on screen."""
+    def __init__(self, composer: Composer, session: Session) -> None:
         super().__init__(composer)
-        self._composer, self._index, self._on_screen = composer, index, on_screen
+        self._composer, self._session = composer, session
         self._tried: dict[Mention, _TriedFile] = {}  # of the text that was looked up last
         self._tried_in: Conversation | None = None
         self._timer = QTimer(self, singleShot=True, interval=_CHECK_AFTER_MS)
-        self._timer.timeout.connect(lambda: start(self._check(), "look up mentions"))
+        self._timer.timeout.connect(lambda: session.start(self._check(), "look up mentions"))
         composer.text_changed.connect(lambda _: self._timer.start())
 
     async def _check(self) -> None:
-        index, text, (workspace, conversation) = self._index(), self._composer.text(), self._on_screen()
+        if not self._session.has_conversation:
+            return
+        workspace, conversation = self._session.workspace, self._session.conversation
+        index, text = file_index(self._session), self._composer.text()
         found, tried = MentionedFiles(), dict[Mention, _TriedFile]()
-        if index and workspace and conversation and not _is_built_in_command(text):
+        if index and not _is_built_in_command(text):
             found = await index.look_up(text)
             before = self._tried if conversation is self._tried_in else {}
             for mention in found.files:
                 tried[mention] = before.get(mention) or await _try(workspace, conversation, mention)
-        if conversation is self._on_screen()[1] and text == self._composer.text():
+        if self._session.shows(conversation) and text == self._composer.text():
             self._tried, self._tried_in = tried, conversation
             refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
             problems = [f"{translate(error.what)} {translate(error.why)}" for error in refused]
@@ -493,11 +470,8 @@ class ModelCompletions:
     trigger = "/model "
     only_at_start = True
 
-    def __init__(
-        self, settings: Callable[[], Settings], conversation: Callable[[], Conversation | None]
-    ) -> None:
-        """`conversation` returns the one on screen."""
-        self._settings, self._conversation = settings, conversation
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     @property
     def name(self) -> str:
@@ -520,17 +494,16 @@ class ModelCompletions:
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return the models with these words in their names."""
-        labels = (*model_labels(self._settings()), DEMO_LABEL, WORKSPACE_DEFAULT)
+        labels = (*model_labels(self._session.app.settings), DEMO_LABEL, WORKSPACE_DEFAULT)
         return [self._row(label) for label in matching_models(query, labels)[:_MAX_ROWS]]
 
     def accept(self, completion: CompletionItem) -> None:
         """Do nothing more: the model is chosen when the command is run."""
 
     def _row(self, label: str) -> CompletionItem:
-        conversation = self._conversation()
         if label == WORKSPACE_DEFAULT:
             detail = commands_tr("The workspace's default model")
-        elif conversation is not None and conversation.model.label == label:
+        elif self._session.conversation.model.label == label:
             detail = commands_tr("In use")
         else:
             detail = demo_model_name() if label == DEMO_LABEL else ""
@@ -540,10 +513,8 @@ class ModelCompletions:
 _MAX_MESSAGES = 200
 
 
-def sent_messages(conversation: Conversation | None) -> tuple[str, ...]:
+def sent_messages(conversation: Conversation) -> tuple[str, ...]:
     """Return a session's messages as they were typed, newest first, each once; one that waits too."""
-    if conversation is None:
-        return ()
     texts: dict[str, None] = {}
     for entry in reversed(conversation.session.log):
         if isinstance(entry.event, UserSpoke | MessageQueued) and entry.event.text.strip():
@@ -553,44 +524,20 @@ def sent_messages(conversation: Conversation | None) -> tuple[str, ...]:
     return tuple(texts)
 
 
-class ComposerCompletions(QObject):
-    """Binds the composer's sources of completions to what is on screen."""
+def file_index(session: Session) -> FileIndex | None:
+    """Return the files of the workspace on screen; None where none can be attached."""
+    if not session.has_workspace or session.workspace.is_read_only or not session.workspace.is_trusted():
+        return None
+    return session.app.tools.file_index(session.workspace.id)
 
-    def __init__(
-        self,
-        context: ControllerContext,
-        composer_controller: ComposerController,
-        workspace: Callable[[], OpenWorkspace | None],
-        conversation: Callable[[], Conversation | None],
-    ) -> None:
-        """`workspace` and `conversation` return what is on screen."""
-        composer = context.views.chat.composer
-        super().__init__(composer)
-        self._services, self._workspace, self._conversation = context.services, workspace, conversation
-        self._attach = composer_controller.attachments.add
-        start = context.async_actions.start
-        self.files = FileCompletions(self._file_index, conversation, start)
-        self.mentions = FileMentions(composer, self._file_index, lambda: (workspace(), conversation()), start)
-        self.mentions.looked_up.connect(composer_controller.estimate.count_mentioned)
-        commands = CommandCompletions(context.services.prompt_files, context.window.commands, workspace)
-        contents = ContentCompletions(
-            workspace, conversation, lambda digest: start(self._attach_content(digest), "attach")
-        )
-        models = ModelCompletions(lambda: context.services.settings, conversation)
-        for source in (self.files, contents, commands, models):
-            composer.completer.add_source(source, start)
-        composer.history.set_source(lambda: sent_messages(conversation()))
-        composer.editor.typed.connect(lambda _: self.files.prepare())
 
-    def _file_index(self) -> FileIndex | None:
-        workspace = self._workspace()
-        if workspace is None or workspace.is_read_only or not workspace.is_trusted():
-            return None
-        return self._services.tools.file_index(workspace.id)
-
-    async def _attach_content(self, digest: str) -> None:
-        workspace = self._workspace()
-        if workspace is not None:
-            attachment = await workspace.contents.attach(digest)
-            if workspace is self._workspace():
-                self._attach(attachment)
+def add_completions(composer: ComposerController, session: Session, commands: WindowCommands) -> None:
+    """Let the composer complete what is on screen."""
+    widget, files = composer.widget, FileCompletions(session)
+    mentions = FileMentions(widget, session)
+    mentions.looked_up.connect(composer.estimate.count_mentioned)
+    contents = ContentCompletions(session, composer.attachments)
+    for source in (files, contents, CommandCompletions(session, commands), ModelCompletions(session)):
+        widget.completer.add_source(source, session.start)
+    widget.history.set_source(lambda: sent_messages(session.conversation))
+    widget.editor.typed.connect(lambda _: files.prepare())

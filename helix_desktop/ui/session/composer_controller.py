@@ -14,25 +14,29 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.session import EffortChosen, EffortRefused
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.slash_command import SLASH, PromptFile, SlashInput, parse_slash_input
 from helix_desktop.domain.tools import ApprovalReply
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.services.prompt_files import ExpandedPrompt
+from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.demo_calls import runs_demo_calls
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
+from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.prompt_files import prompt_warnings
 from helix_desktop.words.slash_commands import SlashCommand, find_slash_command
 from helix_desktop.words.translation import Translator, translate
+from helix_desktop.workspaces.saved_rules import demo_calls_run
 
 tr = Translator("Session")
 _text = TextContext("Session")
@@ -46,25 +50,20 @@ _COUNT_AFTER_MS = 250
 class MessageEstimate(QObject):
     """Counts the message on screen, with its attachments and what it mentions, soon after it changed."""
 
-    def __init__(self, context: ControllerContext, attachments: DraftAttachments) -> None:
-        self._widget = context.views.chat.composer
-        super().__init__(self._widget)
-        self._services, self._attachments = context.services, attachments
-        self._workspace: OpenWorkspace | None = None
-        self._conversation: Conversation | None = None
+    def __init__(self, widget: Composer, session: Session, attachments: DraftAttachments) -> None:
+        super().__init__(widget)
+        self._widget, self._session, self._attachments = widget, session, attachments
         self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
         self._timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
-        self._timer.timeout.connect(lambda: context.async_actions.start(self._show(), "count draft"))
-
-    def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
-        """Count for another conversation from now on."""
-        if conversation is not self._conversation:
-            self._mentioned = ()
-        self._workspace, self._conversation = workspace, conversation
+        self._timer.timeout.connect(lambda: session.start(self._show(), "count draft"))
 
     def schedule(self) -> None:
         """Count once nothing more changes for a moment."""
         self._timer.start()
+
+    def forget_mentioned(self) -> None:
+        """Count no files that the text of another session mentions."""
+        self._mentioned = ()
 
     def clear(self) -> None:
         """Show no estimate until the message changes."""
@@ -81,11 +80,15 @@ class MessageEstimate(QObject):
         self.recount()
 
     async def _show(self) -> None:
-        text, workspace, conversation = self._widget.text(), self._workspace, self._conversation
-        if workspace is None or conversation is None:
+        if not self._session.has_conversation:
             return
+        text, workspace, conversation = (
+            self._widget.text(),
+            self._session.workspace,
+            self._session.conversation,
+        )
         sees_images = conversation.model.images
-        message = await self._services.prompt_files.preview(workspace.id, text)
+        message = await self._session.app.prompt_files.preview(workspace.id, text)
         tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
         attachments = with_mentioned(self._attachments.current(), self._mentioned if text else ())
         total = tokens + sum(
@@ -93,7 +96,7 @@ class MessageEstimate(QObject):
             for attachment in attachments
         )
         total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent
-        if text == self._widget.text() and conversation is self._conversation:
+        if text == self._widget.text() and self._session.shows(conversation):
             now = conversation.window.measure()[1]
             limit = conversation.window.message_limit  # of a message that can be sent
             free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
@@ -113,6 +116,13 @@ def _estimate_texts(tokens: int, free: int) -> tuple[str, ...]:
     return tr("Message: ≈ {tokens}", tokens=format_token_count(tokens)), ""
 
 
+def runs_demo_calls(session: Session) -> bool:
+    """Return True if the demo model answers in the session on screen, and its calls run without asking."""
+    return session.has_conversation and demo_calls_run(
+        session.app.registry.get(session.workspace.id), session.conversation.model.demo
+    )
+
+
 class _Refusal(msgspec.Struct, frozen=True):
     """A message that could not be sent: the notice that says so, and the window that it is too large for."""
 
@@ -126,23 +136,18 @@ class ComposerController(QObject):
     switched = Signal()
     """What is typed from now on belongs to another conversation, or to none."""
 
-    def __init__(self, context: ControllerContext) -> None:
-        self._page = context.views.chat
+    def __init__(self, window: MainWindow, session: Session, shared: SharedDrafts) -> None:
+        self._page = window.pages.chat
         widget = self._page.composer
         super().__init__(widget)
-        self.widget = widget
-        self._async_actions, self._services = context.async_actions, context.services
-        self._workspace: OpenWorkspace | None = None
-        self._conversation: Conversation | None = None
-        self._notices = context.window.notices
+        self.widget, self._session = widget, session
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusals: dict[str, _Refusal] = {}  # of the message that was sent last, by session
-        self.drafts = SessionDrafts(
-            widget, context.async_actions, context.services, self._notices, context.windows.drafts
-        )
+        self.drafts = SessionDrafts(widget, session, shared)
         self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
-        self.estimate = MessageEstimate(context, self.attachments)
-        self._window = context.window
+        window.intents.add(self.attachments)
+        self.estimate = MessageEstimate(widget, session, self.attachments)
+        self._window = window
         self._has_approval = False
         for changed in (
             self._page.model.rows_reset,
@@ -155,6 +160,11 @@ class ComposerController(QObject):
         widget.text_changed.connect(lambda _: self.estimate.schedule())
         self.attachments.changed.connect(self.estimate.schedule)
         self.drafts.draft_shown.connect(self.estimate.schedule)
+        self.attachments.content_stored.connect(session.schedule_refresh)
+        session.model_changed.connect(self.show_availability)
+        session.on(EffortChosen | EffortRefused, lambda _: self.show_availability())
+        session.on_show(self._show)
+        session.on_refresh(self.estimate.recount)
 
     def _note_approvals(self) -> None:
         """Say what a message means while a call waits for approval."""
@@ -163,39 +173,43 @@ class ComposerController(QObject):
             self._has_approval = has_approval
             self.show_availability()
 
-    async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
-        """Put the draft of a conversation into the composer; the former one's is kept.
+    async def _show(self) -> None:
+        """Put the draft of the session on screen into the composer; the former one's is kept.
 
         From the first moment on, what is typed belongs to the new one.
         """
-        switch = self.drafts.begin_switch(workspace, conversation)
-        self._workspace, self._conversation = workspace, conversation
+        conversation = self._session.find_conversation()
+        switch = self.drafts.begin_switch()
         self.show_availability()
-        self.attachments.show(workspace, conversation)
-        self.estimate.show(workspace, conversation)
+        self.attachments.refresh()
+        if conversation is not switch.conversation:
+            self.estimate.forget_mentioned()
         self.switched.emit()
         await self.drafts.leave(switch)
-        if workspace is None or conversation is None:
+        if conversation is None or not self._session.shows(conversation):
             return
         self.show_availability()
         try:
-            await self.drafts.show(workspace, conversation, switch.load)
+            await self.drafts.show(self._session.workspace, conversation, switch.load)
         except StoreError as error:
-            self._async_actions.show_error(error)
+            self._session.actions.show_error(error)
 
     def show_availability(self) -> None:
         """Enable the composer where something can be sent, and say why where it cannot."""
-        workspace = self._workspace
-        is_writable = workspace is None or (workspace.is_trusted() and not workspace.is_read_only)
-        demo_runs = runs_demo_calls(self._services, workspace, self._conversation)
+        session = self._session
+        is_writable = not session.has_workspace or (
+            session.workspace.is_trusted() and not session.workspace.is_read_only
+        )
+        demo_runs = runs_demo_calls(session)
         self._page.set_writable(is_writable, has_model=self._has_model(), demo_runs=demo_runs)
-        if workspace is None or self._conversation is None:
+        if not session.has_conversation:
             return
-        refusal = self._refusals.get(self._conversation.session.id)
-        if refusal is not None and refusal.window not in (0, self._conversation.model.window):
+        conversation = session.conversation
+        refusal = self._refusals.get(session.id)
+        if refusal is not None and refusal.window not in (0, conversation.model.window):
             self._withdraw_refusal()  # it said what does not fit the former model
-        model, change = self._conversation.model, self._conversation.model_choice.pending
-        own, effort = self._conversation.session.transcript.chosen_model, self._conversation.effort
+        model, change = conversation.model, conversation.model_choice.pending
+        own, effort = session.transcript.chosen_model, conversation.effort
         if change:
             name, effort = model_name(change.label, demo=False), ""
         else:
@@ -208,12 +222,12 @@ class ComposerController(QObject):
         if effort:
             tip += "\n" + tr("Reasoning effort: {effort}", effort=effort_name(effort))
         self.widget.set_model(with_effort(name, effort), tip)
-        self.widget.set_reasons(*self._reasons(workspace, self._conversation))
+        self.widget.set_reasons(*self._reasons(session.workspace, conversation))
 
     def _reasons(self, workspace: OpenWorkspace, conversation: Conversation) -> tuple[str, ...]:
         """Return why nothing can be sent yet, or what a message means now; the longest text first."""
         if workspace.is_read_only:
-            if self._services.data_dir.refusal:
+            if self._session.app.data_dir.refusal:
                 return (tr("Read-only: the data folder can't be written"),)
             return (tr("Read-only: folder not found"),)
         if not workspace.is_trusted():
@@ -224,7 +238,7 @@ class ComposerController(QObject):
             return (tr("Choose a model to continue"),)
         if not self._has_model():
             return (tr("Connect a model to work in this folder"),)
-        if conversation.model.demo and self._services.settings.providers:
+        if conversation.model.demo and self._session.app.settings.providers:
             return (
                 tr("The offline demo model answers from a script. Choose another model below."),
                 tr("The offline demo model answers"),
@@ -233,29 +247,32 @@ class ComposerController(QObject):
 
     def _has_model(self) -> bool:
         """Return False where only the demo model would answer in a folder that its script isn't about."""
-        if self._workspace is None or self._conversation is None or not self._conversation.model.demo:
+        session = self._session
+        if not session.has_conversation or not session.conversation.model.demo:
             return True
-        return bool(self._services.settings.providers) or self._services.registry.get(self._workspace.id).demo
+        return bool(session.app.settings.providers) or session.app.registry.get(session.workspace.id).demo
 
     def send(self, text: str, steer: bool = False) -> None:
         """Begin to send what is written, with its attachments, to the conversation on screen.
 
         A built-in command is run instead, that of a prompt file becomes its message.
         """
+        if not self._session.has_conversation:  # it is being left
+            self.prepend(text)
+            return
         self._withdraw_refusal()
         typed = parse_slash_input(text)
         command = find_slash_command(typed.name) if typed else None
         if typed and command:
-            self._async_actions.start(self._run_command(command, typed.arguments, text), "command")
+            self._session.start(self._run_command(command, typed.arguments, text), "command")
         else:
             self._begin_to_send(text, steer, typed)
 
     def _withdraw_refusal(self) -> None:
         """Take the notice away that says why the message before could not be sent: another one is tried."""
-        if self._conversation is not None:
-            refusal = self._refusals.pop(self._conversation.session.id, None)
-            if refusal is not None:
-                self._notices.end(refusal.notice_name)
+        refusal = self._refusals.pop(self._session.id, None)
+        if refusal is not None:
+            self._session.notices.end(refusal.notice_name)
 
     def send_as_message(self) -> None:
         """Begin to send what is written as it is, though it begins like a command."""
@@ -266,9 +283,7 @@ class ComposerController(QObject):
             self._begin_to_send(text)
 
     def _begin_to_send(self, text: str, steer: bool = False, typed: SlashInput | None = None) -> None:
-        if self._workspace is None or self._conversation is None:
-            return
-        message = OutgoingMessage(self._workspace, self._conversation, text, [], steer, typed)
+        message = OutgoingMessage(self._session.workspace, self._session.conversation, text, [], steer, typed)
         card = self._page.question_card
         if card is not None and not card.is_late and typed is None:
             message.question, message.options = card.question, card.selection
@@ -276,15 +291,15 @@ class ComposerController(QObject):
             message.denied = self._page.view.settled_approvals
         self.outgoing.add(message)
         if self.attachments.is_attaching:
-            message.task = self._async_actions.start(self._send_when_attached(message), "send")
+            message.task = self._session.start(self._send_when_attached(message), "send")
         else:
             self._take_attachments(message)
-            message.task = self._async_actions.start(self._send(message), "send")
+            message.task = self._session.start(self._send(message), "send")
 
     async def _send_when_attached(self, message: OutgoingMessage) -> None:
         """Send a message once what was pasted or dropped just before belongs to it."""
         await self.attachments.wait()
-        if message.conversation is self._conversation:
+        if self._session.shows(message.conversation):
             self._take_attachments(message)
             await self._send(message)
         else:
@@ -296,10 +311,9 @@ class ComposerController(QObject):
 
     def send_proposal(self, text: str) -> None:
         """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
-        if self._workspace is not None and self._conversation is not None:
-            message = OutgoingMessage(self._workspace, self._conversation, text, [])
-            self.outgoing.add(message)
-            message.task = self._async_actions.start(self._send(message), "send")
+        message = OutgoingMessage(self._session.workspace, self._session.conversation, text, [])
+        self.outgoing.add(message)
+        message.task = self._session.start(self._send(message), "send")
 
     def prepend(self, text: str) -> None:
         """Put a text that could not be sent in front of what is typed."""
@@ -313,7 +327,7 @@ class ComposerController(QObject):
                 await self._settle(message)
                 return
             if message.typed is not None:
-                expanded = await self._services.prompt_files.expand(message.workspace.id, message.typed)
+                expanded = await self._session.app.prompt_files.expand(message.workspace.id, message.typed)
             text, prompt = (expanded.text, expanded.source) if expanded else (message.text, None)
             attachments = await attach_mentioned_files(
                 message.workspace.contents.attach_file, conversation.session.id, text, message.attachments
@@ -353,9 +367,9 @@ class ComposerController(QObject):
         conversation = message.conversation
         message.is_settled = True  # only now: before, the draft was the only copy of it
         try:
-            if conversation is self._conversation:
+            if self._session.shows(conversation):
                 await self.drafts.save(message.workspace, conversation, self.widget.text())
-            elif message.workspace.id in self._services.open_workspaces:
+            elif message.workspace.id in self._session.app.open_workspaces:
                 await self.drafts.save_outgoing(message)
         finally:
             self.outgoing.remove(message)
@@ -366,15 +380,17 @@ class ComposerController(QObject):
         if warnings and file.sha256 not in self._warned:
             self._warned.add(file.sha256)
             what = tr("{command} was sent.", command=SLASH + file.name)
-            self._notices.notify(Notice(file.sha256, what, warnings))
+            self._session.notify(Notice(file.sha256, what, warnings))
 
     async def _run_command(self, command: SlashCommand, arguments: str, text: str) -> None:
         """Run a built-in command; what goes along with the next message stays."""
-        workspace, conversation = self._workspace, self._conversation
+        conversation = self._session.conversation
         try:
-            await self.drafts.save(workspace, conversation, self.widget.text())  # it may close the window
+            await self.drafts.save(
+                self._session.workspace, conversation, self.widget.text()
+            )  # it may close the window
         except StoreError as error:
-            self._async_actions.show_error(error)  # the command may be what makes room
+            self._session.actions.show_error(error)  # the command may be what makes room
         try:
             intent = self._window.commands.intent_of(command, arguments)
             if arguments:
@@ -382,9 +398,8 @@ class ComposerController(QObject):
             else:
                 self._window.perform(intent)
         except HelixError as error:
-            if conversation is not None:
-                self._refusals[conversation.session.id] = _Refusal(error.what)
-            if conversation is self._conversation:
+            self._refusals[conversation.session.id] = _Refusal(error.what)
+            if self._session.shows(conversation):
                 self.prepend(text)
                 self.drafts.save_later(self.widget.draft())
             raise
@@ -395,10 +410,12 @@ class ComposerController(QObject):
         self.attachments.put_back(session_id, message.attachments)
         message.is_settled = True
         try:
-            if self._conversation is not None and self._conversation.session.id == session_id:
+            if self._session.id == session_id:
                 self.widget.set_text(message.text + self.widget.text())
                 self.attachments.refresh()
-                await self.drafts.save(self._workspace, self._conversation, self.widget.text())
+                await self.drafts.save(
+                    self._session.workspace, self._session.conversation, self.widget.text()
+                )
             elif not await self.drafts.contains(message):
                 await self.drafts.put_away(
                     message.workspace, message.conversation, message.text, is_whole=False

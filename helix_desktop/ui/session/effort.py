@@ -11,12 +11,11 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.choices import Effort, EffortLevel, SentEffort
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.session import EffortChosen, EffortRefused
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.kit.intents import ChooseEffort, handles
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.translation import Translator
 
@@ -44,18 +43,15 @@ class EffortController(QObject):
 
     def __init__(
         self,
-        context: ControllerContext,
-        session_controller: SessionController,
+        window: MainWindow,
+        session: Session,
         show_models: Callable[[], object],
     ) -> None:
         """`show_models` opens the settings of the models."""
-        super().__init__(context.window)
-        self._session_controller, self._services = session_controller, context.services
-        self._async_actions, self._show_models = context.async_actions, show_models
-        context.window.intents.add(self)
-        session_controller.on(
-            EffortChosen | EffortRefused, lambda _: session_controller.composer.show_availability()
-        )
+        super().__init__(window)
+        self._session, self._services, self._show_models = session, session.app, show_models
+        self._composer = window.pages.chat.composer
+        window.intents.add(self)
 
     def menu(self, parent: QWidget) -> QMenu:
         """Return the menu of levels for the session on screen."""
@@ -67,10 +63,8 @@ class EffortController(QObject):
         return menu
 
     def state(self) -> EffortState:
-        """Return what is set now; nothing without a session."""
-        conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
-        if conversation is None or workspace is None:
-            return EffortState((), "", "", "", "")
+        """Return what is set now."""
+        workspace, conversation = self._session.workspace, self._session.conversation
         info = conversation.model
         provider = self._services.settings.provider(info.provider)
         return EffortState(
@@ -83,20 +77,15 @@ class EffortController(QObject):
 
     def _pop_up(self) -> None:
         """Open the menu above the model's name."""
-        if self._session_controller.conversation is None:
-            return
-        composer = self._session_controller.composer.widget
-        menu = self.menu(composer)
+        menu = self.menu(self._composer)
         menu.aboutToHide.connect(menu.deleteLater)
-        popup_above(menu, composer.model_button)
+        popup_above(menu, self._composer.model_button)
 
     def _choose_for_session(self, effort: Effort) -> None:
-        self._async_actions.start(self._set_for_session(effort), "effort of a session")
+        self._session.start(self._set_for_session(effort), "effort of a session")
 
     async def _set_for_session(self, effort: Effort) -> None:
-        conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
-        if conversation is not None and workspace is not None:
-            await workspace.choose_effort(conversation.session.id, effort)
+        await self._session.workspace.choose_effort(self._session.conversation.session.id, effort)
 
     @handles(ChooseEffort)
     async def choose(self, level: str) -> None:
@@ -120,13 +109,11 @@ class EffortController(QObject):
         await self._set_for_session(effort)
 
     def _choose_for_workspace(self, effort: Effort) -> None:
-        self._async_actions.start(self._set_for_workspace(effort), "effort of a workspace")
+        self._session.start(self._set_for_workspace(effort), "effort of a workspace")
 
     async def _set_for_workspace(self, effort: Effort) -> None:
-        workspace = self._session_controller.workspace
-        if workspace is not None:
-            await self._services.use_effort(workspace.id, effort)
-            await self._session_controller.show_model()
+        await self._services.use_effort(self._session.workspace.id, effort)
+        await self._session.show_model()
 
 
 def effort_menu(

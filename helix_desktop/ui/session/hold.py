@@ -10,8 +10,8 @@ from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.ui.kit.intents import PauseCompaction, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.translation import Translator
 
@@ -24,15 +24,14 @@ _ENDS_NOTICE = (Redone, UserSpoke, HandoverMade, FoldMade, SweepMade, Observatio
 class HoldController(QObject):
     """Binds Hold in menus, palette and notice to the conversation on screen."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        super().__init__(context.window)
-        self._notices, self._session_controller = context.window.notices, session_controller
-        self._async_actions, self._announce = context.async_actions, context.views.chat.view.announce
-        self._action = context.window.commands.hold_compaction
-        context.window.intents.add(self)
-        session_controller.session_changed.connect(self._show)
-        session_controller.on(HoldSet, self._on_hold_set)
-        session_controller.on(Undone, self._on_undone)
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        super().__init__(window)
+        self._notices, self._session = window.notices, session
+        self._announce, self._action = window.pages.chat.view.announce, window.commands.hold_compaction
+        window.intents.add(self)
+        session.changed.connect(self._show)
+        session.on(HoldSet, self._on_hold_set)
+        session.on(Undone, self._on_undone)
 
     def _on_hold_set(self, event: HoldSet) -> None:
         self._show()
@@ -42,15 +41,11 @@ class HoldController(QObject):
         if not event.refused:
             self._show_after_undo()
 
-    @property
-    def _is_on_hold(self) -> bool:
-        conversation = self._session_controller.conversation
-        return conversation is not None and conversation.session.transcript.on_hold
-
     def _show(self) -> None:
-        self._action.setChecked(self._is_on_hold)
+        is_on_hold = self._session.transcript.on_hold
+        self._action.setChecked(is_on_hold)
         self._notices.end(_NOTICE)
-        if self._is_on_hold:
+        if is_on_hold:
             self._notices.notify_here(
                 Notice(
                     _NOTICE,
@@ -62,16 +57,16 @@ class HoldController(QObject):
 
     def _show_after_undo(self) -> None:
         """Say that the context will be compacted again, and offer Hold while the next request fits."""
-        conversation = self._session_controller.conversation
-        if conversation is None or self._is_on_hold or not conversation.window.policy.enabled:
+        conversation = self._session.conversation
+        if self._session.transcript.on_hold or not conversation.window.policy.enabled:
             return
         (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
-        if outlook.state == "full" and not gauge.fits:
+        if not gauge.fits:
             self._say_after_undo(
                 tr("The next message makes room in the context."),
                 tr("After the undo, the request doesn't fit the context window."),
             )
-        elif outlook.state in ("due", "waiting", "facts", "full"):
+        elif outlook.is_coming:
             self._say_after_undo(
                 tr("The context will be compacted again."),
                 tr("It is above the threshold after the undo. Pause keeps it as it is."),
@@ -86,9 +81,7 @@ class HoldController(QObject):
     @handles(PauseCompaction)
     def pause(self) -> None:
         """Keep the context as it is, or no longer."""
-        self._set(not self._is_on_hold)
+        self._set(not self._session.transcript.on_hold)
 
     def _set(self, on: bool) -> None:
-        conversation = self._session_controller.conversation
-        if conversation is not None:
-            self._async_actions.start(conversation.hold(on), "hold")
+        self._session.start(self._session.conversation.hold(on), "hold")

@@ -16,9 +16,9 @@ from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Pinned, SweepMade, Undone, Unpinned
 from helix_desktop.ui.kit.intents import RedoLast, UndoLast, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import TimelineCard, UndoCard
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.from_events import build_cards
@@ -37,28 +37,23 @@ class LastChangeController(QObject):
     The keys of the timeline come here with nothing to undo, too: they get an answer.
     """
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        super().__init__(context.window)
-        self._session_controller, self._async_actions = session_controller, context.async_actions
-        self._notices, self._commands = context.window.notices, context.window.commands
-        context.window.intents.add(self)
-        session_controller.session_changed.connect(self._offer)
-        session_controller.on(RewriteEvent, lambda _: self._offer())
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        super().__init__(window)
+        self._session, self._commands = session, window.commands
+        window.intents.add(self)
+        session.changed.connect(self._offer)
+        session.on(RewriteEvent, lambda _: self._offer())
         self._offer()
 
     def _offer(self) -> None:
         """Let the commands be used while there is something to undo or redo."""
-        conversation = self._session_controller.conversation
-        transcript = conversation.session.transcript if conversation is not None else Transcript()
-        self._commands.meet(UNDOABLE_CHANGE, has_change(transcript))
-        self._commands.meet(REDOABLE_CHANGE, has_undone(transcript))
+        self._commands.meet(UNDOABLE_CHANGE, has_change(self._session.transcript))
+        self._commands.meet(REDOABLE_CHANGE, has_undone(self._session.transcript))
 
     @handles(UndoLast)
     def undo(self) -> None:
         """Undo the newest change of the context that still holds, a recall or a pin as well as a handover."""
-        conversation = self._session_controller.conversation
-        if conversation is None:
-            return
+        conversation = self._session.conversation
         target, output = _newest_change(conversation)
         if output:
             self._start(partial(self._pin_and_say, is_pinned=False), conversation, output)
@@ -70,9 +65,7 @@ class LastChangeController(QObject):
     @handles(RedoLast)
     def redo(self) -> None:
         """Let the change of the context that was undone last hold again, and say so."""
-        conversation = self._session_controller.conversation
-        if conversation is None:
-            return
+        conversation = self._session.conversation
         target, output = _newest_undone(conversation)
         if output:
             self._start(partial(self._pin_and_say, is_pinned=True), conversation, output)
@@ -87,7 +80,7 @@ class LastChangeController(QObject):
         conversation: Conversation,
         target: int,
     ) -> None:
-        self._async_actions.start(change(conversation, target), "undo or redo")
+        self._session.start(change(conversation, target), "undo or redo")
 
     async def _undo_and_say(self, conversation: Conversation, target: int) -> None:
         await conversation.window.undo(target)
@@ -117,7 +110,7 @@ class LastChangeController(QObject):
 
     def _say(self, conversation: Conversation, text: str, why: str = "", *answers: Answer) -> None:
         session_id = conversation.session.id
-        self._notices.notify(
+        self._session.notify(
             Notice(CONTEXT_CHANGE, text, why, answers=answers, session_id=session_id, is_brief=True)
         )
 

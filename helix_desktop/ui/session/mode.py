@@ -13,10 +13,10 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.kit.commands import action_shortcut, set_action_words
 from helix_desktop.ui.kit.intents import NextMode, SetMode, handles
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.demo_calls import runs_demo_calls
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.composer_controller import runs_demo_calls
 from helix_desktop.ui.shell.commands import WindowCommands, mode_menu
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
@@ -30,55 +30,47 @@ _ASK_EXCEPT_DEMO = text("Ask before every change, except demo calls")
 class ModeController(QObject):
     """Binds the mode's menu and keys to the conversation on screen."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        super().__init__(context.window)
-        self._window, self._session_controller = context.window, session_controller
-        self._chat = context.views.chat
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        super().__init__(window)
+        self._window, self._session = window, session
+        self._chat = window.pages.chat
         self._button = self._chat.composer.mode_button
-        self._button.setMenu(mode_menu(self._button, context.window.commands))
-        self._services = context.services
+        self._button.setMenu(mode_menu(self._button, window.commands))
         self._shows_demo_runs = False
-        actions = context.window.commands
+        actions = window.commands
         self._actions = {"ask": actions.mode_ask, "plan": actions.mode_plan, "auto": actions.mode_auto}
-        context.window.intents.add(self)
+        window.intents.add(self)
         actions.next_mode.changed.connect(self.show)
-        session_controller.session_changed.connect(self.show)
-        session_controller.model_changed.connect(self.show)
+        session.changed.connect(self.show)
+        session.model_changed.connect(self.show)
 
     def show(self) -> None:
         """Show the mode of the conversation on screen."""
-        conversation = self._session_controller.conversation
-        mode = conversation.mode if conversation is not None else "ask"
+        mode = self._session.conversation.mode if self._session.has_conversation else "ask"
         self._actions[mode].setChecked(True)
-        demo_runs = self._shows_demo_runs = self._demo_runs
+        demo_runs = self._shows_demo_runs = runs_demo_calls(self._session)
         ask = _ASK_EXCEPT_DEMO if demo_runs else WindowCommands.mode_ask.words
         set_action_words(self._actions["ask"], translate(ask))
         key = action_shortcut(self._window.commands.next_mode)
         self._button.show_mode(mode, demo_runs=demo_runs, key=key)
 
-    @property
-    def _demo_runs(self) -> bool:
-        session = self._session_controller
-        return runs_demo_calls(self._services, session.workspace, session.conversation)
-
     def follow_approval(self, workspace: OpenWorkspace, _session: str, approval: ApprovalGiven) -> None:
         """Follow an answer in any session of a workspace: it may let demo calls run in all."""
-        if approval.rule or approval.mode or workspace is not self._session_controller.workspace:
+        if approval.rule or approval.mode or not self._session.shows(workspace):
             return
-        if self._demo_runs != self._shows_demo_runs:
-            self._session_controller.follow_models()
+        if runs_demo_calls(self._session) != self._shows_demo_runs:
+            self._session.follow_models()
 
     def follow_mode(self, workspace: OpenWorkspace, _session: str, _: ModeChanged) -> None:
         """Follow the mode of any session of a workspace: it is its subagents' too."""
-        if workspace is self._session_controller.workspace:
+        if self._session.shows(workspace):
             self.show()
 
     @handles(NextMode)
     async def set_next_mode(self) -> None:
         """Go to the next mode."""
-        conversation = self._session_controller.conversation
-        if conversation is not None:
-            await self._set_mode(_ORDER[(_ORDER.index(conversation.mode) + 1) % len(_ORDER)])
+        mode = self._session.conversation.mode
+        await self._set_mode(_ORDER[(_ORDER.index(mode) + 1) % len(_ORDER)])
 
     @handles(SetMode)
     async def set_mode(self, mode: str) -> None:
@@ -92,17 +84,15 @@ class ModeController(QObject):
         await self._set_mode(known)
 
     async def _set_mode(self, mode: PermissionMode) -> None:
-        conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
-        if conversation is None or workspace is None:
-            return
+        workspace, conversation = self._session.workspace, self._session.conversation
         try:
             await conversation.set_mode(mode)
         finally:
             self.show()
         self._chat.view.announce(self._button.accessibleName())
-        self._window.notices.end(_NO_SANDBOX)
-        if mode == "auto" and not await self._services.tools.is_sandboxed(workspace.id):
-            self._window.notices.notify(
+        self._session.notices.end(_NO_SANDBOX)
+        if mode == "auto" and not await self._session.app.tools.is_sandboxed(workspace.id):
+            self._session.notify(
                 Notice(
                     _NO_SANDBOX,
                     tr("Auto mode still asks before running commands."),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
-from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts, render_handover
 from helix_desktop.context.window.window_breakdown import MessageStates
@@ -19,11 +17,10 @@ from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn, OpenChanges
+from helix_desktop.ui.cache.entry_actions import ShowEntryInChat, ShowEntryInTimeline
+from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
+from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.dialogs import pick_save_file
-from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
-from helix_desktop.ui.inspector.from_window import request_row_text
-from helix_desktop.ui.inspector.inspector_data import WindowRow
 from helix_desktop.ui.kit.commands import move_keys
 from helix_desktop.ui.kit.intents import (
     Compact,
@@ -34,19 +31,18 @@ from helix_desktop.ui.kit.intents import (
     GoToOwnMessage,
     NewSession,
     OpenCacheEntry,
-    Recall,
     SearchCache,
     SetBudget,
     ShowEvent,
     ShowInTimeline,
-    StopAgent,
     UndoLast,
     handles,
 )
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.next_messages import CONTINUE
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.composer_controller import ComposerController
+from helix_desktop.ui.session.past import PastController
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
@@ -54,78 +50,44 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Session")
 text = TextContext("Session")
 
-_TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
-    "continue": lambda conversation: conversation.continue_turn(CONTINUE),
-    "retry": lambda conversation: conversation.retry(),
-    "send_without_images": lambda conversation: conversation.retry_without_images(),
-    "stop": lambda conversation: conversation.stop(),
-}
-
 
 class SessionNavigation(QObject):
     """Binds the commands of chat, timeline, cache browser and inspector to the conversation on screen."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        super().__init__(context.window)
-        window, views = self._window, self._views = context.window, context.views
-        self._session_controller, self._async_actions = session_controller, context.async_actions
+    def __init__(
+        self,
+        window: MainWindow,
+        session: Session,
+        composer: ComposerController,
+        chat: ChatPresenter,
+        past: PastController,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._session, self._chat, self._past = window, session, chat, past
+        views = self._views = window.pages
         self._remedies: dict[str, Callable[[], object]] = {
             "compact": lambda: window.perform(Compact()),
             "new_session": lambda: window.perform(NewSession()),
             "undo_compaction": lambda: window.perform(UndoLast()),  # it says so if there is none
             "set_budget": lambda: window.perform(SetBudget()),
-            "send_without_images": lambda: self.control_turn("send_without_images"),
-            "send_as_message": session_controller.composer.send_as_message,
+            "send_without_images": lambda: window.perform(ControlTurn("send_without_images")),
+            "send_as_message": composer.send_as_message,
         }
         window.remedy_requested.connect(self._apply_remedy)
-        self._connect_chat()
-        views.changes.change_actions.chat_requested.connect(self._show_message)
-        session_controller.composer.attachments.content_requested.connect(self.show_cache_entry)
-        views.cache.entry_actions.recall_requested.connect(
-            lambda *what: self._start(self.recall(*what), "recall")
-        )
-        views.cache.entry_actions.chat_requested.connect(
-            lambda digest: self.show_event(self._newest_event_with(digest))
-        )
-        views.cache.entry_actions.timeline_requested.connect(
-            lambda digest: self._session_controller.reveal(self._rewrite_of(digest))
-        )
-        views.inspector.row_text_requested.connect(self._show_row)
-        views.inspector.provider_cache.requests_requested.connect(self._show_cache_uses)
+        views.chat.view.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
+        for command in (window.commands.previous_message, window.commands.next_message):
+            move_keys(command, window, views.chat)  # elsewhere Alt+Down opens lists of choices
         window.intents.add(self)
-        window.stop_offered.connect(views.chat.composer.offer_stop)
 
-    def _connect_chat(self) -> None:
-        chat = self._views.chat.view
-        chat.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
-        for command in (self._window.commands.previous_message, self._window.commands.next_message):
-            move_keys(command, self._window, self._views.chat)  # elsewhere Alt+Down opens lists of choices
+    @handles(ShowEntryInChat)
+    def show_entry_in_chat(self, digest: str) -> None:
+        """Show the newest event with a cached content."""
+        self.show_event(self._newest_event_with(digest))
 
-    def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
-        self._async_actions.start(coroutine, name)
-
-    def _with_conversation(self, action: Callable[[Conversation], object]) -> None:
-        if self._session_controller.conversation is not None:
-            action(self._session_controller.conversation)
-
-    @handles(ShowInTimeline)
-    def show_in_timeline(self, seq: int, is_handover: bool) -> None:
-        """Show the card of a rewrite, a handover or another."""
-        self._session_controller.reveal(seq)
-
-    @handles(OpenChanges)
-    def show_changes(self, capture_id: str, path: str) -> None:
-        """Show what a capture did on the page of changes."""
-        self._session_controller.reveal_changes(capture_id, path)
-
-    @handles(ControlTurn)
-    def control_turn(self, how: str) -> None:
-        """Continue, retry or stop the turn, or make its announced retry now."""
-        conversation = self._session_controller.conversation
-        if conversation is not None and how == "try_now":
-            conversation.retry_now()
-        elif conversation is not None:
-            self._start(_TURN_ACTIONS[how](conversation), how)
+    @handles(ShowEntryInTimeline)
+    def show_entry_in_timeline(self, digest: str) -> None:
+        """Show the card of what cached a content."""
+        self._window.perform(ShowInTimeline(self._rewrite_of(digest)))
 
     @handles(CopyText)
     def copy_text(self, text: str) -> None:
@@ -142,91 +104,52 @@ class SessionNavigation(QObject):
         if remedy in self._remedies:
             self._remedies[remedy]()
 
-    @handles(Recall)
-    async def recall(self, digest: str, first: int, last: int) -> None:
-        """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
-        workspace = self._session_controller.workspace
-        if workspace is not None:
-            self._session_controller.composer.attachments.add(
-                await workspace.contents.attach(digest, first, last)
-            )
-            self._window.show_page("chat")
-
-    def _show_row(self, row: WindowRow) -> None:
-        request = self._session_controller.request_on_screen()
-        if request is not None:
-            self._views.inspector.show_page(row.name, request_row_text(*request, row))
-
-    def _show_cache_uses(self) -> None:
-        def show(conversation: Conversation) -> None:
-            text = cache_uses_text(conversation.session.log, conversation.window.policy)
-            self._views.inspector.show_page(tr("Prompt cache discount"), text)
-
-        self._with_conversation(show)
-
     @handles(OpenCacheEntry)
     def show_cache_entry(self, digest: str) -> None:
         """Show an entry in the cache browser; of one that the user removed as a secret, say that."""
-        self._start(self._show_cache_entry(digest), "open in cache")
+        self._session.start(self._show_cache_entry(digest), "open in cache")
 
     async def _show_cache_entry(self, digest: str) -> None:
-        workspace = self._session_controller.workspace
-        removed_at_ms = await workspace.store.redaction.redacted_at(digest) if workspace is not None else 0
-        if workspace is not None and removed_at_ms:
-            self._show_removed(workspace.id, removed_at_ms)
+        workspace = self._session.workspace
+        removed_at_ms = await workspace.store.redaction.redacted_at(digest)
+        if removed_at_ms:
+            what = tr("You removed this output as a secret on {day}.", day=format_date(removed_at_ms))
+            self._session.notify(Notice("removed-output", what, workspace_id=workspace.id, is_brief=True))
             return
         self._window.show_page("cache")
         self._views.cache.select(digest)
 
-    def _show_removed(self, workspace_id: str, removed_at_ms: int) -> None:
-        what = tr("You removed this output as a secret on {day}.", day=format_date(removed_at_ms))
-        self._window.notices.notify(Notice("removed-output", what, workspace_id=workspace_id, is_brief=True))
-
     @handles(ShowEvent)
     def show_event(self, seq: int, mark: str = "") -> None:
         """Show where an event stands in the chat, with a text marked; what has a card, in the timeline."""
-        conversation = self._session_controller.conversation
-        if conversation is None or not seq:
+        if not seq:
             return
-        transcript = conversation.session.transcript
+        conversation, transcript = self._session.conversation, self._session.transcript
         prepared = (transcript.rewrites.observations, transcript.checkpoints)
         if transcript.rewrites.is_undoable(seq) or any(seq in events for events in prepared):
-            self._session_controller.reveal(seq)
+            self._window.perform(ShowInTimeline(seq))
             return
-        if self._session_controller.past.show_event(seq):
+        if self._past.show_event(seq):
             return
-        self._session_controller.past.leave()
+        self._past.leave()
         self._window.show_page("chat")
         recorded = conversation.session.log[seq - 1]
-        self._views.chat.view.jump_to(self._session_controller.chat.key_of_event(recorded, transcript))
+        self._views.chat.view.jump_to(self._chat.key_of_event(recorded, transcript))
         if mark:
             self._views.chat.find_bar.mark(mark)
 
-    def _show_message(self, seq: int) -> None:
-        """Show where an event stands in the chat; 0: the message field."""
-        if seq:
-            self.show_event(seq)
-        else:
-            self._focus_composer()
-
     def _newest_event_with(self, digest: str) -> int:
         """Return the newest event of the session on screen that names a content; 0 for none."""
-        conversation = self._session_controller.conversation
-        items = (
-            reversed(conversation.session.transcript.messages.items) if conversation is not None else iter(())
-        )
+        items = reversed(self._session.transcript.messages.items)
         return next((item.seq for item in items if digest in _event_digests(item.event)), 0)
 
     def _rewrite_of(self, digest: str) -> int:
         """Return the rewrite that stands for a content in this session, or whose index it is; 0 for none."""
-        conversation = self._session_controller.conversation
-        if conversation is None:
-            return 0
         seq = self._newest_event_with(digest)
-        cover = MessageStates(conversation.session.transcript).cover_of(seq) if seq else None
+        cover = MessageStates(self._session.transcript).cover_of(seq) if seq else None
         if cover is not None:
             return cover.seq
-        for entry in reversed(conversation.session.log):
+        for entry in reversed(self._session.conversation.session.log):
             match entry.event:
                 case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index) if (
                     index == digest
@@ -235,13 +158,6 @@ class SessionNavigation(QObject):
                 case SweepMade(masked=masked) if seq in masked:
                     return entry.seq
         return 0
-
-    @handles(StopAgent)
-    async def stop(self) -> None:
-        """End the running turn."""
-        conversation = self._session_controller.conversation
-        if conversation is not None:
-            await conversation.stop()
 
     @handles(Find)
     def find(self, words: str) -> None:
@@ -270,8 +186,7 @@ class SessionNavigation(QObject):
 
     @handles(ExportHandover)
     async def _export(self, seq: int) -> None:
-        conversation = self._session_controller.conversation
-        transcript = conversation.session.transcript if conversation else Transcript()
+        transcript = self._session.transcript
         handover = transcript.written_handovers.get(seq)
         if handover is None:
             return

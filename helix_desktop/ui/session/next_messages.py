@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.message_queue import MessageQueue
 from helix_desktop.domain.choices import SamplePlace
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.ui.chat.composer.queue_list import (
+    EditQueued,
+    MoveQueued,
+    PutIntoMessage,
+    RemoveQueued,
+    SendQueued,
+    SteerQueued,
+)
 from helix_desktop.ui.chat.page import NextMessages
-from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.kit.intents import StopAndSend, handles
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
 
 CONTINUE = "Continue."
@@ -22,35 +31,20 @@ _UNFINISHED = ("stopped", "interrupted")
 class NextMessagesController(QObject):
     """Binds the lines above the composer to the queue of one conversation at a time."""
 
-    changed = Signal()
-    """The user has changed the queue."""
-
-    def __init__(self, view: NextMessages, composer: ComposerController, async_actions: AsyncActions) -> None:
+    def __init__(self, view: NextMessages, session: Session, composer: ComposerController) -> None:
         super().__init__(view)
-        self._view, self._composer, self._async_actions = view, composer, async_actions
-        self._conversation: Conversation | None = None
+        self._view, self._session, self._composer = view, session, composer
         self.sample_messages: Mapping[str, SamplePlace] = {}
         """The messages of the sample on screen, in order, each with where to look; none elsewhere."""
-        waiting = view.queue
-        waiting.edited.connect(lambda seq, text: self._change("edit", lambda q: self._edit(q, seq, text)))
-        waiting.moved.connect(lambda seq, by: self._change("move", lambda q: q.move(seq, by)))
-        waiting.removed.connect(lambda seq: self._change("remove", lambda q: q.remove(seq)))
-        waiting.steered.connect(lambda seq, on: self._change("steer", lambda q: q.steer(seq, on)))
-        waiting.send_now_requested.connect(self._stop_and_send)
-        waiting.resumed.connect(self._resume)
-        waiting.edit_orphaned.connect(composer.prepend)
         view.suggestion_accepted.connect(composer.send_proposal)
+        session.on_refresh(self._refresh)
 
-    def show(self, conversation: Conversation | None) -> None:
-        """Bind to another conversation, or none, whose messages `refresh` shows."""
-        self._conversation = conversation
-
-    def refresh(self) -> None:
+    def _refresh(self) -> None:
         """Show what waits to be sent, else what the user may send next."""
-        conversation = self._conversation
-        if conversation is None:
+        if not self._session.has_conversation:
             return
-        if conversation.session.transcript.queued_messages:
+        conversation = self._session.conversation
+        if self._session.transcript.queued_messages:
             self._view.show_waiting(
                 conversation.queue.pending,
                 is_paused=not conversation.is_running,
@@ -60,31 +54,47 @@ class NextMessagesController(QObject):
             message = _suggested_message(conversation, self.sample_messages)
             self._view.show_suggestion(message, self.sample_messages.get(message, ""))
 
-    def _change(self, action: str, change: Callable[[MessageQueue], Awaitable[object]]) -> None:
-        async def run(queue: MessageQueue) -> None:
-            await change(queue)
-            self.changed.emit()
+    @property
+    def _queue(self) -> MessageQueue:
+        return self._session.conversation.queue
 
-        if self._conversation is not None:
-            self._async_actions.start(run(self._conversation.queue), f"{action} waiting message")
+    @handles(EditQueued)
+    async def edit(self, seq: int, text: str) -> None:
+        """Change a message that waits; of one that was sent a moment before, the text is not lost."""
+        if not await self._queue.edit(seq, text):
+            self._composer.prepend(text)
+        self._session.schedule_refresh()
 
-    async def _edit(self, queue: MessageQueue, seq: int, text: str) -> None:
-        if not await queue.edit(seq, text):
-            self._composer.prepend(text)  # it was sent a moment before
+    @handles(MoveQueued, RemoveQueued, SteerQueued)
+    async def change(self, intent: MoveQueued | RemoveQueued | SteerQueued) -> None:
+        """Move a message that waits, remove it, or let it steer."""
+        match intent:
+            case MoveQueued(seq=seq, by=by):
+                await self._queue.move(seq, by)
+            case RemoveQueued(seq=seq):
+                await self._queue.remove(seq)
+            case SteerQueued(seq=seq, is_on=is_on):
+                await self._queue.steer(seq, is_on)
+        self._session.schedule_refresh()
 
-    def stop_and_send_first(self) -> None:
-        """Stop the running calls and send the first message that steers, else the first that waits."""
-        waiting = self._conversation.queue.pending if self._conversation is not None else []
-        if waiting:
-            self._stop_and_send(next((message for message in waiting if message.steer), waiting[0]).seq)
+    @handles(StopAndSend)
+    async def stop_and_send(self, seq: int) -> None:
+        """Stop the running calls and send a message; none named: the first that steers, else the first."""
+        waiting = self._queue.pending
+        if not seq and waiting:
+            seq = next((message for message in waiting if message.steer), waiting[0]).seq
+        if seq:
+            await self._session.conversation.stop_step_and_steer(seq)
 
-    def _stop_and_send(self, seq: int) -> None:
-        if self._conversation is not None:
-            self._async_actions.start(self._conversation.stop_step_and_steer(seq), "stop and send")
+    @handles(SendQueued)
+    def send(self) -> None:
+        """Send the first message of a paused queue."""
+        self._session.conversation.send_next_queued()
 
-    def _resume(self) -> None:
-        if self._conversation is not None:
-            self._conversation.send_next_queued()
+    @handles(PutIntoMessage)
+    def put_into_message(self, text: str) -> None:
+        """Put an edit that came too late into the message field."""
+        self._composer.prepend(text)
 
 
 def _suggested_message(conversation: Conversation, sample_messages: Iterable[str]) -> str:

@@ -1,58 +1,53 @@
-"""What the session on screen has to say: paused compaction, a subagent's session, questions about cost."""
+"""What the session on screen has to say: paused compaction, costs, another model, missing keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
-from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import SpendRequestsChanged, SummaryAwaited
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.session import SpendRequestsChanged, SummaryAwaited, TurnChanged
+from helix_desktop.agent.session_runtime import ModelChange
+from helix_desktop.config.settings import key_variable
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
+from helix_desktop.domain.errors import ModelNotChosen
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.ui.kit.notices import Answer, Notice, NoticeArea
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.ui.kit.intents import Compact, OpenSession
+from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.rewrite_reasons import breaker_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
+
 
 _BREAKER, _SUBAGENT, _WAIT = "breaker", "subagent", "summary-wait"
 _SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
 _NO_MODEL: SpendReply = "no model"
 
 
-def follow_session(context: ControllerContext, session_controller: SessionController) -> None:
+def follow_session(session: Session) -> None:
     """Show the notices of whatever session is on screen."""
-    notices, start = context.window.notices, context.async_actions.start
-
-    def with_conversation(show: Callable[[NoticeArea, Conversation], object]) -> None:
-        if session_controller.conversation is not None:
-            show(notices, session_controller.conversation)
-
-    def show_wait(notices: NoticeArea, conversation: Conversation) -> None:
-        _show_wait(notices, conversation, lambda: start(conversation.stop(), "stop"))
-
-    def show_subagent(notices: NoticeArea, conversation: Conversation) -> None:
-        parent = conversation.session.transcript.parent
-        _show_subagent(notices, parent, lambda: session_controller.session_requested.emit(parent))
-
-    def show_breaker(notices: NoticeArea, conversation: Conversation) -> None:
-        _show_breaker(notices, conversation, context.window.commands.compact_now.trigger)
-
-    session_controller.session_changing.connect(lambda: with_conversation(_show_spend_requests))
-    session_controller.session_changing.connect(lambda: with_conversation(show_wait))
-    session_controller.session_changed.connect(lambda: with_conversation(show_subagent))
-    session_controller.session_loaded.connect(lambda: with_conversation(show_breaker))
-    session_controller.on(SpendRequestsChanged, lambda _: with_conversation(_show_spend_requests))
-    session_controller.on(SummaryAwaited, lambda _: with_conversation(show_wait))
-    session_controller.on(HandoverFailed | HandoverMade, lambda _: with_conversation(show_breaker))
+    session.shown.connect(lambda: _show_spend_requests(session))
+    session.shown.connect(lambda: _show_wait(session))
+    session.shown.connect(lambda: _show_subagent(session))
+    session.loaded.connect(lambda: _show_breaker(session))
+    session.on(SpendRequestsChanged, lambda _: _show_spend_requests(session))
+    session.on(SummaryAwaited, lambda _: _show_wait(session))
+    session.on(HandoverFailed | HandoverMade, lambda _: _show_breaker(session))
 
 
-def _show_spend_requests(notices: NoticeArea, conversation: Conversation) -> None:
+def _show_spend_requests(session: Session) -> None:
+    conversation, notices = session.conversation, session.notices
     requests = {request.work: request for request in conversation.spend_requests}
     for work, name in _SPENDING.items():
         notices.end(name)
@@ -60,11 +55,12 @@ def _show_spend_requests(notices: NoticeArea, conversation: Conversation) -> Non
             notices.notify_here(spend_notice(requests[work], conversation.answer_spend_request))
 
 
-def _show_wait(notices: NoticeArea, conversation: Conversation, stop: Callable[[], object]) -> None:
+def _show_wait(session: Session) -> None:
     """Say that the next step waits for the summary that makes room for it."""
-    notices.end(_WAIT)
+    session.notices.end(_WAIT)
+    conversation = session.conversation
     if conversation.is_summary_awaited:
-        notices.notify_here(
+        session.notices.notify_here(
             Notice(
                 _WAIT,
                 tr("Context full: waiting for the handover."),
@@ -72,43 +68,42 @@ def _show_wait(notices: NoticeArea, conversation: Conversation, stop: Callable[[
                 tr("Without a model, the handover is a list of files, commands and quotes."),
                 (
                     Answer(tr("Continue without a model"), conversation.continue_without_model, "continue"),
-                    Answer(tr("Stop"), stop, "stop"),
+                    Answer(tr("Stop"), lambda: session.start(conversation.stop(), "stop"), "stop"),
                 ),
                 can_dismiss=False,
             )
         )
 
 
-def _show_subagent(notices: NoticeArea, parent: str, open_parent: Callable[[], object]) -> None:
+def _show_subagent(session: Session) -> None:
     """Say that a subagent's session is one, and lead back."""
-    notices.end(_SUBAGENT)
+    session.notices.end(_SUBAGENT)
+    parent = session.transcript.parent
     if parent:
-        notices.notify_here(
+        session.notices.notify_here(
             Notice(
                 _SUBAGENT,
                 tr("Subagent session."),
                 tr("Only its result goes to the parent session. Messages here go to the subagent."),
-                answers=(Answer(tr("Open parent session"), open_parent, "back"),),
+                answers=(
+                    Answer(tr("Open parent session"), lambda: session.perform(OpenSession(parent)), "back"),
+                ),
                 can_dismiss=False,
             )
         )
 
 
-def _show_breaker(notices: NoticeArea, conversation: Conversation, compact: Callable[[], object]) -> None:
+def _show_breaker(session: Session) -> None:
     """Say that automatic compaction is paused."""
-    notices.end(_BREAKER)
-    if planner.is_breaker_open(conversation.session.transcript):
-        notices.notify_here(
+    session.notices.end(_BREAKER)
+    if planner.is_breaker_open(session.transcript):
+        session.notices.notify_here(
             Notice(
                 _BREAKER,
                 tr("Automatic compaction paused."),
-                tr.plural(
-                    planner.BREAKER_FAILURES,
-                    "The last attempt failed or freed too little.",
-                    "The last %n attempts failed or freed too little.",
-                ),
+                breaker_text(),
                 tr("Compact now, or continue: oversized requests are trimmed or stopped."),
-                (Answer(action_label("compact"), compact, "compact"),),
+                (Answer(action_label("compact"), lambda: session.perform(Compact()), "compact"),),
                 "warning",
             )
         )
@@ -146,3 +141,152 @@ def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendRe
         unless = tr("Otherwise, the context stays as it is.")
         answers = (answer(tr("Write down facts"), "allow"), refuse)
     return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)
+
+
+_MODEL = "another-model"
+
+
+def follow_model_change(
+    session: Session,
+    choose_model: Callable[[], object],
+    use_model: Callable[[str], Coroutine[Any, Any, None]],
+) -> None:
+    """Say that a session's model is unavailable, or would give way to the demo, until the user chooses.
+
+    `choose_model` offers models to the user, `use_model` sets the session's model by label; empty: the
+    workspace's model.
+    """
+    notices = session.notices
+
+    def use(label: str) -> None:
+        session.start(use_model(label), "use model")
+
+    def refresh(*_: object) -> None:
+        notices.end(_MODEL)
+        if not session.has_conversation:
+            return
+        change = session.conversation.model_choice.pending
+        if change is None:
+            notices.end(ModelNotChosen.WHAT)
+        else:
+            notices.notify_here(_model_notice(change, session.conversation.model, choose_model, use))
+
+    session.changing.connect(refresh)
+    session.model_changed.connect(refresh)
+    # A running turn goes on with the model that it has.
+    session.on(TurnChanged, refresh)
+
+
+def _model_notice(
+    change: ModelChange, now: ModelInfo, choose_model: Callable[[], object], use: Callable[[str], None]
+) -> Notice:
+    last = change.label
+    first = Answer(tr("Choose model…"), choose_model, "choose")
+    if change.is_configured:
+        what = tr(
+            "{model} answered in this session. The workspace now uses the offline demo model.", model=last
+        )
+        first = Answer(_continue_label(model_name(last, demo=False)), lambda: use(last), "back")
+    elif change.is_chosen:
+        what = tr("{model} is chosen for this session, but isn't set up.", model=last)
+    else:
+        what = tr("{model} answered in this session, but isn't set up.", model=last)
+    why = tr(
+        "Nothing is sent until you choose, and tokens are counted for {model}. The model you choose receives "
+        "this conversation.",
+        model=model_name(now.label, now.demo),
+    )
+    go_on = Answer(
+        tr("Continue with the demo model")
+        if now.demo
+        else _continue_label(model_name(now.label, demo=False)),
+        lambda: use(""),
+        "continue",
+    )
+    return Notice(_MODEL, what, why, answers=(first, go_on), level="warning", can_dismiss=False)
+
+
+def _continue_label(model: str) -> str:
+    return tr("Continue with {model}", model=model)
+
+
+_KEY = "missing-key"
+
+
+class MissingKeys(QObject):
+    """Offers to enter the keys that ended with an earlier run."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        session: Session,
+        enter_key: Callable[[str], Coroutine[Any, Any, None]],
+    ) -> None:
+        """`enter_key` opens the settings at the key of a provider."""
+        super().__init__(window)
+        self._session, self._services, self._enter_key = session, session.app, enter_key
+        self._strip = window.pages.chat.key_strip
+        self._announced: tuple[str, ...] | None = None
+        self._provider = ""
+        self._strip.action_requested.connect(lambda: self._enter(self._provider))
+        for changed in (session.changed, session.model_changed):
+            changed.connect(lambda: self._session.start(self._refresh(), "missing keys"))
+        session.on(AssistantSpoke, self._on_answer)
+
+    def _on_answer(self, spoke: AssistantSpoke) -> None:
+        """Know from an answer that came without the key that none is needed."""
+        provider = spoke.model.partition("/")[0]
+        if provider in (self._announced or ()):
+            self._session.start(self._forget(provider), "forget a missing key")
+
+    async def _forget(self, provider: str) -> None:
+        if provider in await self._services.missing_keys():
+            await self._services.save_key(provider, "")
+        await self._refresh()
+
+    def _enter(self, provider: str) -> None:
+        self._session.start(self._enter_key(provider), "enter a key")
+
+    def _enter_first(self) -> None:
+        if self._announced:
+            self._enter(self._announced[0])
+
+    async def _refresh(self) -> None:
+        missing = await self._services.missing_keys()
+        self._announce(missing)
+        label = ""
+        if self._session.has_conversation:
+            change = self._session.conversation.model_choice.pending
+            label = change.label if change else self._session.conversation.model.label
+        self._provider = label.partition("/")[0]
+        if self._provider in missing:
+            variable = key_variable(self._provider)
+            self._strip.show_text(
+                tr("API key for {provider} is missing", provider=self._provider),
+                tr(
+                    "It was kept only until Helix closed. Enter it again, or set {variable} before you "
+                    "start Helix.",
+                    variable=variable,
+                ),
+            )
+        self._strip.setVisible(self._provider in missing)
+
+    def _announce(self, missing: tuple[str, ...]) -> None:
+        """Say it once at the start; the notice goes when the keys are there."""
+        if self._announced is not None and not missing:
+            self._session.notices.end(_KEY)
+        if self._announced is None and missing:
+            self._session.notify(
+                Notice(
+                    _KEY,
+                    tr.plural(
+                        len(missing),
+                        "The API key for {providers} is missing.",
+                        "%n API keys are missing: {providers}.",
+                        providers=missing,
+                    ),
+                    tr("API keys that aren't in a keychain last only until Helix closes."),
+                    answers=(Answer(tr("Enter API key…"), self._enter_first, "enter"),),
+                )
+            )
+        self._announced = missing

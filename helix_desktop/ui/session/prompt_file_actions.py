@@ -8,8 +8,8 @@ from PySide6.QtGui import QAction
 from helix_desktop.domain.slash_command import SLASH, PromptFile
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.kit.intents import FocusComposer, ShowCommands, handles
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -18,20 +18,19 @@ tr = Translator("Window")
 class PromptFileActions(QObject):
     """Offers each prompt file as a command that begins a message; they are read when the palette opens."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        super().__init__(context.window)
-        self._window, self._session_controller = context.window, session_controller
-        self._prompt_files = context.services.prompt_files
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        super().__init__(window)
+        self._window, self._session = window, session
         self._files: tuple[PromptFile, ...] = ()
         self._actions: list[QAction] = []
-        context.window.intents.add(self)
+        window.intents.add(self)
 
     @handles(ShowCommands)
     async def _read(self) -> None:
-        workspace = self._session_controller.workspace
         files: tuple[PromptFile, ...] = ()
-        if workspace is not None and self._session_controller.conversation is not None:
-            files = tuple((await self._prompt_files.read(workspace.id)).files.values())
+        if self._session.has_conversation:
+            catalog = await self._session.app.prompt_files.read(self._session.workspace.id)
+            files = tuple(catalog.files.values())
         if files != self._files:
             previous, self._actions = self._actions, [self._action(file) for file in files]
             self._files = files
@@ -50,5 +49,5 @@ class PromptFileActions(QObject):
     def _begin_message(self, file: PromptFile) -> None:
         """Put the command in front of what is typed, which becomes its arguments."""
         self._window.perform(FocusComposer())
-        composer = self._session_controller.composer.widget
+        composer = self._window.pages.chat.composer
         composer.set_text(f"{SLASH}{file.name} {composer.text()}")

@@ -10,9 +10,12 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.ui.cache.entry_actions import RecallMany
 from helix_desktop.ui.design.dialogs import DialogChoice, ask
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.intents import Recall, handles
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.drafts.attachments import DraftAttachments
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator
 
@@ -25,39 +28,40 @@ _MAX_CONTENTS = 100
 class RecallController(QObject):
     """Binds cache browser and composer to what is attached to the next message."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        super().__init__(context.window)
-        self._window, self._session_controller = context.window, session_controller
-        self._preview = context.views.cache.preview
+    def __init__(self, window: MainWindow, session: Session, attachments: DraftAttachments) -> None:
+        super().__init__(window)
+        self._window, self._session, self._attachments = window, session, attachments
+        self._preview = window.pages.cache.preview
         self._matches: Attachment | None = None  # of find's words, counted last
         self._search: asyncio.Task[None] | None = None
-        start = context.async_actions.start
-        context.views.chat.composer.entries_dropped.connect(
+        start = session.start
+        window.pages.chat.composer.entries_dropped.connect(
             lambda digests: start(self.recall_whole(digests), "recall")
         )
-        context.views.cache.entry_actions.recall_many_requested.connect(
-            lambda digests: start(self.recall_many(digests), "recall many")
-        )
+        window.intents.add(self)
         self._preview.matches_requested.connect(self._recall_matches)
         self._preview.content.find_bar.found.connect(self._forget_matches)
         self._preview.matches_found.connect(self._look)
         self._start = start
 
+    @handles(Recall)
+    async def recall(self, digest: str, first: int, last: int) -> None:
+        """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
+        self._attachments.add(await self._session.workspace.contents.attach(digest, first, last))
+        self._window.show_page("chat")
+
     async def recall_whole(self, digests: Sequence[str]) -> None:
         """Let contents go along with the next message. Raises HelixError."""
-        workspace = self._session_controller.workspace
+        workspace = self._session.workspace
         for digest in digests:
-            if workspace is None:
-                return
             attachment = await workspace.contents.attach(digest)
-            if workspace is self._session_controller.workspace:
-                self._session_controller.composer.attachments.add(attachment)
+            if self._session.shows(workspace):
+                self._attachments.add(attachment)
 
+    @handles(RecallMany)
     async def recall_many(self, digests: Sequence[str]) -> None:
         """Say what the first of very many contents cost, and let them go along if the user wants that."""
-        workspace = self._session_controller.workspace
-        if workspace is None:
-            return
+        workspace = self._session.workspace
         attachments = [await workspace.contents.attach(digest) for digest in digests[:_MAX_CONTENTS]]
         what = tr.plural(len(attachments), "Recall %n entry into message?", "Recall %n entries into message?")
         cost = tr("≈ {tokens}", tokens=format_token_count(sum(each.tokens for each in attachments)))
@@ -71,8 +75,8 @@ class RecallController(QObject):
             cost = f"{first} · {cost}"
         choices = (DialogChoice("", tr("Cancel")), DialogChoice("recall", tr("Recall"), "primary"))
         answer = await ask(self._window, self._window.theme, what, cost, choices)
-        if answer and workspace is self._session_controller.workspace:
-            self._session_controller.composer.attachments.add(*attachments)
+        if answer and self._session.shows(workspace):
+            self._attachments.add(*attachments)
             self._window.show_page("chat")
 
     def _forget_matches(self, words: str) -> None:
@@ -87,11 +91,10 @@ class RecallController(QObject):
         self._search = self._start(self._count_matches(self._preview.digest, words), "count matching lines")
 
     async def _count_matches(self, digest: str, words: str) -> None:
-        workspace = self._session_controller.workspace
-        if workspace is None:
-            return
         try:
-            found = await workspace.contents.attach_matches(digest, f"(?i){re.escape(words)}", 0)
+            found = await self._session.workspace.contents.attach_matches(
+                digest, f"(?i){re.escape(words)}", 0
+            )
         except HelixError:
             return  # a damaged content, say: the preview says so
         if found.attachment is None or digest != self._preview.digest:
@@ -105,5 +108,5 @@ class RecallController(QObject):
 
     def _recall_matches(self) -> None:
         if self._matches is not None:
-            self._session_controller.composer.attachments.add(self._matches)
+            self._attachments.add(self._matches)
             self._window.show_page("chat")

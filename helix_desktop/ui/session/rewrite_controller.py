@@ -25,14 +25,15 @@ from helix_desktop.ui.kit.intents import (
     Redo,
     RetrySummary,
     RunHandoverAgain,
+    ShowInTimeline,
     Undo,
     WriteHandover,
     handles,
 )
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.last_change import CONTEXT_CHANGE, also_changed
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import UndoCard
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.from_events import build_cards
@@ -44,14 +45,9 @@ _text = TextContext("Session")
 class RewriteController(QObject):
     """Binds the commands that rewrite the window to the conversation on screen."""
 
-    def __init__(
-        self, context: ControllerContext, session_controller: SessionController, start_session: StartSession
-    ) -> None:
-        super().__init__(context.window)
-        self._start_session = start_session
-        window = self._window = context.window
-        self._session_controller = session_controller
-        self._async_actions = context.async_actions
+    def __init__(self, window: MainWindow, session: Session, start_session: StartSession) -> None:
+        super().__init__(window)
+        self._window, self._session, self._start_session = window, session, start_session
         self.handover_presenter: HandoverPresenter | None = None
         self.compare_presenter: ComparePresenter | None = None
         self.edit_presenter: EditPresenter | None = None
@@ -63,9 +59,7 @@ class RewriteController(QObject):
 
         Raises CompactionRefused then.
         """
-        conversation = self._session_controller.conversation
-        if conversation is None:
-            return
+        conversation = self._session.conversation
         transcript = conversation.session.transcript
         around = covers_around(transcript)
         if any(transcript.can_undo(seq) and seq in around for seq in seqs):
@@ -99,17 +93,13 @@ class RewriteController(QObject):
     @handles(Redo)
     async def redo(self, seqs: tuple[int, ...]) -> None:
         """Let undone rewrites hold again; a sweep that fell with another one returns with it."""
-        conversation = self._session_controller.conversation
-        if conversation is not None:
-            can_redo = conversation.session.transcript.can_redo
-            await conversation.window.redo(*(seq if can_redo(seq) else seq - 1 for seq in seqs))
+        can_redo = self._session.transcript.can_redo
+        await self._session.conversation.window.redo(*(seq if can_redo(seq) else seq - 1 for seq in seqs))
 
     @handles(Observe)
     def observe(self) -> None:
         """Have older messages observed, its price first, or put in place what waits. Raises HelixError."""
-        conversation = self._session_controller.conversation
-        if conversation is not None:
-            conversation.observations.start(is_price_shown=True)
+        self._session.conversation.observations.start(is_price_shown=True)
 
     @handles(Compact)
     async def compact(self, focus: str) -> None:
@@ -117,16 +107,16 @@ class RewriteController(QObject):
 
         Where only the newest turn could be summarized, the active handover is run again with a typed focus.
         """
-        conversation = self._session_controller.conversation
-        if conversation is None or self.handover_presenter is not None:
+        conversation = self._session.conversation
+        if self.handover_presenter is not None:
             return
         active, rerun_seq = conversation.session.transcript.window.handover, 0
         if focus and active is not None and not active[1].origin:
-            proposed = conversation.handovers.proposed
+            proposed = conversation.handovers.writer
             cuts = await proposed.cuts()
             is_new = bool(cuts) and (not cuts[0].kept_seq or conversation.session.transcript.turn_open)
             rerun_seq = 0 if is_new and not proposed.frees_little() else active[0]
-        await self._run_handover(conversation, focus=focus, rerun_seq=rerun_seq)
+        await self._run_handover(focus=focus, rerun_seq=rerun_seq)
 
     @handles(CompactUpTo)
     async def compact_up_to(self, seq: int) -> None:
@@ -134,31 +124,29 @@ class RewriteController(QObject):
 
         What the active handover covers already is summarized by running that one again.
         """
-        conversation = self._session_controller.conversation
-        if conversation is not None:
-            active, rerun_seq = conversation.session.transcript.window.handover, 0
-            if active is not None and not active[1].origin and seq <= active[1].upto:
-                rerun_seq = active[0]
-            await self._run_handover(conversation, rerun_seq=rerun_seq, upto=seq)
+        active, rerun_seq = self._session.transcript.window.handover, 0
+        if active is not None and not active[1].origin and seq <= active[1].upto:
+            rerun_seq = active[0]
+        await self._run_handover(rerun_seq=rerun_seq, upto=seq)
 
     @handles(WriteHandover)
     async def write_handover(self) -> None:
         """Open the same dialog, also for a handover that a new session starts with."""
-        await self._run_handover(self._session_controller.conversation, self._start_session)
+        await self._run_handover(self._start_session)
 
     @handles(RunHandoverAgain)
     async def run_again(self, seq: int) -> None:
         """Open the dialog to write a handover again, with a focus or another range."""
-        await self._run_handover(self._session_controller.conversation, rerun_seq=seq)
+        await self._run_handover(rerun_seq=seq)
 
     @handles(CompareHandover)
     async def compare(self, seq: int) -> None:
         """Show what differs between a handover and another one, the one before it at first."""
-        conversation = self._session_controller.conversation
-        if conversation is None or self.compare_presenter is not None:
+        conversation = self._session.conversation
+        if self.compare_presenter is not None:
             return
         self.compare_presenter = ComparePresenter(
-            conversation, self._async_actions, self._window, self._window.theme
+            conversation, self._session.actions, self._window, self._window.theme
         )
         try:
             with self._reveal_new_handover(conversation):
@@ -169,11 +157,11 @@ class RewriteController(QObject):
     @handles(EditHandover)
     async def edit(self, seq: int) -> None:
         """Open the sections of a handover in a dialog, to change them."""
-        conversation = self._session_controller.conversation
-        if conversation is None or self.edit_presenter is not None:
+        conversation = self._session.conversation
+        if self.edit_presenter is not None:
             return
         self.edit_presenter = EditPresenter(
-            conversation, self._async_actions, self._window, self._window.theme
+            conversation, self._session.actions, self._window, self._window.theme
         )
         try:
             with self._reveal_new_handover(conversation):
@@ -184,29 +172,24 @@ class RewriteController(QObject):
     @handles(RetrySummary)
     def retry(self, kind: str) -> None:
         """Try a handover, observations or the newest turn again."""
-        conversation = self._session_controller.conversation
         if kind == "handover":
-            self._window.perform(Compact())
+            self._session.perform(Compact())
         elif kind == "observations":
             self.observe()
-        elif conversation is not None:
-            self._async_actions.start(conversation.retry(), "retry")
+        else:
+            self._session.start(self._session.conversation.retry(), "retry")
 
     async def _run_handover(
-        self,
-        conversation: Conversation | None,
-        start_session: StartSession | None = None,
-        focus: str = "",
-        rerun_seq: int = 0,
-        upto: int = 0,
+        self, start_session: StartSession | None = None, focus: str = "", rerun_seq: int = 0, upto: int = 0
     ) -> None:
-        if conversation is None or self.handover_presenter is not None:
+        conversation = self._session.conversation
+        if self.handover_presenter is not None:
             return
         self.handover_presenter = HandoverPresenter(
-            conversation, self._async_actions, self._window, self._window.theme, start_session, rerun_seq
+            conversation, self._session.actions, self._window, self._window.theme, start_session, rerun_seq
         )
         self.handover_presenter.dialog.focus_input.setText(focus)
-        self._window.notices.end(REFUSED_COMPACTION)
+        self._session.notices.end(REFUSED_COMPACTION)
         try:
             with self._reveal_new_handover(conversation):
                 await self.handover_presenter.run(upto)
@@ -219,14 +202,12 @@ class RewriteController(QObject):
         previous = conversation.session.transcript.window.handover
         yield
         active = conversation.session.transcript.window.handover
-        is_shown = conversation is self._session_controller.conversation and self._window.page() == "timeline"
+        is_shown = self._session.shows(conversation) and self._window.page() == "timeline"
         if is_shown and active is not None and active != previous:
-            self._session_controller.reveal(active[0])
+            self._session.perform(ShowInTimeline(active[0]))
 
     @handles(CancelCompaction)
     def cancel_current(self) -> None:
         """Cancel what the running card shows: the handover, or the observations while none is written."""
-        conversation = self._session_controller.conversation
-        if conversation is not None:
-            is_handover = conversation.handovers.is_busy
-            (conversation.handovers if is_handover else conversation.observations).cancel()
+        conversation = self._session.conversation
+        (conversation.handovers if conversation.handovers.is_busy else conversation.observations).cancel()

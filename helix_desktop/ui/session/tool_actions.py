@@ -23,6 +23,7 @@ from helix_desktop.ui.chat.actions import (
     ShowRewriteOf,
     StopCall,
 )
+from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import (
     MAX_FILES,
@@ -34,10 +35,10 @@ from helix_desktop.ui.chat.rows.excerpts import excerpt_content
 from helix_desktop.ui.chat.rows.row_types import ExcerptContent, HeadAndTail, OriginalOutput
 from helix_desktop.ui.chat.rows.tool_rows import head_and_tail
 from helix_desktop.ui.design.dialogs import get_text
-from helix_desktop.ui.kit.intents import ChooseForm, Pin, Unpin, handles
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.thumbnails import stored_thumbnail
+from helix_desktop.ui.kit.intents import ChooseForm, OpenSession, Pin, ShowInTimeline, Unpin, handles
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.drafts.attachments import stored_thumbnail
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
@@ -46,18 +47,15 @@ tr = Translator("Session")
 class ToolCardController(QObject):
     """Binds the cards of the chat to the conversation on screen."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        super().__init__(context.window)
-        self._session_controller = session_controller
-        self._chat = context.views.chat
-        context.window.intents.add(self)
+    def __init__(self, window: MainWindow, session: Session, chat: ChatPresenter) -> None:
+        super().__init__(window)
+        self._session, self._chat, self._page = session, chat, window.pages.chat
+        window.intents.add(self)
 
     @handles(Pin, Unpin, StopCall, OpenSubagent, ShowRewriteOf)
     async def change(self, intent: Pin | Unpin | StopCall | OpenSubagent | ShowRewriteOf) -> None:
         """Pin an output or unpin it, end a call, or show what became of one."""
-        conversation = self._session_controller.conversation
-        if conversation is None:
-            return
+        conversation = self._session.conversation
         match intent:
             case Pin(seq=seq):
                 await conversation.window.pin(seq)
@@ -66,18 +64,18 @@ class ToolCardController(QObject):
             case StopCall(call_id=call_id):
                 conversation.running_calls.stop(call_id)
             case OpenSubagent(session_id=session_id):
-                self._session_controller.session_requested.emit(session_id)
+                self._session.perform(OpenSession(session_id))
             case ShowRewriteOf(seq=seq):
-                self._session_controller.reveal(_covering_rewrite(conversation.session.transcript, seq))
+                self._session.perform(ShowInTimeline(_covering_rewrite(self._session.transcript, seq)))
 
     @handles(ChooseForm)
     async def choose_form(self, seq: int, form: Form, instructions: str) -> None:
         """Show the agent an output in another form; an extract takes the user's instructions."""
-        conversation = self._session_controller.conversation
+        conversation = self._session.conversation
         chosen: str | None = ""
         if form == "compact":
             chosen = await get_text(
-                self._chat,
+                self._page,
                 tr("What should the extract contain?"),
                 instructions,
                 tr("Send extract"),
@@ -86,15 +84,13 @@ class ToolCardController(QObject):
                     "The original stays in the cache."
                 ),
             )
-        if conversation is not None and chosen is not None:
+        if chosen is not None:
             await conversation.window.choose_form(seq, form, chosen)
 
     @handles(ReadOriginal, ReadExcerpt, ReadChanges)
     async def read(self, request: ReadOriginal | ReadExcerpt | ReadChanges) -> None:
         """Show in its card what the store holds of an output or excerpt, or what a call changed."""
-        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
-        if workspace is None or conversation is None:
-            return
+        workspace, conversation = self._session.workspace, self._session.conversation
         content: OriginalOutput | ExcerptContent | ChangedFilesContent
         match request:
             case ReadOriginal():
@@ -103,16 +99,16 @@ class ToolCardController(QObject):
                 content = await _read_excerpt(workspace, request)
             case ReadChanges(capture_id=capture_id):
                 content = await _read_changes(workspace, conversation.session.id, capture_id)
-        if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
-            self._session_controller.chat.show_content(request.key, content)
+        if self._session.shows(conversation):  # the user may have gone on meanwhile
+            self._chat.show_content(request.key, content)
 
     @handles(ReadThumbnail)
     async def read_thumbnail(self, key: RowKey, digest: str) -> None:
         """Show what an attached image looks like; one that cannot be read keeps its icon."""
-        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
-        image = await stored_thumbnail(workspace, digest) if workspace is not None else None
-        if image is not None and conversation is self._session_controller.conversation:
-            self._session_controller.chat.show_thumbnail(key, digest, image)
+        conversation = self._session.conversation
+        image = await stored_thumbnail(self._session.workspace, digest)
+        if image is not None and self._session.shows(conversation):
+            self._chat.show_thumbnail(key, digest, image)
 
 
 async def _read_original(workspace: OpenWorkspace, request: ReadOriginal) -> OriginalOutput:

@@ -20,6 +20,7 @@ from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.settings.roles_page import ROLES, role_reasons
 from helix_desktop.words.errors import error_text
 from helix_desktop.workspaces.registry import Grant, WorkspaceRecord
+from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, demo_calls_run
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -118,7 +119,10 @@ class AppSettings(Values):
 
 
 class WorkspaceSettings(Values):
-    """The settings of the workspace on screen by the fields of its record, and those of the app."""
+    """The settings of the workspace on screen by the fields of its record, and those of the app.
+
+    `is_confined` is whether something holds commands back; `demo_calls` is empty but in a sample.
+    """
 
     def __init__(
         self,
@@ -131,8 +135,7 @@ class WorkspaceSettings(Values):
         super().__init__(settings)
         self._settings, self._services, self._async_actions = settings, services, async_actions
         self._workspace_id = workspace_id
-        self.is_confined = False
-        """Whether something holds commands back."""
+        self._is_confined = False
         settings.changed.connect(self.changed)
         settings.refused.connect(self.refused)
 
@@ -144,7 +147,11 @@ class WorkspaceSettings(Values):
 
     def get(self, name: str) -> Any:
         if name == "is_confined":
-            return self.is_confined
+            return self._is_confined
+        if name == "demo_calls":
+            return demo_calls(self.record) if self.record.demo else ""
+        if name == "runs_demo_calls":
+            return demo_calls_run(self.record, self.record.demo)
         if name == "unused_days":
             return self.record.unused_ms // DAY_MS
         if name in WorkspaceRecord.__struct_fields__:
@@ -153,7 +160,14 @@ class WorkspaceSettings(Values):
 
     def set(self, name: str, value: Any) -> None:
         identity = self._workspace_id()
-        if name in _GRANTS:
+        if name == "is_confined":
+            self._is_confined = value
+            self.changed.emit(name)
+        elif name == "runs_demo_calls":
+            SavedRules(self._services.registry, identity).set_demo_calls("allow" if value else "ask")
+            for changed in (name, "demo_calls"):
+                self.changed.emit(changed)
+        elif name in _GRANTS:
             self._start(name, self._services.tools.set_grant(identity, _GRANTS[name], value))
         elif name in _COVERAGE:
             coverage = msgspec.structs.replace(

@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import asyncio
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.config.data_dir import plan_move
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.ui.settings.page_layout import OnScreen
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
 
 tr = Translator("About")
 
+_KEEP, _REMOVE = "keep", "remove"
 
-class DataFolder(QWidget):
+
+class MoveData(Intent, frozen=True):
+    """Ends the app, so that its data can move to a folder; `removes_old`: the old copy goes at the end."""
+
+    folder: str
+    removes_old: bool
+
+
+class DataFolder(Themed, QWidget):
     """The folder's path, with buttons to open it and to move it."""
 
-    move_requested = Signal()
-    """The data folder is to lie elsewhere."""
-
-    def __init__(self) -> None:
-        """Start without a path."""
+    def __init__(self, on_screen: OnScreen) -> None:
         super().__init__()
-        self._folder, self._path = label("", "mono", wrap=True), Path()
-        self._folder.setTextInteractionFlags(
+        self._services, self._folder = on_screen.services, on_screen.services.data_folder
+        async_actions = AsyncActions(on_screen.async_actions.scope, self._show_error)
+        path = label(str(self._folder), "mono", wrap=True)
+        path.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         show = PushButton(tr("Show folder"), "", "folder-open", name="show_folder")
@@ -35,15 +52,36 @@ class DataFolder(QWidget):
         move.setAccessibleName(tr("Move the data to another folder"))
         self._status = label("", "note", wrap=True)
         self._status.hide()
-        self.setLayout(column(self._folder, FlowBox([show, move]), self._status, gap=6))
-        show.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._path))))
-        move.clicked.connect(self.move_requested)
+        self.setLayout(column(path, FlowBox([show, move]), self._status, gap=6))
+        show.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder))))
+        move.clicked.connect(lambda: async_actions.start(self._move(), "move data"))
 
-    def show_folder(self, folder: Path) -> None:
-        """Show where the data lies."""
-        self._path = folder
-        self._folder.setText(str(folder))
+    async def _move(self) -> None:
+        """Ask for the folder and for confirmation. Raises HelixError for a folder that cannot be used."""
+        show_text(self._status, "")
+        target = await dialogs.pick_folder(
+            self.window(), tr("Move the data to an empty folder"), self._folder.parent
+        )
+        if target is None:
+            return
+        move = await asyncio.to_thread(plan_move, self._folder, target)
+        await asyncio.to_thread(self._services.registry.check_is_outside, move.target)
+        answer = await dialogs.ask(
+            self.window(),
+            self._theme,
+            tr("Move {size} to {folder}?", size=format_size(move.size), folder=str(move.target)),
+            tr(
+                "Helix Desktop closes, copies and verifies the data, and opens again. Running tasks stop. "
+                "If the move is interrupted, the data stays where it is."
+            ),
+            (
+                DialogChoice("", tr("Cancel")),
+                DialogChoice(_KEEP, tr("Move and keep old copy"), "primary"),
+                DialogChoice(_REMOVE, tr("Move and remove old copy"), "danger"),
+            ),
+        )
+        if answer:
+            perform(self, MoveData(str(move.target), answer == _REMOVE))
 
-    def show_status(self, text: str) -> None:
-        """Say something about the data folder; nothing when empty."""
-        show_text(self._status, text)
+    def _show_error(self, error: HelixError) -> None:
+        show_text(self._status, error_text(error))

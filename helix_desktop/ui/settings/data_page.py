@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.file_history.changes import FileHistoryTotals
-from helix_desktop.domain.retention import TRASH_DAYS, CleanupPlan
+from helix_desktop.domain.retention import TRASH_DAYS, CleanupPlan, RetentionRule
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.services.diagnostics import folder_sizes
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import TextLine, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.kit.forms import Choice, Form, Group, Own, Values
+from helix_desktop.ui.kit.intents import CleanUp, Export, Intent, RemoveSecret, ShowTrash, perform
 from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import history_totals_lines, shortfall_text
 from helix_desktop.words.translation import Translator, translate
@@ -29,6 +31,7 @@ text = TextContext("Settings: Data")
 _MB = 1024 * 1024
 _MAX_FILES = (1, 5, 20, 100, 500)  # MB
 _PLACES = "history_included"
+_RULES = ("quota", "unused_days", "history_quota")
 _SIZES = tuple((size, words) for words, size in QUOTAS)
 
 
@@ -97,14 +100,10 @@ FILE_HISTORY = (
 class DataPage(QWidget):
     """Figures, the rule, and deeds that have windows of their own."""
 
-    clean_requested = Signal()
-    trash_requested = Signal()
-    redact_requested = Signal()
-    backup_requested = Signal()
-
-    def __init__(self, settings: Values) -> None:
+    def __init__(self, on_screen: OnScreen, settings: Values) -> None:
         """Start without figures. `settings` are those of the workspace on screen."""
         super().__init__()
+        self._on_screen = on_screen
         self.stored, self.removable, self.trashed = (
             label("", role, wrap=True) for role in ("strong", "note", "note")
         )
@@ -126,15 +125,45 @@ class DataPage(QWidget):
         for part in self._workspace_parts:
             body.addWidget(part)
         body.addWidget(self._backup_card())
-        self.data_folder = DataFolder()
+        self.data_folder = DataFolder(on_screen)
         title = label(tr("Data folder"), "strong")
         body.addWidget(card(column(title, self.data_folder, margins=(16, 12, 16, 13), gap=5)))
         self.setLayout(column(page))
-        clean.clicked.connect(self.clean_requested)
-        trash.clicked.connect(self.trash_requested)
-        forget.clicked.connect(self.redact_requested)
-        self.backup.clicked.connect(self.backup_requested)
+        for button, intent in ((clean, CleanUp()), (trash, ShowTrash()), (forget, RemoveSecret())):
+            button.clicked.connect(lambda _=False, intent=intent: self._start(intent))
+        self.backup.clicked.connect(lambda: perform(self, Export()))
+        settings.changed.connect(self._on_setting)
         self.show_no_workspace()
+
+    def _start(self, intent: Intent | None = None) -> None:
+        """Do what a button wants, in a dialog, and then show what is left."""
+
+        async def run() -> None:
+            if intent is not None:
+                await self._on_screen.run(intent)
+            await self.refresh()
+
+        self._on_screen.async_actions.start(run(), "figures of the data")
+
+    def _on_setting(self, name: str) -> None:
+        if name in _RULES and self.isVisible():
+            self._start()
+
+    async def refresh(self) -> None:
+        """Show the figures as they are now. Raises HelixError."""
+        services, workspace = self._on_screen.services, self._on_screen.workspace
+        if workspace is None:
+            self.show_no_workspace()
+            return
+        record = services.registry.get(workspace.id)
+        rule = RetentionRule(record.quota, record.unused_ms)
+        self.show_data(
+            record.name, await workspace.store.totals(), await workspace.store.retention.plan(rule)
+        )
+        history = services.history_storage(workspace.id)
+        self.show_history(await history.totals(), history.quota)
+        sizes = await asyncio.to_thread(folder_sizes, services.registry.data_folder(workspace.id))
+        self.show_all_data(sum(part["bytes"] for part in sizes.values()))
 
     def _make_totals_card(self) -> QWidget:
         entries = (self.stored, self.removable, self.trashed, self.shortfall)

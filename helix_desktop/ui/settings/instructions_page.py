@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QWidget
 
@@ -10,7 +9,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.settings.page_layout import EditConflict, scrolling_page
+from helix_desktop.ui.settings.page_layout import EditConflict, OnScreen, scrolling_page
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Instructions")
@@ -19,14 +18,15 @@ _EDITOR_PX = 150
 
 
 class InstructionsEditor(QWidget):
-    """One text: a heading, the text, where it is stored, and a button that saves it."""
+    """One text: a heading, the text, where it is stored, and a button that saves it.
 
-    save_requested = Signal(str, str)
-    """The text, and the stored one that it was made of."""
+    It is the text of all workspaces, or of one: `_owner` is that one's id.
+    """
 
-    def __init__(self, name: str, title: str, placeholder: str) -> None:
+    def __init__(self, on_screen: OnScreen, name: str, title: str, placeholder: str) -> None:
         """`name` names the widgets for tests."""
         super().__init__()
+        self._own = on_screen.services.user_instructions
         self._stored = self._edited_from = ""  # what is stored now, and what was when the user began to edit
         self._owner = ""
         self._drafts: dict[str, tuple[str, str]] = {}  # not saved, of owners not on screen; and edited from
@@ -39,28 +39,45 @@ class InstructionsEditor(QWidget):
         self.text.textChanged.connect(self._show_state)
         self.file = label("", "faint", wrap=True)
         self.save_button = PushButton(tr("Save"), name=f"save:{name}")
-        self.save_button.clicked.connect(
-            lambda: self.save_requested.emit(self.text.toPlainText(), self._edited_from)
-        )
+        start = on_screen.async_actions.start
+        self.save_button.clicked.connect(lambda: start(self._save(), "save instructions"))
         self.conflict = EditConflict(f"instructions:{name}")
         self.conflict.stored_chosen.connect(self._use_stored)
         self.conflict.edit_kept.connect(self._keep_edit)
         below = row(self.file, self.save_button, gap=10)
         below.setStretch(0, 1)
         self.setLayout(column(self.title, self.text, self.conflict, below, gap=6))
-        self.show_text(title, "", "")
+        self.text.setAccessibleName(title)
+        self._show_state()
 
-    def show_text(self, title: str, text: str, file: str) -> None:
-        """Show what is stored in a file; what the user is writing stays."""
+    async def refresh(self, title: str, owner: str = "") -> None:
+        """Show the stored text of an owner; what the user is writing stays. Raises HelixError."""
+        self._show_owner(owner)
+        text = await self._own.read(owner)
+        if owner != self._owner:  # another workspace is on screen by now
+            return
         self.title.setText(title)
         self.text.setAccessibleName(title)
-        self.file.setText(tr("Saved in {file}", file=file) if file else "")
-        if self._owner in self._drafts and not self.has_changes:
-            words, self._edited_from = self._drafts.pop(self._owner)
+        self.file.setText(tr("Saved in {file}", file=str(self._own.path(owner))))
+        if owner in self._drafts and not self.has_changes:
+            words, self._edited_from = self._drafts.pop(owner)
             self.text.setPlainText(words)
-        self.note_stored(text)
+        self._show_stored(text)
 
-    def note_stored(self, text: str) -> None:
+    async def _save(self) -> None:
+        """Save the text, unless another one was saved since the user began to edit it: the user decides."""
+        text, edited_from, owner = self.text.toPlainText(), self._edited_from, self._owner
+        stored = (await self._own.read(owner)).strip()
+        is_replaceable = stored in (edited_from, text.strip())
+        if is_replaceable:
+            await self._own.save(text, owner)
+            stored = text.strip()
+        if owner == self._owner:
+            if is_replaceable:
+                self._edited_from = stored  # what was typed since is made of it
+            self._show_stored(stored)
+
+    def _show_stored(self, text: str) -> None:
         """Show what is stored now; what the user is writing stays, and one made of another text says so."""
         self._stored = text.strip()
         if self.text.toPlainText().strip() == self._edited_from and self.has_changes:
@@ -69,17 +86,12 @@ class InstructionsEditor(QWidget):
             self._edited_from = self._stored
         self._show_state()
 
-    def show_saved(self, text: str) -> None:
-        """Note that the user's text is stored now; what was typed since is made of it."""
-        self._edited_from = text.strip()
-        self.note_stored(text)
-
     @property
     def has_changes(self) -> bool:
         """True while the text is not the stored one."""
         return self.text.toPlainText().strip() != self._stored
 
-    def show_owner(self, owner: str) -> None:
+    def _show_owner(self, owner: str) -> None:
         """Make room for the text of another workspace; what is not saved waits until this one is back."""
         if owner == self._owner:
             return
@@ -114,12 +126,14 @@ class InstructionsEditor(QWidget):
 class InstructionsPage(QWidget):
     """The user's instructions for all workspaces, and for the one on screen."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_screen: OnScreen) -> None:
         super().__init__()
+        self._on_screen = on_screen
         self.personal = InstructionsEditor(
-            "personal", tr("For all workspaces"), tr("For example: answer in short sentences.")
+            on_screen, "personal", tr("For all workspaces"), tr("For example: answer in short sentences.")
         )
         self.workspace = InstructionsEditor(
+            on_screen,
             "workspace",
             tr("For this workspace"),
             tr("For example: run the tests after each change."),
@@ -141,6 +155,14 @@ class InstructionsPage(QWidget):
             tr("Instructions"), lead, column(self.personal, self.workspace, files, gap=18)
         )
         self.setLayout(column(page))
+
+    async def refresh(self) -> None:
+        await self.personal.refresh(tr("For all workspaces"))
+        workspace = self._on_screen.workspace
+        self.workspace.setVisible(workspace is not None)
+        if workspace is not None:
+            name = self._on_screen.services.registry.get(workspace.id).name
+            await self.workspace.refresh(tr("For the workspace {name}", name=name), workspace.id)
 
     def has_unsaved_edits(self) -> bool:
         """Return True if a text was edited and not saved."""

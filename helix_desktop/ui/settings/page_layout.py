@@ -1,10 +1,16 @@
-"""Layout shared by the settings' pages: a title, groups and their captions, in a column of readable width."""
+"""What the settings' pages share: what they know of their window, and a column of readable width."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from typing import Protocol, runtime_checkable
+
+from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QSizePolicy, QSpacerItem, QWidget
 
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
@@ -13,11 +19,44 @@ from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.intents import Intent
+from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
 
 _COLUMN_PX = 880 + 2 * 28  # at 100 %, with the margins
+
+
+class OnScreen(Protocol):
+    """What the pages know of their window: the services, and the workspace and session that it shows."""
+
+    services: AppServices
+    async_actions: AsyncActions
+    notices: NoticeArea
+    session_changed: SignalInstance
+    """Another session is on screen, or none."""
+
+    @property
+    def workspace_id(self) -> str:
+        """Empty without a workspace; there may be one that can't be opened."""
+
+    @property
+    def workspace(self) -> OpenWorkspace | None: ...
+
+    @property
+    def conversation(self) -> Conversation | None: ...
+
+    async def run(self, intent: Intent) -> None:
+        """Do what an intent wants, to its end: a dialog is closed. Raises HelixError."""
+
+
+@runtime_checkable
+class FilledPage(Protocol):
+    """A page that shows what is stored."""
+
+    async def refresh(self) -> None:
+        """Show it as it is now; what is typed and not saved stays. Raises HelixError."""
 
 
 class _Column(Themed, QWidget):

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
-from PySide6.QtCore import Signal
+import msgspec
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import InvalidInput, StoreError
+from helix_desktop.domain.events.conversation import ApprovalGiven
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
-from helix_desktop.domain.tools import RuleEffect, RuleKind
+from helix_desktop.domain.permissions.rules import parse_rule, rule_names
+from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
-from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.safe_text import escape_command
-from helix_desktop.ui.kit.forms import FieldRow, Form, SavedLines, Toggle, Values
-from helix_desktop.ui.settings.forms import PermissionRow
-from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line, SavedLines, Toggle, Values
+from helix_desktop.ui.kit.intents import Intent
+from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import DemoCalls
+from helix_desktop.workspaces.saved_rules import SavedRules, user_rules
 
 tr = Translator("Settings: Permissions")
 text = TextContext("Settings: Permissions")
@@ -35,16 +42,27 @@ _EFFECTS: tuple[tuple[RuleEffect, str], ...] = (
     ("ask", text("Always ask")),
     ("allow", text("Allow")),
 )
-_KINDS: tuple[tuple[RuleKind, str, str], ...] = (
-    ("pattern", text("Commands like"), "git push *"),
-    ("path", text("Changes to the file"), ".envrc"),
-    ("folder", text("Changes to files in"), "src/app"),
-    ("host", text("Web pages from"), "docs.python.org"),
+_KINDS: tuple[tuple[RuleKind, str], ...] = (
+    ("pattern", text("Commands like")),
+    ("path", text("Changes to the file")),
+    ("folder", text("Changes to files in")),
+    ("host", text("Web pages from")),
 )
+_EXAMPLES: dict[RuleKind, str] = {
+    "pattern": "git push *",
+    "path": ".envrc",
+    "folder": "src/app",
+    "host": "docs.python.org",
+}
 _ICONS: dict[RuleEffect, tuple[str, str]] = {
     "allow": ("shield-check", "ok"),
     "ask": ("shield-question-mark", "accent_text"),
     "deny": ("shield-alert", "error"),
+}
+_OUTDATED: dict[McpChange, str] = {
+    "server": text("The server has changed since you allowed this. The agent asks again."),
+    "tool": text("The server describes a tool differently since you allowed this. The agent asks again."),
+    "new": text("The server has new tools since you allowed this. The agent asks before it uses them."),
 }
 _MAX_RULE_CHARS = 320  # of a rule that are shown
 _BREAK_POINTS = re.compile(r"(\S{24})(?=\S)")
@@ -81,62 +99,59 @@ READING = (
 )  # fmt: skip
 
 
-class RuleForm(QWidget):
-    """A rule that the user writes."""
-
-    submitted = Signal(str, str, str)
-    """What it does, what it is about, and its words."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.effect, self.kind, self.pattern = ComboBox(), ComboBox(), QLineEdit()
-        for effect, title in _EFFECTS:
-            self.effect.addItem(translate(title), effect)
-        for kind, title, _ in _KINDS:
-            self.kind.addItem(translate(title), kind)
-        self.effect.setAccessibleName(tr("Effect of the rule"))
-        self.kind.setAccessibleName(tr("What the rule applies to"))
-        self.pattern.setAccessibleName(tr("Command, file, folder or host"))
-        self.add = PushButton(tr("Add rule"), name="add_rule")
-        self.add.clicked.connect(self._submit)
-        self.pattern.returnPressed.connect(self._submit)
-        self.pattern.textChanged.connect(lambda _: self.show_error(""))
-        self.kind.currentIndexChanged.connect(self._update_placeholder)
-        self._line = FieldRow("", self.pattern, room=1, trailing=self.add, is_labeled=False)
-        self.setLayout(column(FlowBox([self.effect, self.kind]), self._line, gap=6))
-        self._update_placeholder()
-
-    def show_error(self, message: str) -> None:
-        """Say why a rule cannot be; empty: nothing is wrong."""
-        self._line.show_error(message)
-
-    def _update_placeholder(self) -> None:
-        self.pattern.setPlaceholderText(_KINDS[max(0, self.kind.currentIndex())][2])
-
-    def _submit(self) -> None:
-        self.submitted.emit(self.effect.currentData(), self.kind.currentData(), self.pattern.text())
+DEMO_CALLS = (Toggle("runs_demo_calls", words=text("Run demo calls without asking"), room=2),)
 
 
-class PermissionsPage(QWidget):
-    """Trust and rules of a workspace; emits what the user asks for as signals."""
+class _Rule(Line, frozen=True, kw_only=True):
+    """What a rule is about, beside the button that adds the rule."""
 
-    revoke_requested = Signal(str)
-    undo_requested = Signal()
-    trust_requested = Signal(bool)
-    demo_calls_changed = Signal(bool)
-    """Whether the demo model's calls in a sample are to run without asking."""
+    def make(self, form: Form) -> QWidget:
+        line = Line.make(self, form)
+        assert isinstance(line, QLineEdit)
+        form.values.follow("kind", lambda kind: line.setPlaceholderText(_EXAMPLES[kind]))
+        return line
 
-    def __init__(self, settings: Values) -> None:
+    def beside(self, form: Form) -> QWidget:
+        return PushButton(tr("Add rule"), name="add_rule")
+
+
+NEW_RULE = (
+    Choice("effect", text("Effect"), choices=_EFFECTS),
+    Choice("kind", text("Applies to"), choices=_KINDS),
+    _Rule("pattern", text("Name or pattern"), live=True, room=1),
+)
+
+
+class ChangeTrust(Intent, frozen=True):
+    """Asks whether the folder of the workspace on screen is trusted, or takes the trust away."""
+
+    is_trusted: bool
+
+
+class RuleUsage(msgspec.Struct):
+    """How often a rule answered, and when last, in milliseconds since 1970."""
+
+    count: int = 0
+    last_at_ms: int = 0
+
+
+class PermissionsPage(Themed, QWidget):
+    """Trust and rules of the workspace on screen, and of its session."""
+
+    def __init__(self, on_screen: OnScreen, settings: Values) -> None:
         """Start without rules. `settings` are those of the workspace on screen and of the app."""
         super().__init__()
+        self._on_screen, self._settings = on_screen, settings
+        self._start = on_screen.async_actions.start
+        self._revoked: PermissionRule | None = None
         self._heading = label(tr("Rules"), "strong")
         self._rules = QVBoxLayout()
         self._rules.setSpacing(8)
-        self.form = RuleForm()
+        self.new_rule = Form(NEW_RULE, Draft({"effect": "deny", "kind": "pattern", "pattern": ""}), gap=8)
         self._undo = self._undo_line()
         self._trust = QVBoxLayout()
-        self.sandbox, self.reading = (
-            Form(fields, settings, labels=False, gap=8) for fields in (SANDBOX, READING)
+        self.sandbox, self.reading, self.demo_calls = (
+            Form(fields, settings, labels=False, gap=8) for fields in (SANDBOX, READING, DEMO_CALLS)
         )
         self._shield = IconLabel("shield-check", px=18, color_token="ok")
         self._status = label("", "muted", wrap=True)
@@ -147,9 +162,11 @@ class PermissionsPage(QWidget):
             card(column(sentence, self.sandbox, margins=(14, 10, 14, 10))), 14,
             label(tr("Reading commands"), "strong"), card(column(self.reading, margins=(14, 10, 14, 10))),
         )  # fmt: skip
-        self._demo_text = label("", "faint", wrap=True)
-        self.demo_calls = Switch(tr("Run demo calls without asking"))
-        self._demo = self._demo_group()
+        self._demo = QWidget()
+        self._demo.setObjectName("demo_rules")
+        demo_card = card(column(self.demo_calls, margins=(14, 10, 10, 10)))
+        self._demo.setLayout(column(label(tr("Demo model only"), "strong"), demo_card, gap=8))
+        settings.follow("demo_calls", self._show_demo_calls)
         precedence = tr(
             "The strictest rule wins: Never, then Always ask, then Allow. A rule that allows commands like a "
             "pattern applies only in a sandbox without network access."
@@ -157,42 +174,125 @@ class PermissionsPage(QWidget):
         body = column(
             self._trust, 6, groups, 14,
             self._heading, self._undo, self._rules, self._demo, 10,
-            label(tr("New rule"), "strong"), self.form, label(precedence, "note", wrap=True), gap=8,
+            label(tr("New rule"), "strong"), self.new_rule, label(precedence, "note", wrap=True), gap=8,
         )  # fmt: skip
         page, self._lead = scrolling_page(tr("Permissions"), " ", body)
         self.setLayout(column(page))
+        add = self.new_rule.trailing["pattern"]
+        assert isinstance(add, PushButton)
+        pattern = self.new_rule.controls["pattern"]
+        assert isinstance(pattern, QLineEdit)
+        add.clicked.connect(self._add_rule)
+        pattern.returnPressed.connect(self._add_rule)
+        settings.changed.connect(self._on_setting)
 
     def _undo_line(self) -> QFrame:
         self._undo_text = label("", "muted", wrap=True)
         back = PushButton(tr("Undo"), "link", name="undo")
-        back.clicked.connect(self.undo_requested)
+        back.clicked.connect(self._restore)
         parts = row(self._undo_text, back, margins=(14, 6, 8, 6))
         parts.setStretch(0, 1)
         frame = card(parts)
         frame.hide()
         return frame
 
-    def _demo_group(self) -> QWidget:
-        self.demo_calls.toggled.connect(self.demo_calls_changed)
-        group = QWidget()
-        group.setObjectName("demo_rules")
-        set_margins(self._demo_text, SWITCH_TEXT_X, 0, 0, 0)
-        rule = card(column(self.demo_calls, self._demo_text, margins=(14, 10, 10, 10), gap=1))
-        group.setLayout(column(label(tr("Demo model only"), "strong"), rule, gap=8))
-        group.hide()
-        return group
+    async def refresh(self) -> None:
+        """Show the page as things are now; what takes counting comes a moment later."""
+        self._refresh({})
+        self.sandbox.refresh()
+        self.demo_calls.refresh()
+        self._show_demo_calls(self._settings.get("demo_calls"))
+        await self._read_sandbox()
+        workspace = self._on_screen.workspace
+        if workspace is not None and (rules := self._all_rules(workspace)):
+            try:
+                usage = await _read_usage(workspace, rules)
+            except StoreError:  # it was closed meanwhile
+                return
+            if workspace is self._on_screen.workspace:
+                self._refresh(usage)
 
-    def show_demo_calls(self, calls: DemoCalls | None) -> None:
-        """Show what happens to the demo model's calls in a sample; None elsewhere."""
-        self._demo.setVisible(calls is not None)
-        if calls is not None:
-            self.demo_calls.blockSignals(True)
-            self.demo_calls.setChecked(calls == "allow")
-            self.demo_calls.blockSignals(False)
-            self.demo_calls.update()
-            self._demo_text.setText(
-                join_sentences(translate(_DEMO_TEXTS[calls]), tr("Other models still ask."))
-            )
+    def _all_rules(self, workspace: OpenWorkspace) -> tuple[PermissionRule, ...]:
+        """Return the rules of a workspace, then those of the session on screen."""
+        conversation = self._on_screen.conversation
+        of_session = conversation.permissions.rules if conversation is not None else ()
+        return (*user_rules(self._on_screen.services.registry.get(workspace.id)), *of_session)
+
+    def _refresh(self, usage: Mapping[str, RuleUsage]) -> None:
+        workspace, services = self._on_screen.workspace, self._on_screen.services
+        if workspace is None:
+            return
+        record, rules = services.registry.get(workspace.id), self._all_rules(workspace)
+        self.show_trust(record.path, record.trusted)
+        changes: dict[str, McpChange] = {
+            rule.text: services.mcp_servers.rule_change(workspace.id, rule) for rule in rules
+        }
+        self.show_rules(record.name, rules, usage, changes)
+        self.show_revoked(self._revoked.text if self._revoked else "")
+
+    async def _read_sandbox(self) -> None:
+        workspace_id = self._on_screen.workspace_id
+        if self._on_screen.workspace is None:
+            return
+        status, is_confined = await self._on_screen.services.tools.sandbox_status(workspace_id)
+        if workspace_id == self._on_screen.workspace_id:
+            self._settings.set("is_confined", is_confined)
+            self.show_sandbox(status, is_confined)
+
+    def _on_setting(self, name: str) -> None:
+        if name in ("sandbox", "network"):
+            self._start(self._read_sandbox(), "sandbox")
+        elif name == "demo_calls":
+            self._start(self.refresh(), "permissions")
+
+    def _saved_rules(self) -> SavedRules:
+        return SavedRules(self._on_screen.services.registry, self._on_screen.workspace_id)
+
+    def _revoke(self, rule: PermissionRule) -> None:
+        conversation, self._revoked = self._on_screen.conversation, rule
+        if rule.scope != "session":
+            self._saved_rules().revoke(rule)
+        elif conversation is not None:
+            conversation.permissions.revoke(rule)
+        self._start(self.refresh(), "permissions")
+
+    def _restore(self) -> None:
+        """Let the rule that was revoked last hold again."""
+        conversation, rule, self._revoked = self._on_screen.conversation, self._revoked, None
+        if rule is not None and rule.scope != "session":
+            self._saved_rules().restore(rule)
+        elif rule is not None and conversation is not None:
+            conversation.permissions.rules = (*conversation.permissions.rules, rule)
+        self._start(self.refresh(), "permissions")
+
+    def _add_rule(self) -> None:
+        values = self.new_rule.values
+        try:
+            rule = parse_rule(values.get("effect"), values.get("kind"), values.get("pattern"))
+        except InvalidInput as error:
+            self.new_rule.show_error("pattern", error_text(error))
+            return
+        values.set("pattern", "")
+
+        async def save() -> None:
+            await self._saved_rules().add(rule)
+            await self.refresh()
+
+        self._start(save(), "save rule")
+
+    def _change_trust(self, is_trusted: bool) -> None:
+        async def change() -> None:
+            await self._on_screen.run(ChangeTrust(is_trusted))
+            await self.refresh()
+
+        self._start(change(), "trust")
+
+    def _show_demo_calls(self, calls: DemoCalls | Literal[""]) -> None:
+        """Say what happens to the demo model's calls in a sample; nothing elsewhere."""
+        self._demo.setVisible(bool(calls))
+        if calls:
+            words = join_sentences(translate(_DEMO_TEXTS[calls]), tr("Other models still ask."))
+            self.demo_calls.rows["runs_demo_calls"].show_note(words)
 
     @property
     def status_text(self) -> str:
@@ -216,7 +316,7 @@ class PermissionsPage(QWidget):
             "danger" if trusted else "primary",
             name="change_trust",
         )
-        change.clicked.connect(lambda: self.trust_requested.emit(not trusted))
+        change.clicked.connect(lambda: self._change_trust(not trusted))
         words = QWidget()
         words.setLayout(column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3))
         parts = row(
@@ -224,20 +324,33 @@ class PermissionsPage(QWidget):
             margins=(14, 10, 10, 10), gap=12,
         )  # fmt: skip
         parts.setStretch(1, 1)
-        self._trust.addWidget(card(parts))
+        framed = card(parts)
+        self._trust.addWidget(framed)
+        retint(framed, self._theme)
 
-    def show_rules(self, workspace_name: str, rules: Sequence[PermissionRow]) -> None:
-        """Show the rules of a workspace, and those of the session on screen."""
+    def show_rules(
+        self,
+        workspace_name: str,
+        rules: Sequence[PermissionRule],
+        usage: Mapping[str, RuleUsage],
+        changes: Mapping[str, McpChange],
+    ) -> None:
+        """Show the rules of a workspace, and those of the session on screen.
+
+        `usage` and `changes` are by a rule's text; without usage that is still being counted.
+        """
         self._lead.setText(self._lead_text(workspace_name, bool(rules)))
         self._heading.setVisible(bool(rules))
         clear_layout(self._rules)
         for rule in rules:
-            self._rules.addWidget(self._card(rule))
+            framed = self._card(rule, usage.get(rule.text), changes.get(rule.text, ""))
+            self._rules.addWidget(framed)
+            retint(framed, self._theme)
 
     def _lead_text(self, workspace_name: str, has_rules: bool) -> str:
         if has_rules:
             return tr("What the agent may do in {workspace}.", workspace=workspace_name)
-        if self.demo_calls.isChecked() and not self._demo.isHidden():
+        if self._settings.get("demo_calls") == "allow":
             return tr(
                 "No rules in {workspace} yet. See below what runs without asking.", workspace=workspace_name
             )
@@ -251,24 +364,54 @@ class PermissionsPage(QWidget):
         self._undo_text.setText(tr("Revoked: {rule}", rule=rule))
         self._undo.setVisible(bool(rule))
 
-    def _card(self, rule: PermissionRow) -> QFrame:
+    def _card(self, rule: PermissionRule, usage: RuleUsage | None, change: McpChange) -> QFrame:
         revoke = PushButton(tr("Revoke"), "danger", name="revoke")
-        revoke.setAccessibleName(tr("Revoke: {rule}", rule=rule.rule))
-        revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
-        icon, color = ("shield-question-mark", "warn") if rule.outdated else _ICONS[rule.effect]
-        about = " · ".join(part for part in (rule.saved, rule.used) if part)
-        words = QWidget()
-        outdated = [label(rule.outdated, "warn", wrap=True)] if rule.outdated else []
-        words.setLayout(
-            column(_rule_label(translate(rule.rule)), *outdated, label(about, "faint", wrap=True), gap=3)
+        revoke.setAccessibleName(tr("Revoke: {rule}", rule=rule.text))
+        revoke.clicked.connect(lambda: self._revoke(rule))
+        icon, color = ("shield-question-mark", "warn") if change else _ICONS[rule.effect]
+        is_of_session = rule.scope == "session"
+        saved = (
+            tr("In this session, until Helix Desktop closes")
+            if is_of_session
+            else tr("Saved {time}", time=format_date_and_time(rule.saved))
         )
-        end = [Badge(tr("This session"), "accent"), revoke] if rule.session else [revoke]
+        words = QWidget()
+        outdated = [label(translate(_OUTDATED[change]), "warn", wrap=True)] if change else []
+        about = label(" · ".join(filter(None, (saved, _usage_text(usage)))), "faint", wrap=True)
+        words.setLayout(column(_rule_label(translate(rule.text)), *outdated, about, gap=3))
+        end = [Badge(tr("This session"), "accent"), revoke] if is_of_session else [revoke]
         parts = row(
             IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, end),
             margins=(14, 10, 10, 10), gap=12,
         )  # fmt: skip
         parts.setStretch(1, 1)
         return card(parts)
+
+
+async def _read_usage(workspace: OpenWorkspace, rules: Iterable[PermissionRule]) -> dict[str, RuleUsage]:
+    """Return how often each rule answered, by its text, in all sessions of a workspace."""
+    text_by_name: dict[str, str] = {name: rule.text for rule in rules for name in rule_names(rule)}
+    usage = {text: RuleUsage() for text in text_by_name.values()}
+    here = {conversation.session.id: conversation.session.log for conversation in workspace.conversations}
+    for session in await workspace.store.sessions():
+        log: Sequence[RecordedEvent] | None = here.get(session.id)
+        if log is None:
+            log = await workspace.store.events(session.id)
+        for entry in log[session.branch_seq :]:  # what is shared counts in the parent
+            if isinstance(entry.event, ApprovalGiven) and entry.event.rule in text_by_name:
+                use = usage[text_by_name[entry.event.rule]]
+                use.count += 1
+                use.last_at_ms = max(use.last_at_ms, entry.at)
+    return usage
+
+
+def _usage_text(usage: RuleUsage | None) -> str:
+    if usage is None:
+        return ""
+    if not usage.count:
+        return tr("not used yet")
+    time = format_date_and_time(usage.last_at_ms)
+    return tr.plural(usage.count, "used once, {time}", "used %n times, last {time}", time=time)
 
 
 def _rule_label(rule: str) -> QLabel:

@@ -24,7 +24,7 @@ from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.general_page import GENERAL
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
 from helix_desktop.ui.settings.mcp.page import McpPage
-from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
@@ -119,10 +119,12 @@ class SettingsView(Themed, PageArea):
     page_selected = Signal(str)
     """The page that the user went to."""
 
-    def __init__(self, settings: Values, pages: Mapping[SettingsPage, Callable[[], QWidget]]) -> None:
+    def __init__(
+        self, on_screen: OnScreen, settings: Values, pages: Mapping[SettingsPage, Callable[[], QWidget]]
+    ) -> None:
         """Start on the providers. `settings` are those of the workspace on screen, and of the app.
 
-        `pages` make those that know more than their values.
+        `pages` make those that know the window.
         """
         super().__init__()
         self.settings = settings
@@ -139,11 +141,11 @@ class SettingsView(Themed, PageArea):
             "providers": ProvidersPage,
             "roles": lambda: RolesPage(settings),
             "appearance": self._general_page,
-            "instructions": InstructionsPage,
-            "policy": PolicyPage,
-            "permissions": lambda: PermissionsPage(settings),
-            "mcp": McpPage,
-            "data": lambda: DataPage(settings),
+            "instructions": lambda: InstructionsPage(on_screen),
+            "permissions": lambda: PermissionsPage(on_screen, settings),
+            "mcp": lambda: McpPage(on_screen),
+            "data": lambda: DataPage(on_screen, settings),
+            "about": lambda: AboutPage(on_screen),
             **pages,
         }
 
@@ -193,6 +195,10 @@ class SettingsView(Themed, PageArea):
     def roles(self) -> RolesPage:
         """Return the page of model roles."""
         return self.page("roles", RolesPage)
+
+    def is_built(self, name: SettingsPage) -> bool:
+        """Return whether a page was needed already."""
+        return name in self._built
 
     def page(self, name: SettingsPage, kind: type[P]) -> P:
         """Return a page of this kind, which is built when it is first needed."""

@@ -84,6 +84,10 @@ from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
+    from helix_desktop.ui.cache.view import CacheBrowser
+    from helix_desktop.ui.changes.view import ChangesPage
+    from helix_desktop.ui.chat.page import ChatPage
+    from helix_desktop.ui.inspector.view import Inspector
     from helix_desktop.ui.onboarding.pages import (
         ClosedWorkspacePage,
         MissingFolderPage,
@@ -91,6 +95,7 @@ if TYPE_CHECKING:
         WelcomePage,
     )
     from helix_desktop.ui.shell.switcher.panel import Switcher
+    from helix_desktop.ui.timeline.view import Timeline
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
 
@@ -196,11 +201,11 @@ def _words(dragged: DragContent) -> str:
 class WindowPages:
     """The widgets that fill the center and the inspector pane."""
 
-    chat: QWidget
-    cache: QWidget
-    timeline: QWidget
-    changes: QWidget
-    inspector: QWidget
+    chat: ChatPage
+    cache: CacheBrowser
+    timeline: Timeline
+    changes: ChangesPage
+    inspector: Inspector
     keys: tuple[PageKeys, ...] = ()
     """Of those pages that have their own."""
 
@@ -257,6 +262,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._workspace_name = self._session_title = ""
         self._is_one_of_several, self._title_number = False, 1
         self.unnumbered_title = APP_NAME
+        self.pages: WindowPages
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
         self.missing_folder: MissingFolderPage
@@ -314,6 +320,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.sidebar.add_session_list()
         for page_keys in (*pages.keys, self.sidebar.session_list.keys):
             self.key_bindings.add_page(page_keys)
+        self.pages = pages
         self._pages |= {
             "chat": pages.chat,
             "cache": pages.cache,
@@ -340,15 +347,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         session = QWidget()
         session.setLayout(column(self._center, self.cost_line, gap=0))
         self._main.addWidget(session)
-        # One cell: what comes and goes by itself lies over the page, and moves nothing. Where a page begins
-        # with something to click, it leaves the height of a line free above it.
-        over = column(news, gap=0)
-        over.addWidget(self.notices, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
-        over.addStretch(1)
+        # What comes and goes by itself lies over the page, and moves nothing. Where a page begins with
+        # something to click, it leaves the height of a line free above it.
         body = QGridLayout()
         body.setContentsMargins(0, 0, 0, 0)
-        body.addLayout(over, 0, 0)
-        body.addWidget(self._main, 0, 0)
+        body.setSpacing(0)
+        body.addLayout(news, 0, 0)
+        body.addWidget(self.notices, 1, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        body.addWidget(self._main, 0, 0, 2, 1)
+        body.setRowStretch(1, 1)
         self._center_column = column(self.top_bar, body, gap=0)
         center.setLayout(self._center_column)
         self._main.lower()
@@ -577,6 +584,16 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.page_shown.emit(name)
         if leaves_settings:
             self.settings_left.emit()
+
+    def focus_page(self, name: str) -> None:
+        """Give the keyboard to a page that is shown, or Qt hands it to whatever comes next."""
+        pages = {
+            "chat": self.pages.chat.composer.editor,
+            "cache": self.pages.cache.table,
+            "timeline": self.pages.timeline,
+            "changes": self.pages.changes,
+        }
+        pages[name].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def last_page(self) -> str:
         """Return the page that was shown last, also in the run before this one."""

@@ -8,6 +8,7 @@ import msgspec
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
+from helix_desktop.context.window.usage_gauge import CompactionTrigger
 from helix_desktop.domain.events.rewrite import FoldKind, Form, HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
@@ -336,8 +337,11 @@ class UsagePoint(msgspec.Struct, frozen=True):
     after: int = 0
 
 
+_UNKNOWN = CompactionTrigger(HandoverTrigger.THRESHOLD, 1, 0.85)
+
+
 class TimelineState(msgspec.Struct, frozen=True):
-    """All of it: cards newest first, points oldest first, tokens of the window, threshold as a part of 1.
+    """All of it: cards newest first, points oldest first, tokens of the window.
 
     `is_estimated`: the provider has not reported `used`.
     `is_managed` is False while the policy is off: nothing is compacted by itself. `saved` are the tokens that
@@ -350,7 +354,7 @@ class TimelineState(msgspec.Struct, frozen=True):
     points: tuple[UsagePoint, ...] = ()
     used: int = 0
     window: int = 0
-    threshold: float = 0.85
+    trigger: CompactionTrigger = _UNKNOWN
     running: RunningCard | None = None
     is_managed: bool = True
     saved: int = 0

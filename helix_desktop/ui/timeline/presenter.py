@@ -19,6 +19,8 @@ from helix_desktop.context.summaries.handover_revision import (
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import StoreError
+from helix_desktop.ui.kit.intents import ShowInTimeline, handles
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.card_data import Continuation, PreviewCard, RunningCard, TimelineState
 from helix_desktop.ui.timeline.chart.usage_points import usage_points, with_current_usage
 from helix_desktop.ui.timeline.from_events import build_cards
@@ -55,12 +57,12 @@ def _markdown(preview: HandoverPreview) -> str:
 
 
 class TimelinePresenter:
-    """Binds the timeline to one conversation at a time; it is built when `refresh` is called."""
+    """Binds the timeline to the session on screen; it is built when `refresh` is called."""
 
-    def __init__(self, view: Timeline) -> None:
-        self._view = view
-        self._workspace: OpenWorkspace | None = None
-        self._conversation: Conversation | None = None
+    def __init__(self, view: Timeline, session: Session) -> None:
+        self._view, self._session = view, session
+        self._workspace_id = ""  # that the fallbacks were counted in
+        self._conversation: Conversation | None = None  # whose cards are shown
         self._running: RunningCard | None = None
         self._fallbacks = NO_SUMMARIES
         self._writer: tuple[Conversation, HandoverPreviewWriter] | None = None
@@ -70,14 +72,17 @@ class TimelinePresenter:
         self._last_begun = self._last_shown = 0  # numbers of refreshes: an older one may end later
         self._is_loaded = False  # whether it shows this conversation, and not the previous one
         self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
+        session.changed.connect(self._leave)
+        session.on_refresh_page("timeline", self.refresh)
 
-    def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
-        """Show another conversation of a workspace, or none, from the next `refresh` on."""
-        if workspace is not self._workspace:
-            self._fallbacks = NO_SUMMARIES
+    def _leave(self) -> None:
+        """Show another session, or none, from the next `refresh` on."""
+        if self._session.workspace_id != self._workspace_id:
+            self._workspace_id, self._fallbacks = self._session.workspace_id, NO_SUMMARIES
+        conversation = self._session.find_conversation()
         if conversation is not self._conversation:
             self._view.clear()
-        self._workspace, self._conversation = workspace, conversation
+        self._conversation = conversation
         self._first_card, self._is_loaded = 0, False
 
     def set_running(self, card: RunningCard | None) -> None:
@@ -87,9 +92,9 @@ class TimelinePresenter:
 
     async def refresh(self) -> None:
         """Show the log as it is now. Reads it in a thread: a long log takes longer than a frame."""
-        conversation, workspace = self._conversation, self._workspace
-        if conversation is None or workspace is None:
+        if not self._session.has_conversation:
             return
+        workspace, conversation = self._session.workspace, self._session.conversation
         self._last_begun += 1
         number = self._last_begun
         transcript = conversation.session.transcript
@@ -106,7 +111,7 @@ class TimelinePresenter:
         steps = await asyncio.to_thread(read_steps, log)
         preview = await self._preview_card(conversation)
         continuations = await self._continuations(workspace, conversation.session.id)
-        if conversation is not self._conversation or number < self._last_shown:
+        if not self._session.shows(conversation) or number < self._last_shown:
             return
         self._last_shown = number
         policy = conversation.window.policy
@@ -117,7 +122,7 @@ class TimelinePresenter:
                 points,
                 gauge.used,
                 gauge.window,
-                gauge.handover_threshold / gauge.window,
+                gauge.trigger,
                 self._running,
                 policy.enabled,
                 round(left_out * gauge.ratio),
@@ -136,7 +141,7 @@ class TimelinePresenter:
     async def _show_fallbacks(self, workspace: OpenWorkspace) -> None:
         with suppress(StoreError):  # it was closed meanwhile, or has damage that is reported elsewhere
             rate = await workspace.fallbacks.count()
-            if workspace is self._workspace:
+            if self._session.shows(workspace):
                 self._fallbacks = rate
                 self._view.show_fallbacks(rate)
 
@@ -168,9 +173,11 @@ class TimelinePresenter:
                 self._present_for = made_for
             return self._preview
 
-    def reveal(self, seq: int) -> None:
-        """Bring the card of an event into sight at the next `refresh` that has it."""
+    @handles(ShowInTimeline)
+    def reveal(self, seq: int, is_handover: bool = False) -> None:
+        """Show the card of an event; one that is not made yet, as soon as it is."""
         self._pending_reveal = seq
+        self._session.show_page("timeline")
 
     @property
     def is_reading(self) -> bool:

@@ -84,6 +84,7 @@ from helix_desktop.words.numbers import (
     format_whole_percent,
 )
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.rewrite_reasons import preview_trigger_text
 from helix_desktop.words.rewrites import context_change_text
 from helix_desktop.words.steps import about_tokens, looking_at_text
 from helix_desktop.words.translation import Translator, translate
@@ -214,13 +215,7 @@ def preview_status_text(state: TimelineState) -> str:
     full = state.used + state.saved
     if state.saved and state.window:
         sentences.append(_in_full(state, full))
-    threshold = format_whole_percent(state.threshold)
-    if state.is_managed and state.used >= state.window * state.threshold:
-        sentences.append(tr("Above {share}, it is compacted once that pays.", share=threshold))
-    elif state.is_managed:
-        sentences.append(tr("At {share}, a handover like this replaces older messages.", share=threshold))
-    else:
-        sentences.append(tr("Context management is off."))
+    sentences.append(preview_trigger_text(state.trigger, state.is_managed))
     return translate(join_sentences(*sentences))
 
 
@@ -310,7 +305,7 @@ class Timeline(Themed, QWidget):
             points=with_current_usage(self._state.points, seq, gauge, at_ms),
             used=gauge.used,
             window=gauge.window,
-            threshold=gauge.handover_threshold / gauge.window,
+            trigger=gauge.trigger,
             is_estimated=not gauge.is_reported,
         )
         if state == self._state:
@@ -436,7 +431,7 @@ class Timeline(Themed, QWidget):
     def _show_numbers(self) -> None:
         state = self._state
         self._show_usage()
-        self.chart.set_points(state.points, state.window, state.threshold if state.is_managed else 0)
+        self.chart.set_points(state.points, state.window, state.trigger.share if state.is_managed else 0)
         self.chart.scrubber.set_steps(state.steps)
         self.show_fallbacks(state.fallbacks)
 

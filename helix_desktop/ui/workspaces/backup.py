@@ -14,7 +14,8 @@ from helix_desktop.domain.store_reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.notices import Notice, show_folder
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import WorkspaceRecord
@@ -37,9 +38,9 @@ class _BackupSummary(NamedTuple):
 class BackupController(QObject):
     """Asks the app's backup service, and shows what became of it."""
 
-    def __init__(self, context: ControllerContext) -> None:
-        super().__init__(context.window)
-        self._window, self._services, self._jobs = context.window, context.services, context.window.jobs
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        super().__init__(window)
+        self._window, self._session, self._services = window, session, session.app
 
     async def back_up(self) -> None:
         """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
@@ -57,7 +58,7 @@ class BackupController(QObject):
         await self._services.backup.check_folder(folder)
         problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
         summary = _BackupSummary(len(records) + len(errors), [], problems)
-        ended = await self._jobs.run(
+        ended = await self._session.job(
             tr.plural(summary.requested, "Backing up %n workspace", "Backing up %n workspaces"),
             lambda tell: self._write(records, folder, summary, tell),
             tr("Files of workspaces that are done stay in the folder."),
@@ -106,7 +107,7 @@ class BackupController(QObject):
         more = len(summary.problems) - _MAX_NAMED
         if more > 0:
             problems.append(tr.plural(more, "and %n more", "and %n more", "problems"))
-        self._window.notices.notify(
+        self._session.notify(
             Notice(
                 "backup",
                 what,

@@ -10,9 +10,12 @@ from PySide6.QtCore import QObject
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
+from helix_desktop.ui.cache.entry_actions import ExportEntries
 from helix_desktop.ui.design.dialogs import choose, pick_folder, pick_save_file
+from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Notice, show_folder
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
 
@@ -24,13 +27,12 @@ _ZIP = ".zip"
 class CacheExportController(QObject):
     """Binds the cache browser's entries to what writes them."""
 
-    def __init__(self, context: ControllerContext) -> None:
-        super().__init__(context.window)
-        self._window, self._jobs = context.window, context.window.jobs
-        self._active_workspace = context.active_workspace
-        start, actions = context.async_actions.start, context.views.cache.entry_actions
-        actions.export_all_requested.connect(lambda digests: start(self.export(digests), "export"))
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        super().__init__(window)
+        self._window, self._session = window, session
+        window.intents.add(self)
 
+    @handles(ExportEntries)
     async def export(self, digests: Sequence[str]) -> None:
         """Ask for the kind of file and its place, and write entries to it. Raises HelixError."""
         choices = (
@@ -54,7 +56,7 @@ class CacheExportController(QObject):
 
     async def save_to_folder(self, digests: Sequence[str], folder: Path) -> None:
         """Write entries into a folder. Raises HelixError."""
-        store, done = self._active_workspace.require().store, ExportedEntries(folder)
+        store, done = self._session.workspace.store, ExportedEntries(folder)
 
         async def save(on_progress: OnProgress) -> bool:
             try:
@@ -64,21 +66,21 @@ class CacheExportController(QObject):
                 raise
             return True
 
-        ended = await self._jobs.run(
+        ended = await self._session.job(
             _job_text(len(digests)), save, tr("What was saved so far stays in the folder.")
         )
         self._report(done, folder, tr("Saving canceled.") if ended is None else "")
 
     async def save_as_zip(self, digests: Sequence[str], path: Path) -> None:
         """Write entries into a zip. Raises HelixError."""
-        store, done = self._active_workspace.require().store, ExportedEntries(path)
+        store, done = self._session.workspace.store, ExportedEntries(path)
 
         async def save(on_progress: OnProgress) -> bool:
             await export_to_zip(store, digests, done, on_progress)
             return True
 
         outcome = tr("No new file is left. A file that was there stays as it is.")
-        if await self._jobs.run(_job_text(len(digests)), save, outcome):
+        if await self._session.job(_job_text(len(digests)), save, outcome):
             self._report(done, path.parent)
 
     def _report(self, done: ExportedEntries, folder: Path, end: str = "") -> None:
@@ -96,14 +98,14 @@ class CacheExportController(QObject):
         damaged = tr.plural(
             done.damaged, "%n damaged entry was left out.", "%n damaged entries were left out."
         )
-        self._window.notices.notify(
+        self._session.notify(
             Notice(
                 "entries_saved",
                 what,
                 " ".join((why, damaged)) if done.damaged else why,
                 answers=(show_folder(folder),),
                 level="warning" if done.damaged else "info",
-                workspace_id=self._active_workspace.id,
+                workspace_id=self._session.workspace_id,
             )
         )
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import CleanupResult, RetentionRule
+from helix_desktop.ui.cache.entry_actions import TrashEntries, UndoTrash
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import CleanUp, ShowTrash, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.session_list import DELETED_SESSION
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import deletion_lines, retention_reason
@@ -33,30 +36,24 @@ _JOB_DELAY_S = 0.5  # what is over by then has no line
 class CleanupController(QObject):
     """Binds the commands and the cache browser's entries to the store of the workspace on screen."""
 
-    def __init__(self, context: ControllerContext, sidebar: SidebarPresenter) -> None:
-        super().__init__(context.window)
-        self._window, self._cache = context.window, context.views.cache
-        self._async_actions = context.async_actions
-        self._services, self._active_workspace = context.services, context.active_workspace
+    def __init__(self, window: MainWindow, session: Session, sidebar: SidebarPresenter) -> None:
+        super().__init__(window)
+        self._window, self._cache = window, window.pages.cache
+        self._services, self._session = session.app, session
         self._sidebar = sidebar
         self._last_cleanup: tuple[str, CleanupResult] | None = None  # of a workspace
         self._plan_task: asyncio.Task[None] | None = None
         self.cleanup_dialog: CleanupDialog | None = None
         self._leads_to_trash = False  # when the dialog is closed
         self.trash_dialog: TrashDialog | None = None
-        start = context.async_actions.start
-        context.window.intents.add(self)
-        self._cache.entry_actions.trash_requested.connect(
-            lambda digests: start(self.move_to_trash(digests), "discard")
-        )
-        self._cache.entry_actions.undo_trash_requested.connect(self._start_undo)
+        window.intents.add(self)
         # It answers what was asked for in the cache, and says nothing of another page.
-        context.window.page_shown.connect(lambda _: context.window.notices.end(_STAYS))
+        window.page_shown.connect(lambda _: window.notices.end(_STAYS))
 
     @handles(CleanUp)
     async def clean_up(self) -> None:
         """Show what could go, and move it to the trash when the user confirms."""
-        workspace = self._active_workspace.require()
+        workspace = self._session.workspace
         record = self._services.registry.get(workspace.id)
         rule = RetentionRule(record.quota, record.unused_ms)
         dialog = self.cleanup_dialog = CleanupDialog(
@@ -64,11 +61,11 @@ class CleanupController(QObject):
         )
         dialog.plan_requested.connect(lambda rule: self._start_plan(workspace, rule))
         dialog.collect_requested.connect(
-            lambda on: self._async_actions.start(self._collect(workspace, on), "collect")
+            lambda on: self._session.start(self._collect(workspace, on), "collect")
         )
         self._leads_to_trash = False
         dialog.trash_requested.connect(self._go_to_trash)
-        start = self._async_actions.start
+        start = self._session.start
         dialog.history_requested.connect(
             lambda: start(self._clean_up_history(workspace), "clean up the file history")
         )
@@ -85,7 +82,7 @@ class CleanupController(QObject):
     def _start_plan(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         if self._plan_task is not None:
             self._plan_task.cancel()
-        self._plan_task = self._async_actions.start(self._run_plan(workspace, rule), "plan a clean-up")
+        self._plan_task = self._session.start(self._run_plan(workspace, rule), "plan a clean-up")
 
     async def _run_plan(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         plan = await workspace.store.retention.plan(rule)
@@ -117,12 +114,13 @@ class CleanupController(QObject):
         dialog.accept()
         await self._show_trashed(workspace, result)
 
+    @handles(TrashEntries)
     async def move_to_trash(self, digests: Sequence[str]) -> None:
         """Move entries to the trash, very many after a question, and say why one stays.
 
         Raises WorkspaceMissing, StoreError.
         """
-        workspace = self._active_workspace.require()
+        workspace = self._session.workspace
         if len(digests) > _ASK_ABOVE and not await self._agrees_to_trash(len(digests)):
             return
 
@@ -135,7 +133,7 @@ class CleanupController(QObject):
                 shown.cancel()
 
         words = tr.plural(len(digests), "Moving %n entry to the trash…", "Moving %n entries to the trash…")
-        result, left = await self._window.jobs.run(words, trash)
+        result, left = await self._session.job(words, trash)
         if result.digests:
             await self._show_trashed(workspace, result)
         if not left:
@@ -144,9 +142,7 @@ class CleanupController(QObject):
         what = tr.plural(len(left), "%n entry stays in the cache.", "%n entries stay in the cache.")
         if len(left) > 1:
             why = tr("One of them: {reason}", reason=why)
-        self._window.notices.notify(
-            Notice(_STAYS, what, why, fix, level="warning", workspace_id=workspace.id)
-        )
+        self._session.notify(Notice(_STAYS, what, why, fix, level="warning", workspace_id=workspace.id))
 
     async def _agrees_to_trash(self, count: int) -> bool:
         what = tr.plural(count, "Move %n entry to the trash?", "Move %n entries to the trash?")
@@ -156,14 +152,15 @@ class CleanupController(QObject):
 
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
         self._last_cleanup = (workspace.id, result)
-        self._window.notices.end(_STAYS)
+        self._session.notices.end(_STAYS)
         count = len(result.digests)
-        self._window.notices.notify(
+        undo = Answer(tr("Undo"), partial(self._window.perform, UndoTrash()), "undo")
+        self._session.notify(
             Notice(
                 _CLEANED,
                 tr.plural(count, "%n entry moved to the trash.", "%n entries moved to the trash."),
                 tr("{size} on disk. You can restore from the trash.", size=format_size(result.stored_size)),
-                answers=(Answer(tr("Undo"), self._start_undo, "undo"),) if count else (),
+                answers=(undo,) if count else (),
                 workspace_id=workspace.id,
                 is_brief=True,
             )
@@ -178,15 +175,15 @@ class CleanupController(QObject):
     @handles(ShowTrash)
     async def show_trash(self) -> None:
         """Show the trash until it is closed."""
-        workspace = self._active_workspace.require()
+        workspace = self._session.workspace
         dialog = self.trash_dialog = TrashDialog(self._window, self._services.registry.get(workspace.id).name)
         dialog.restore_requested.connect(
-            lambda digests, sessions: self._async_actions.start(
+            lambda digests, sessions: self._session.start(
                 self._restore(workspace, digests, sessions), "restore"
             )
         )
         dialog.delete_requested.connect(
-            lambda digests, sessions: self._async_actions.start(
+            lambda digests, sessions: self._session.start(
                 self._delete(workspace, dialog, digests, sessions), "delete permanently"
             )
         )
@@ -202,7 +199,7 @@ class CleanupController(QObject):
         for session_id in sessions:
             await workspace.store.retention.restore_session(session_id)
         if sessions:
-            self._window.notices.end(DELETED_SESSION)
+            self._session.notices.end(DELETED_SESSION)
         await self._refresh_views()
 
     async def _delete(
@@ -221,30 +218,28 @@ class CleanupController(QObject):
         done = await retention.delete_permanently(digests, sessions)
         await history.clean_up()
         if done.sessions:
-            self._window.notices.end(DELETED_SESSION)
+            self._session.notices.end(DELETED_SESSION)
         if done.digests:  # also those that went with a session
-            self._window.notices.end(_CLEANED)
+            self._session.notices.end(_CLEANED)
         await self._refresh_views()
 
-    def _start_undo(self) -> None:
-        self._async_actions.start(self._undo(), "undo the clean-up")
-
-    async def _undo(self) -> None:
-        workspace = self._active_workspace.opened
-        if workspace is None or self._last_cleanup is None or self._last_cleanup[0] != workspace.id:
+    @handles(UndoTrash)
+    async def undo_trash(self) -> None:
+        """Take what was moved to the trash last out of it again."""
+        workspace = self._session.workspace
+        if self._last_cleanup is None or self._last_cleanup[0] != workspace.id:
             return
         _, result = self._last_cleanup
         self._last_cleanup = None
         await workspace.store.retention.restore(result.digests)
-        self._window.notices.end(_CLEANED)
+        self._session.notices.end(_CLEANED)
         await self._refresh_views()
 
     async def _refresh_views(self) -> None:
         self._cache.refresh()
         await self._sidebar.refresh()
-        workspace = self._active_workspace.opened
-        if self.trash_dialog is not None and workspace is not None:
-            self.trash_dialog.show_trash(await workspace.store.retention.trash())
+        if self.trash_dialog is not None:
+            self.trash_dialog.show_trash(await self._session.workspace.store.retention.trash())
 
 
 def _without(digests: Sequence[str], gone: Sequence[str]) -> list[str]:

@@ -1,77 +1,217 @@
-"""A window with its controllers, as the app's other windows know it."""
+"""A window with all that serves it, as the app's other windows know it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.ui.session.background_jobs import BackgroundJobs
+from helix_desktop.domain.events.conversation import ApprovalGiven
+from helix_desktop.domain.events.session import ModeChanged
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.ui.cache.presenter import CachePresenter
+from helix_desktop.ui.changes.presenter import ChangesPresenter
+from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.approvals import ApprovalController
+from helix_desktop.ui.session.background_jobs import BackgroundJobs, BackgroundProgress, SessionJobs
+from helix_desktop.ui.session.changes.controller import ChangesController
+from helix_desktop.ui.session.changes.revert_flow import RevertFlow
+from helix_desktop.ui.session.completion import add_completions
+from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
-from helix_desktop.ui.session.window_group import ShownSession
+from helix_desktop.ui.session.figures import SessionFigures
+from helix_desktop.ui.session.hold import HoldController
+from helix_desktop.ui.session.inspector import InspectorPresenter
+from helix_desktop.ui.session.last_change import LastChangeController
+from helix_desktop.ui.session.mode import ModeController
+from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.next_messages import NextMessagesController
+from helix_desktop.ui.session.notices import follow_session
+from helix_desktop.ui.session.past import PastController
+from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
+from helix_desktop.ui.session.recall import RecallController
+from helix_desktop.ui.session.rewrite_controller import RewriteController
+from helix_desktop.ui.session.tool_actions import ToolCardController
+from helix_desktop.ui.session.turn_commands import TurnCommands
+from helix_desktop.ui.session.view_state import ViewStateController
+from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
+from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from helix_desktop.ui.shell.tray import Tray
+from helix_desktop.ui.timeline.presenter import TimelinePresenter
+from helix_desktop.ui.workspaces.backup import BackupController
+from helix_desktop.ui.workspaces.branches import BranchController
+from helix_desktop.ui.workspaces.cache_export import CacheExportController
+from helix_desktop.ui.workspaces.cleanup import CleanupController
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.git import GitController
+from helix_desktop.ui.workspaces.import_export import ImportExportController
+from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
+from helix_desktop.ui.workspaces.notifications import NotificationController, NotifiedUpdate
+from helix_desktop.ui.workspaces.open_external import ExternalOpenController
+from helix_desktop.ui.workspaces.quit import QuitController
+from helix_desktop.ui.workspaces.redaction import RedactionController
+from helix_desktop.ui.workspaces.rewind import RewindController
+from helix_desktop.ui.workspaces.session_list import DeleteSessionController, SessionPlaceController
+from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
+from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
+from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
+from helix_desktop.ui.workspaces.trust import TrustController
 
 
 class ControlledWindow:
-    """Does with the controllers what other windows ask for, and follows what they change; see `AppWindow`."""
+    """Makes the parts that serve a window, does what other windows ask for, and follows what they change."""
 
-    def __init__(self, controllers: WindowControllers) -> None:
-        self.controllers = controllers
-        controllers.windows.lists_changed.connect(self._follow_lists)
-        controllers.windows.settings_changed.connect(self._follow_settings)
+    def __init__(
+        self,
+        window: MainWindow,
+        services: AppServices,
+        actions: AsyncActions,
+        windows: WindowGroup,
+        appearance: Appearance,
+    ) -> None:
+        """`windows` are all windows of the app, to which this one is added next."""
+        self.window, self.services, self.windows, self.async_actions = window, services, windows, actions
+        window.intents.async_actions = actions
+        self.session = Session(window, services, actions)
+        self._add_pages()
+        self._add_workspaces()
+        self._add_session_actions()
+        self._add_workspace_actions(appearance)
+        windows.lists_changed.connect(self._follow_lists)
+        windows.settings_changed.connect(self._follow_settings)
+        self.session.model_chosen.connect(lambda: windows.settings_changed.emit(window))
 
-    @property
-    def window(self) -> MainWindow:
-        """Return the window itself."""
-        return self.controllers.window
+    def _add_pages(self) -> None:
+        """Make what shows the session on screen; it comes there, and is refreshed, in this order."""
+        window, session, pages = self.window, self.session, self.window.pages
+        SessionFigures(window, session)
+        self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
+        self.past = PastController(window, session, self.chat)
+        self.timeline = TimelinePresenter(pages.timeline, session)
+        self.changes = ChangesPresenter(pages.changes, session)
+        for presenter in (self.timeline, self.changes):
+            window.intents.add(presenter)
+        others = self.windows.windows  # the first one has heard all that runs
+        self.jobs = SessionJobs(window, session, self.timeline, others[0].background_jobs if others else {})
+        window.intents.add(CachePresenter(pages.cache, session))
+        self.composer = ComposerController(window, session, self.windows.drafts)
+        add_completions(self.composer, session, window.commands)
+        self.next_messages = NextMessagesController(pages.chat.next_messages, session, self.composer)
+        window.intents.add(self.next_messages)
+        InspectorPresenter(window, session, self.past)
+        session.on_show(self.chat.load)
+        window.page_shown.connect(session.refresh_page)
+        window.page_shown.connect(window.focus_page)
+
+    def _add_workspaces(self) -> None:
+        window, session, windows = self.window, self.session, self.windows
+        self.sidebar = SidebarPresenter(window, session, windows, self.composer.attachments)
+        self.trust = TrustController(window, session, windows, self.sidebar)
+        self.workspace_controller = WorkspaceController(
+            window, session, windows, self.composer, self.next_messages, self.sidebar, self.trust
+        )
+
+    def _add_session_actions(self) -> None:
+        window, session, workspaces = self.window, self.session, self.workspace_controller
+        ViewStateController(window, session, self.past, self.timeline, self.changes)
+        self.rewrites = RewriteController(window, session, workspaces.session_opener.continue_with)
+        self.last_change = LastChangeController(window, session)
+        self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
+        self.recalls = RecallController(window, session, self.composer.attachments)
+        self._reverts = RevertFlow(window, session)
+        ChangesController(window, session, self._reverts, self.changes)
+        ToolCardController(window, session, self.chat)
+        TurnCommands(window, session)
+        ApprovalController(window, session)
+        follow_session(session)
+        HoldController(window, session)
+        mode = ModeController(window, session)
+        workspaces.on(ApprovalGiven, mode.follow_approval)
+        workspaces.on(ModeChanged, mode.follow_mode)
+        workspaces.on(BackgroundProgress, self.jobs.follow)
+        PromptFileActions(window, session)
+
+    def _add_workspace_actions(self, appearance: Appearance) -> None:
+        window, session, windows = self.window, self.session, self.windows
+        workspaces, drafts = self.workspace_controller, self.composer.drafts
+        tray = Tray(window, session.start)
+        self.notifications = NotificationController(
+            window, self.services, tray, is_current=lambda: windows.current.window is window
+        )
+        window.waiting_sessions.session_requested.connect(
+            lambda *place: session.start(workspaces.show_waiting(*place), "go there")
+        )
+        workspaces.on(NotifiedUpdate, self.notifications.on_update)
+        window.jobs.ended.connect(self.notifications.on_job_ended)
+        tray.clicked.connect(windows.open_in_current)
+        windows.activated.connect(tray.clear_message)
+        self.quit_controller = QuitController(window, session, windows, tray)
+        WorkspaceListController(window, session, workspaces)
+        SwitcherPresenter(window, session, windows, workspaces, self.navigation)
+        SessionSearchPresenter(window, session, workspaces, self.navigation)
+        DeleteSessionController(window, session, windows, workspaces, drafts)
+        SessionPlaceController(window, session, workspaces)
+        BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
+        GitController(window, session, workspaces)
+        RewindController(window, session, workspaces, self._reverts)
+        backup = BackupController(window, session)
+        self.cache_export = CacheExportController(window, session)
+        self.cleanup = CleanupController(window, session, self.sidebar)
+        self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
+        self.import_export = ImportExportController(
+            window, session, windows, workspaces, backup.back_up, self.cache_export.export
+        )
+        settings = AppSettings(window, self.services, self.async_actions)
+        workspace_settings = WorkspaceSettings(
+            settings, self.services, self.async_actions, lambda: session.workspace_id
+        )
+        self.settings = SettingsPresenter(window, session, windows, settings, workspace_settings, appearance)
+        self.external_open = ExternalOpenController(
+            window, session, windows, workspaces, self.navigation, self.import_export
+        )
 
     @property
     def shown_session(self) -> ShownSession:
         """Return the workspace and the session on screen."""
-        conversation = self.controllers.session_controller.conversation
-        session_id = conversation.session.id if conversation is not None else ""
-        return ShownSession(self.controllers.active_workspace.id, session_id)
+        return ShownSession(self.session.workspace_id, self.session.id)
 
     @property
     def background_jobs(self) -> Mapping[str, BackgroundJobs]:
         """Return what runs in the background, by session, in all open workspaces."""
-        return self.controllers.session_controller.background_jobs
+        return self.jobs.background
 
     async def show_session(self, workspace_id: str, session_id: str | None) -> None:
         """Show a session of a workspace: a new one for None, the last one if the id is empty.
 
         Without a workspace, show the welcome page. An error is shown in the window.
         """
-        await self.controllers.async_actions.start(
-            self._show_session(workspace_id, session_id), "show session"
-        )
+        await self.async_actions.start(self._show_session(workspace_id, session_id), "show session")
 
     async def _show_session(self, workspace_id: str, session_id: str | None) -> None:
-        workspace_controller = self.controllers.workspace_controller
         if workspace_id:
-            await workspace_controller.open_workspace(workspace_id, session_id=session_id)
+            await self.workspace_controller.open_workspace(workspace_id, session_id=session_id)
         else:
-            workspace_controller.show_welcome()
-            await self.controllers.sidebar.refresh()
+            self.workspace_controller.show_welcome()
+            await self.sidebar.refresh()
 
     def open_in_front(self, workspace_id: str, session_id: str) -> None:
         """Show a session here, unless another window shows it, and bring the window to the front."""
-        self.controllers.async_actions.start(
-            self.controllers.workspace_controller.open_in_front(workspace_id, session_id), "go there"
-        )
+        self.session.start(self.workspace_controller.open_in_front(workspace_id, session_id), "go there")
 
     def show_event(self, seq: int, mark: str) -> None:
         """Show an event of the session on screen in the chat, and mark some words there."""
-        self.controllers.navigation.show_event(seq, mark=mark)
+        self.navigation.show_event(seq, mark=mark)
 
     async def hide_session(self) -> None:
         """Take the session off the screen and store its draft; the workspace stays."""
-        session_controller = self.controllers.session_controller
-        await session_controller.show(session_controller.workspace, None)
+        await self.session.show(self.session.workspace if self.session.has_workspace else None, None)
 
     async def leave_workspace(self) -> None:
         """Take the workspace off the screen until it is open again, and store the draft."""
-        await self.controllers.workspace_controller.leave()
+        await self.workspace_controller.leave()
 
     async def clear(self) -> None:
         """Take session and workspace off the screen and store the draft; what runs goes on."""
@@ -79,38 +219,38 @@ class ControlledWindow:
         for name in self.window.notices.names():  # seen, and not for who opens the window next
             self.window.notices.end(name)
         self.window.sidebar.search.clear()
-        self.controllers.quit_controller.tray.withdraw()
-        self.controllers.active_workspace.id = ""
-        self.controllers.workspace_controller.session_opener.requested_ids = ("", "")
-        await self.controllers.session_controller.show(None, None)
-        self.controllers.windows.lists_changed.emit(self.window)  # what was typed is a draft only now
+        self.quit_controller.tray.withdraw()
+        self.session.workspace_id = ""
+        self.workspace_controller.session_opener.requested_ids = ("", "")
+        await self.session.show(None, None)
+        self.windows.lists_changed.emit(self.window)  # what was typed is a draft only now
 
     async def save_drafts(self) -> list[UnsavedDraft]:
         """Store what the user wrote; return what can't be stored."""
-        return await self.controllers.session_controller.composer.drafts.save_all()
+        return await self.composer.drafts.save_all()
 
     def unsaved_settings(self) -> list[str]:
         """Return the titles of the settings where something was typed and not saved."""
-        return self.controllers.settings.unsaved_pages()
+        return self.settings.unsaved_pages()
 
     def show_error(self, error: HelixError) -> None:
         """Show an error in the window."""
-        self.controllers.async_actions.show_error(error)
+        self.async_actions.show_error(error)
 
     async def end_tasks(self) -> None:
         """End what the window's actions started, and start nothing more."""
-        await self.controllers.async_actions.scope.close(for_good=True)
-        await self.controllers.settings.policy.close()
+        await self.async_actions.scope.close(for_good=True)
+        await self.settings.end_replays()
 
     def _follow_lists(self, window: object) -> None:
         """Show workspaces and sessions as another window left them."""
-        if window is not self.window and self in self.controllers.windows.open_windows:
-            self.controllers.sidebar.schedule_refresh()
-            self.controllers.session_controller.schedule_refresh()  # the cache may have changed
+        if window is not self.window and self in self.windows.open_windows:
+            self.sidebar.schedule_refresh()
+            self.session.schedule_refresh()  # the cache may have changed
 
     def _follow_settings(self, window: object) -> None:
         """Show trust and models as another window left them."""
-        if window is not self.window and self in self.controllers.windows.open_windows:
-            self.controllers.trust.show()
-            self.controllers.session_controller.follow_models()
-            self.controllers.settings.refresh()
+        if window is not self.window and self in self.windows.open_windows:
+            self.trust.show()
+            self.session.follow_models()
+            self.settings.refresh()

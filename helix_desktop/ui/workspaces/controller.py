@@ -24,10 +24,11 @@ from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, ShowWaiting, handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeArea
-from helix_desktop.ui.session.background_jobs import BackgroundProgress
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.composer_controller import ComposerController
+from helix_desktop.ui.session.next_messages import NextMessagesController
+from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession, WindowGroup
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
 from helix_desktop.ui.workspaces.sidebar_presenter import MISSING_FOLDER, ListedUpdate, SidebarPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
@@ -110,18 +111,20 @@ class WorkspaceController(QObject):
 
     def __init__(
         self,
-        context: ControllerContext,
-        session_controller: SessionController,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
+        composer: ComposerController,
+        next_messages: NextMessagesController,
         sidebar: SidebarPresenter,
         trust: TrustController,
     ) -> None:
-        super().__init__(context.window)
-        self._window, self._services = context.window, context.services
-        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
-        self.session_controller, self.sidebar = session_controller, sidebar
-        self.session_opener = SessionOpener(context, session_controller, sidebar)
+        super().__init__(window)
+        self._window, self._services = window, session.app
+        self.session, self.sidebar, self._next_messages = session, sidebar, next_messages
+        self.session_opener = SessionOpener(window, session, windows, composer, sidebar)
         self.session_opener.session_opened.connect(self._end_opening)
-        self._trust, self._jobs, self._windows = trust, context.window.jobs, context.windows
+        self._trust, self._windows = trust, windows
         self._handlers: list[tuple[type | UnionType, Callable[..., object]]] = []
         self._listening: WeakSet[OpenWorkspace] = WeakSet()  # those that were opened in any window
         self._opened_here: WeakSet[OpenWorkspace] = WeakSet()  # those that this window has shown
@@ -129,27 +132,24 @@ class WorkspaceController(QObject):
         self._repaired: set[str] = set()  # workspaces whose stores had to be repaired as they were opened
         self._repair_reported.connect(self._show_repair)
         self._opening_timer = QTimer(self, singleShot=True, interval=_SHOW_OPENING_MS)
-        self._opening_timer.timeout.connect(
-            lambda: self._async_actions.start(self._show_opening(), "show opening")
-        )
+        self._opening_timer.timeout.connect(lambda: self.session.start(self._show_opening(), "show opening"))
         self.on(ListedUpdate, lambda *_: sidebar.schedule_refresh())
-        self.on(BackgroundProgress, self.session_controller.note_background)
-        self._connect(context)
+        self._connect()
         self._windows.workspace_opened.connect(self._listen)
         for workspace in self._services.open_workspaces.values():
             self._listen(workspace)
 
-    def _connect(self, context: ControllerContext) -> None:
-        window, start, active = context.window, context.async_actions.start, context.active_workspace
+    def _connect(self) -> None:
+        window, session, start = self._window, self.session, self.session.start
         window.intents.add(self)
         for selected in (window.rail.workspace_selected, window.switcher.workspace_selected):
             selected.connect(lambda identity: start(self.open_workspace(identity), "switch"))
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
         window.missing_folder.read_only_requested.connect(
-            lambda: start(self.open_workspace(active.id, read_only=True), "open read-only")
+            lambda: start(self.open_workspace(session.workspace_id, read_only=True), "open read-only")
         )
         window.closed_workspace.retry_requested.connect(
-            lambda: start(self.open_workspace(active.id), "open again")
+            lambda: start(self.open_workspace(session.workspace_id), "open again")
         )
         window.welcome.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
 
@@ -158,7 +158,7 @@ class WorkspaceController(QObject):
     ) -> None:
         """Show the workspace that was asked for, else `place`, else the last one, else the welcome page."""
         for problem in self._services.problems:
-            self._async_actions.show_error(problem)
+            self.session.actions.show_error(problem)
         self._targets += 1
         try:
             if sample:
@@ -170,7 +170,7 @@ class WorkspaceController(QObject):
         finally:
             self._targets -= 1
             await asyncio.sleep(0)  # the other targets of the start begin now
-            is_waiting = self._window.is_opening and not self._active_workspace.is_opening
+            is_waiting = self._window.is_opening and not self.session.is_opening
             if is_waiting and not self._targets:  # none could be opened
                 self.show_welcome()
 
@@ -181,7 +181,7 @@ class WorkspaceController(QObject):
         if last:
             session_id = place.session_id if last == place.workspace_id else ""
             await self.open_workspace(last, session_id=session_id)
-            if self.session_controller.conversation is not None and self._window.page() != "settings":
+            if self.session.has_conversation and self._window.page() != "settings":
                 self._window.show_page(self._window.last_page())
         else:
             self.show_welcome()
@@ -195,7 +195,7 @@ class WorkspaceController(QObject):
 
     async def open_sample(self) -> None:
         """Open the guided sample, at first with a session that is prepared now."""
-        record = await self._jobs.run(tr("Preparing the sample"), self._services.sample_workspace)
+        record = await self.session.job(tr("Preparing the sample"), self._services.sample_workspace)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
 
@@ -203,7 +203,7 @@ class WorkspaceController(QObject):
     async def pick_folder(self) -> None:
         """Let the user choose a folder, and open it."""
         path = await pick_folder(
-            self._window, tr("Open folder"), start_folder(self._services, self._active_workspace.id)
+            self._window, tr("Open folder"), start_folder(self._services, self.session.workspace_id)
         )
         if path is not None:
             await self.open_folder(path)
@@ -217,20 +217,17 @@ class WorkspaceController(QObject):
         self._window.leave_settings()
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
-        is_active = self._active_workspace.id == record.id and self._active_workspace.opened is not None
+        is_active = self.session.workspace_id == record.id and self.session.opened is not None
         if is_active and not record.trusted:
-            self._async_actions.start(self._trust.ask(record.id), "trust")
+            self.session.start(self._trust.ask(record.id), "trust")
 
     async def _ensure_session(self, workspace_id: str) -> None:
         """Let the user type into the workspace just opened: into its last session, else a new one."""
-        if self._active_workspace.id != workspace_id or self.session_controller.workspace is None:
+        if self.session.workspace_id != workspace_id or not self.session.has_workspace:
             return  # it cannot be opened, or the user has gone elsewhere
-        if (
-            self.session_opener.requested_ids == (workspace_id, "")
-            and self.session_controller.conversation is None
-        ):
+        if self.session_opener.requested_ids == (workspace_id, "") and not self.session.has_conversation:
             await self._begin_session()
-        elif self.session_controller.conversation is not None and self._window.page() != "settings":
+        elif self.session.has_conversation and self._window.page() != "settings":
             self._window.perform(FocusComposer())
 
     async def open_workspace(
@@ -240,8 +237,8 @@ class WorkspaceController(QObject):
 
         Shown is a session of it: the one that was on screen last if the id is empty, a new one for None.
         """
-        self._active_workspace.id, self.session_opener.requested_ids = workspace_id, (workspace_id, "")
-        self._active_workspace.is_opening = True
+        self.session.workspace_id, self.session_opener.requested_ids = workspace_id, (workspace_id, "")
+        self.session.is_opening = True
         if self._window.is_opening:
             await self._show_opening()
         else:
@@ -249,23 +246,23 @@ class WorkspaceController(QObject):
         try:
             await self._open_workspace(workspace_id, read_only, session_id)
         finally:
-            if self._active_workspace.id == workspace_id:
+            if self.session.workspace_id == workspace_id:
                 self._end_opening()
 
     def _end_opening(self) -> None:
-        self._active_workspace.is_opening = False
+        self.session.is_opening = False
         self._opening_timer.stop()
 
     async def _show_opening(self) -> None:
         """Say that the workspace is being opened; what belongs to another one leaves the screen."""
-        workspace_id = self._active_workspace.id
+        workspace_id = self.session.workspace_id
         record = self._services.registry.get(workspace_id)
         self._window.show_opening(record.name, repairing=workspace_id in self._repaired)
         self._window.sidebar.show_opening()
         self._window.top_bar.show_session(None)
         self.sidebar.show_workspaces()
-        if self.session_controller.workspace is not None:
-            await self.session_controller.show(None, None)
+        if self.session.has_workspace:
+            await self.session.show(None, None)
 
     def _on_repair(self, workspace_id: str, on_progress: OnProgress) -> OnProgress:
         def report(done: int, total: int) -> None:
@@ -276,7 +273,7 @@ class WorkspaceController(QObject):
 
     def _show_repair(self, workspace_id: str) -> None:
         self._repaired.add(workspace_id)
-        if self._window.is_opening and self._active_workspace.id == workspace_id:
+        if self._window.is_opening and self.session.workspace_id == workspace_id:
             self._window.show_opening(self._services.registry.get(workspace_id).name, repairing=True)
 
     async def _open_workspace(self, workspace_id: str, read_only: bool, session_id: str | None) -> None:
@@ -284,30 +281,28 @@ class WorkspaceController(QObject):
         record = self._services.registry.get(workspace_id)
         self._window.switcher.show_opening(workspace_id, record.name)
         try:
-            workspace = await self._jobs.run(
+            workspace = await self.session.job(
                 tr("Repairing {workspace}", workspace=record.name),
                 lambda tell: self._services.open_workspace(
                     workspace_id, read_only, self._on_repair(workspace_id, tell)
                 ),
             )
         except HelixError as error:
-            if self._active_workspace.id == workspace_id:
+            if self.session.workspace_id == workspace_id:
                 await self._show_closed(record, error)
             return
         finally:
             self._repaired.discard(workspace_id)
             self._window.switcher.show_opening(workspace_id, "")
-        if self._active_workspace.id != workspace_id:
+        if self.session.workspace_id != workspace_id:
             return
         if workspace not in self._opened_here:
             await self._on_opened(workspace, record)
         try:
             await self._services.save_settings(self._services.settings.with_recent(workspace_id))
         except HelixError as error:  # it can be used nevertheless
-            self._async_actions.show_error(error)
-        self.session_controller.next_messages.sample_messages = await self._services.sample_messages(
-            workspace_id
-        )
+            self.session.actions.show_error(error)
+        self._next_messages.sample_messages = await self._services.sample_messages(workspace_id)
         if session_id is None:
             await self.session_opener.new_session(workspace)
             return
@@ -330,7 +325,7 @@ class WorkspaceController(QObject):
             return  # by another window
         self._windows.started_workspaces.add(workspace.id)
         self._services.mcp_servers.start(workspace.id)
-        start, rule = self._async_actions.start, RetentionRule(record.quota, record.unused_ms)
+        start, rule = self.session.start, RetentionRule(record.quota, record.unused_ms)
         start(self._services.cache_endpoints.start(workspace.id), f"share cache {workspace.id}")
         start(self._run_housekeeping(workspace, rule), "tidy")
 
@@ -360,7 +355,7 @@ class WorkspaceController(QObject):
     async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:
         """Show why a workspace cannot be opened; what belongs to another one leaves the screen."""
         self._end_opening()
-        await self.session_controller.show(None, None)
+        await self.session.show(None, None)
         self._window.notices.set_context(record.id, "")
         self._window.notices.end(MISSING_FOLDER, record.id)  # the page says it
         if isinstance(error, WorkspaceMissing):
@@ -392,11 +387,10 @@ class WorkspaceController(QObject):
         if other is not None:
             other.window.show_page("chat")
             return
-        if self._active_workspace.id != workspace_id:
+        if self.session.workspace_id != workspace_id:
             await self.open_workspace(workspace_id, session_id=session_id)
-        if self._active_workspace.id == workspace_id:
-            conversation = self.session_controller.conversation
-            if conversation is None or conversation.session.id != session_id:
+        if self.session.workspace_id == workspace_id:
+            if session_id != self.session.id:
                 await self.session_opener.open_session(session_id)
             self._window.show_page("chat")
 
@@ -409,9 +403,9 @@ class WorkspaceController(QObject):
     async def new_session_in(self, workspace_id: str) -> None:
         """Begin a session in a workspace, which is shown."""
         self._window.leave_settings()
-        if self._active_workspace.id != workspace_id:
+        if self.session.workspace_id != workspace_id:
             await self.open_workspace(workspace_id)
-        if self._active_workspace.id == workspace_id:
+        if self.session.workspace_id == workspace_id:
             await self._begin_session()
 
     @handles(NewSession)
@@ -421,12 +415,12 @@ class WorkspaceController(QObject):
         await self._begin_session()
 
     async def _begin_session(self) -> None:
-        if not self._active_workspace.id:
+        if not self.session.workspace_id:
             await self.pick_folder()
-        elif self._active_workspace.opened is None:  # maybe it can be opened now
-            await self.open_workspace(self._active_workspace.id)
-        if self._active_workspace.opened is not None:
-            await self.session_opener.new_session(self._active_workspace.opened)
+        elif self.session.opened is None:  # maybe it can be opened now
+            await self.open_workspace(self.session.workspace_id)
+        if self.session.opened is not None:
+            await self.session_opener.new_session(self.session.opened)
 
     async def reopen(self, workspace_id: str) -> None:
         """Close a workspace and open it again, as its folder is now."""
@@ -438,27 +432,24 @@ class WorkspaceController(QObject):
     @asynccontextmanager
     async def closed(self, workspace_id: str) -> AsyncIterator[None]:
         """Close a workspace meanwhile; windows that show it come back to their sessions."""
-        session_id, is_here = self._session_of(workspace_id), workspace_id == self._active_workspace.id
+        session_id, is_here = self._session_of(workspace_id), workspace_id == self.session.workspace_id
         async with self._windows.away_from(self._window, workspace_id):
             if workspace_id in self._services.open_workspaces:
                 await self._close(workspace_id)
             try:
                 yield
             finally:
-                if is_here and self._active_workspace.id == workspace_id:
+                if is_here and self.session.workspace_id == workspace_id:
                     await self.open_workspace(workspace_id, session_id=session_id)
 
     async def leave(self) -> None:
         """Take the workspace off the screen until it is opened again: another window closes it meanwhile."""
-        self._active_workspace.is_opening = True
+        self.session.is_opening = True
         await self._show_opening()
 
     def _session_of(self, workspace_id: str) -> str:
         """Return the session on screen, if it is one of a workspace; else an empty id."""
-        conversation = self.session_controller.conversation
-        if conversation is None or workspace_id != self._active_workspace.id:
-            return ""
-        return conversation.session.id
+        return self.session.id if workspace_id == self.session.workspace_id else ""
 
     async def close_workspace(self, workspace_id: str) -> None:
         """End what runs in a workspace, and take it off the screen; other windows with it are closed."""
@@ -467,8 +458,8 @@ class WorkspaceController(QObject):
 
     async def _close(self, workspace_id: str) -> None:
         self._windows.started_workspaces.discard(workspace_id)
-        if workspace_id == self._active_workspace.id:
-            await self.session_controller.show(None, None)
+        if workspace_id == self.session.workspace_id:
+            await self.session.show(None, None)
         await self._services.close_workspace(workspace_id)
 
 

@@ -9,8 +9,9 @@ from helix_desktop.agent.session import TurnChanged
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.files.file_use import tool_kind
-from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommitChanges, handles
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.intents import OpenSwitcher, handles
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 
 _READING = frozenset({"read", "list", "search"})
@@ -20,16 +21,17 @@ _READING = frozenset({"read", "list", "search"})
 class GitController(QObject):
     """Asks for the states of workspaces when they may be others now, and shows those that are."""
 
-    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
-        super().__init__(context.window)
-        self._services, self._window = context.services, context.window
-        self._git, self._sidebar = context.services.git, workspace_controller.sidebar
+    def __init__(
+        self, window: MainWindow, session: Session, workspace_controller: WorkspaceController
+    ) -> None:
+        super().__init__(window)
+        self._services = session.app
+        self._git, self._sidebar = session.app.git, workspace_controller.sidebar
         self._git.listen(lambda _: self._sidebar.show_workspaces())
         workspace_controller.workspace_opened.connect(self._git.refresh)
         workspace_controller.on(TurnChanged | ChangesRecorded | ToolAnswered, self._on_update)
-        context.window.intents.add(self)
-        self._session = workspace_controller.session_controller
-        context.window.activated.connect(self._refresh_open)
+        window.intents.add(self)
+        window.activated.connect(self._refresh_open)
 
     def _refresh_open(self) -> None:
         for workspace_id in self._services.open_workspaces:
@@ -47,9 +49,3 @@ class GitController(QObject):
         is_read = isinstance(update, ToolAnswered) and tool_kind(update.name) in _READING
         if not is_read and not (isinstance(update, TurnChanged) and update.running):
             self._git.refresh(workspace.id)
-
-    @handles(ShowCommitChanges)
-    def _show_changes(self) -> None:
-        """List what differs from the last commit on the page of changes."""
-        self._session.changes.show_commit()
-        self._window.show_page("changes")

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.open_workspace import delete_session
-from helix_desktop.domain.choices import ARCHIVE_SUFFIX, TRANSCRIPT_SUFFIX
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.store_reports import ExportResult, ImportResult
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.cache.entry_actions import is_readable
@@ -16,8 +16,11 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.intents import Export, ImportFile, handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.share_session import share_session
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary
@@ -26,7 +29,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Workspaces")
 
 _DONE = "carried"
-_TRANSCRIPT, _ARCHIVE = "transcript", "archive"
+_DOCUMENT, _ARCHIVE = "document", "archive"
 
 
 class ImportExportController(QObject):
@@ -37,31 +40,31 @@ class ImportExportController(QObject):
 
     def __init__(
         self,
-        context: ControllerContext,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
         workspace_controller: WorkspaceController,
         back_up: Callable[[], Awaitable[None]],
         export_entries: Callable[[Sequence[str]], Awaitable[None]],
     ) -> None:
-        super().__init__(context.window)
-        self._window, self._windows, self._services = context.window, context.windows, context.services
-        self._active_workspace = context.active_workspace
-        self._workspace_controller, self._jobs = workspace_controller, context.window.jobs
-        start, rail = context.async_actions.start, context.window.rail
+        super().__init__(window)
+        self._window, self._windows, self._services = window, windows, session.app
+        self._session, self._workspace_controller = session, workspace_controller
+        start, rail = session.start, window.rail
         self._start = start
         rail.export_requested.connect(lambda identity: start(self.export(identity), "export"))
         rail.import_requested.connect(lambda identity: start(self.import_file(identity), "import"))
-        context.window.sidebar.session_list.export_requested.connect(
+        window.sidebar.session_list.export_requested.connect(
             lambda session_id: start(self._export_session(session_id), "export")
         )
         self._back_up, self._export_entries = back_up, export_entries
-        self._entry_actions = context.views.cache.entry_actions
-        context.window.intents.add(self)
+        self._entry_actions = window.pages.cache.entry_actions
+        window.intents.add(self)
 
     @handles(Export)
     async def _export_any(self) -> None:
         """Ask what to export of what is on screen, and do that. Raises HelixError."""
-        workspace = self._active_workspace.opened
-        conversation = self._workspace_controller.session_controller.conversation
+        workspace = self._session.opened
         digests = self._entry_actions.digests_of(is_readable) if self._window.page() == "cache" else []
         choices = [("all", tr("All workspaces"), tr("A backup in a folder: one verified file each."))]
         if workspace is not None:
@@ -72,12 +75,12 @@ class ImportExportController(QObject):
             note = tr("As files in a folder, or in a zip.")
             outputs = tr.plural(len(digests), "%n selected output", "%n selected outputs")
             choices.insert(0, ("entries", outputs, note))
-        if conversation is not None:
-            note = tr("As a transcript to read, or as an archive that can be imported again.")
+        if self._session.has_conversation:
+            note = tr("As a document for others, or as an archive that can be imported again.")
             choices.insert(0, ("session", tr("This session"), note))
         match await dialogs.choose(self._window, self._window.theme, tr("Export"), choices):
-            case "session" if conversation is not None:
-                await self._export_session(conversation.session.id)
+            case "session":
+                await self._export_session(self._session.conversation.session.id)
             case "entries":
                 await self._export_entries(digests)
             case "workspace" if workspace is not None:
@@ -87,8 +90,8 @@ class ImportExportController(QObject):
 
     @handles(ImportFile)
     async def _import_active(self) -> None:
-        if self._active_workspace.opened is not None:
-            await self.import_file(self._active_workspace.id)
+        if self._session.opened is not None:
+            await self.import_file(self._session.workspace_id)
         elif path := await dialogs.pick_file(self._window, tr("Import"), _name_filter()):
             self.file_chosen.emit(path)
 
@@ -103,7 +106,7 @@ class ImportExportController(QObject):
         )
         if place is None:
             return
-        done = await self._jobs.run(
+        done = await self._session.job(
             tr("Exporting {workspace}", workspace=name),
             lambda tell: backup.export(workspace_id, place, tell),
             tr("No new file is left. A file that was there stays as it is."),
@@ -113,7 +116,7 @@ class ImportExportController(QObject):
 
     async def _export_session(self, session_id: str) -> None:
         """Ask for the kind of file and its place, and write a session to it. Raises HelixError."""
-        workspace, backup = self._active_workspace.require(), self._services.backup
+        workspace, backup = self._session.workspace, self._services.backup
         titles = {summary.id: summary.title for summary in await workspace.store.sessions()}
         title = ellipsize_title(session_title(titles.get(session_id, "")))
         kind = await dialogs.ask(
@@ -121,29 +124,36 @@ class ImportExportController(QObject):
             self._window.theme,
             tr("Export “{title}”?", title=title),
             tr(
-                "A transcript is a Markdown file to read, with long outputs cut. An archive has every output "
-                "and can be imported again."
+                "A document is for others to read: a page, Markdown or JSON lines, without keys. An archive "
+                "has every output and can be imported again."
             ),
             (
                 DialogChoice("", tr("Cancel")),
-                DialogChoice(_TRANSCRIPT, tr("Save transcript…")),
+                DialogChoice(_DOCUMENT, tr("Share document…")),
                 DialogChoice(_ARCHIVE, tr("Save archive…"), "primary"),
             ),
         )
         if not kind:
             return
-        suffix = TRANSCRIPT_SUFFIX if kind == _TRANSCRIPT else ARCHIVE_SUFFIX
+        if kind == _DOCUMENT:
+            saved = await share_session(
+                self._window, self._window.theme, self._services, self._session.actions,
+                (workspace.id, session_id), title,
+            )  # fmt: skip
+            if saved is not None:
+                path, size = saved
+                what = tr("{file} saved: {size}.", file=path.name, size=format_size(size))
+                self._show_file(workspace.id, path, what)
+            return
         place = await dialogs.pick_save_file(
-            self._window, tr("Export “{title}”", title=title), backup.session_file_name(title, suffix), suffix
+            self._window,
+            tr("Export “{title}”", title=title),
+            backup.session_file_name(title, ARCHIVE_SUFFIX),
+            ARCHIVE_SUFFIX,
         )
         if place is None:
             return
-        if kind == _TRANSCRIPT:
-            size = await backup.export_transcript(workspace.id, session_id, place)
-            what = tr("{file} saved: {size}.", file=place.name, size=format_size(size))
-            self._show_file(workspace.id, place, what)
-            return
-        done = await self._jobs.run(
+        done = await self._session.job(
             tr("Exporting {session}", session=title),
             lambda tell: backup.export_session(workspace.id, session_id, place, tell),
             tr("No new file is left. A file that was there stays as it is."),
@@ -166,7 +176,7 @@ class ImportExportController(QObject):
         if not await self._may_close(workspace_id):
             return
         async with self._workspace_controller.closed(workspace_id):
-            done = await self._jobs.run(
+            done = await self._session.job(
                 tr("Importing {file}", file=path.name),
                 lambda tell: backup.import_file(workspace_id, path, tell),
                 tr("What was imported so far is complete and stays. Import again to continue."),
@@ -177,7 +187,7 @@ class ImportExportController(QObject):
     async def _show_imported(self, workspace_id: str, file_name: str, result: ImportResult) -> None:
         """Say what was added, and open the newest session of it if its workspace is on screen."""
         added = {*result.new, *result.apart} - {*result.trashed}
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         is_on_screen = workspace is not None and workspace.id == workspace_id
         if workspace is not None and is_on_screen:
             newest = [session.id for session in await workspace.sessions() if session.id in added]
@@ -189,7 +199,7 @@ class ImportExportController(QObject):
         def undo() -> None:
             self._start(self._undo_import(workspace_id, added), "undo the import")
 
-        self._window.notices.notify(
+        self._session.notify(
             Notice(
                 _DONE,
                 tr("{file} imported.", file=file_name),
@@ -201,18 +211,18 @@ class ImportExportController(QObject):
 
     async def _undo_import(self, workspace_id: str, imported: Set[str]) -> None:
         """Move the sessions that an import added to the trash."""
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is None or workspace.id != workspace_id:
             return
         sessions = [session.id for session in await workspace.sessions() if session.id in imported]
         async with self._windows.away_from_sessions(self._window, workspace_id, sessions):
-            await self._workspace_controller.session_controller.show(workspace, None)
+            await self._session.show(workspace, None)
             for session_id in sessions:
                 await delete_session(workspace, session_id, with_versions=False)
         await self._workspace_controller.open_workspace(workspace_id)
         count = len(sessions)
         what = tr.plural(count, "%n session moved to the trash.", "%n sessions moved to the trash.")
-        self._window.notices.notify(Notice(_DONE, what, workspace_id=workspace_id, is_brief=True))
+        self._session.notify(Notice(_DONE, what, workspace_id=workspace_id, is_brief=True))
 
     async def _may_close(self, workspace_id: str) -> bool:
         """Return True if nothing runs in a workspace, or the user agrees that it may be stopped."""
@@ -241,13 +251,13 @@ class ImportExportController(QObject):
     ) -> None:
         """Say that a file was written, with a button for its folder."""
         about = self._notice_workspace(workspace_id)
-        self._window.notices.notify(
+        self._session.notify(
             Notice(_DONE, what, why, "", (show_folder(path.parent),), level, workspace_id=about)
         )
 
     def _notice_workspace(self, workspace_id: str) -> str:
         """Return the workspace of a result's notice; one that is not on screen gets its notice everywhere."""
-        return workspace_id if workspace_id == self._active_workspace.id else ""
+        return workspace_id if workspace_id == self._session.workspace_id else ""
 
 
 def _name_filter() -> str:

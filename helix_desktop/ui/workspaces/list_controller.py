@@ -7,7 +7,8 @@ from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController, start_folder
 from helix_desktop.words.translation import Translator
 
@@ -17,18 +18,19 @@ tr = Translator("Workspaces")
 class WorkspaceListController(QObject):
     """Binds the rail's menu and the missing-folder page to the registry."""
 
-    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
-        super().__init__(context.window)
-        self._window, self._services = context.window, context.services
-        self._active_workspace = active = context.active_workspace
-        self._workspace_controller = workspace_controller
-        start, rail, missing = context.async_actions.start, context.window.rail, context.window.missing_folder
+    def __init__(
+        self, window: MainWindow, session: Session, workspace_controller: WorkspaceController
+    ) -> None:
+        super().__init__(window)
+        self._window, self._services = window, session.app
+        self._session, self._workspace_controller = session, workspace_controller
+        start, rail, missing = session.start, window.rail, window.missing_folder
         rail.folder_requested.connect(self._show_folder)
         rail.rename_requested.connect(lambda identity: start(self._rename(identity), "rename"))
         rail.locate_requested.connect(lambda identity: start(self._locate(identity), "locate"))
         rail.remove_requested.connect(lambda identity: start(self._remove(identity), "remove"))
-        missing.locate_requested.connect(lambda: start(self._locate(active.id), "locate"))
-        missing.remove_requested.connect(lambda: start(self._remove(active.id), "remove"))
+        missing.locate_requested.connect(lambda: start(self._locate(session.workspace_id), "locate"))
+        missing.remove_requested.connect(lambda: start(self._remove(session.workspace_id), "remove"))
 
     def _show_folder(self, workspace_id: str) -> None:
         path = self._services.registry.get(workspace_id).path
@@ -65,7 +67,7 @@ class WorkspaceListController(QObject):
             return
         await self._workspace_controller.close_workspace(workspace_id)
         self._services.registry.remove(workspace_id)
-        if workspace_id == self._active_workspace.id:
-            self._active_workspace.id = ""
+        if workspace_id == self._session.workspace_id:
+            self._session.workspace_id = ""
             await self._workspace_controller.restore_last()
         await self._workspace_controller.sidebar.refresh()

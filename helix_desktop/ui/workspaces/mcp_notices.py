@@ -11,8 +11,8 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("MCP")
@@ -28,16 +28,15 @@ class McpNotices(QObject):
 
     def __init__(
         self,
-        context: ControllerContext,
-        session_controller: SessionController,
+        window: MainWindow,
+        session: Session,
         review: Callable[[], object],
         enter_secret: Callable[[str], object],
         show_server: Callable[[str], object],
     ) -> None:
         """`review` opens the page of servers, `enter_secret` and `show_server` open it at one of them."""
-        super().__init__(context.window)
-        self._notices, self._services = context.window.notices, context.services
-        self._active_workspace = context.active_workspace
+        super().__init__(window)
+        self._session, self._notices, self._services = session, session.notices, session.app
         self._review, self._enter_secret, self._show_server = review, enter_secret, show_server
         self._awaiting_consent: dict[str, tuple[str, ...]] = {}  # servers, by workspace
         self._lacking_secrets: dict[str, tuple[str, ...]] = {}
@@ -45,15 +44,15 @@ class McpNotices(QObject):
         self._failed: dict[str, tuple[str, ...]] = {}
         self._later_tools: dict[str, dict[str, tuple[str, ...]]] = {}  # tools by server
         self._services.mcp_servers.listen(self._on_change)
-        session_controller.session_changed.connect(self._show)
+        session.changed.connect(self._show)
 
     def _on_change(self, workspace_id: str) -> None:
-        if workspace_id == self._active_workspace.id:
+        if workspace_id == self._session.workspace_id:
             self._show()
 
     def _show(self) -> None:
-        if self._active_workspace.opened is not None:
-            active = self._active_workspace.id
+        if self._session.opened is not None:
+            active = self._session.workspace_id
             self._show_consent(active)
             self._show_secrets(active)
             self._show_failures(active)

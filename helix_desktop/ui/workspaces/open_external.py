@@ -17,10 +17,14 @@ from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.links import Link, parse_link
+from helix_desktop.ui.cache.entry_actions import CopyEntryLinks
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.intents import handles
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.words.times import format_date
@@ -39,31 +43,34 @@ class ExternalOpenController:
 
     def __init__(
         self,
-        context: ControllerContext,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
         workspace_controller: WorkspaceController,
         navigation: SessionNavigation,
         import_export: ImportExportController,
     ) -> None:
-        self._window, self._services = context.window, context.services
-        self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
+        self._window, self._services = window, session.app
+        self._session, self._workspace_controller = session, workspace_controller
         self._navigation, self._import_export = navigation, import_export
-        self._is_asking, self._windows = False, context.windows
-        start = context.async_actions.start
+        self._is_asking, self._windows = False, windows
+        start = session.start
         import_export.file_chosen.connect(lambda path: start(self.import_file(path), "import"))
         self._window.drops.archive_dropped.connect(lambda path: start(self.import_file(Path(path)), "import"))
-        context.window.rail.link_requested.connect(lambda identity: _copy_link(Link(identity)))
-        context.window.sidebar.session_list.link_requested.connect(self._copy_session_link)
-        context.views.cache.entry_actions.link_requested.connect(self._copy_entry_links)
+        window.rail.link_requested.connect(lambda identity: _copy_link(Link(identity)))
+        window.sidebar.session_list.link_requested.connect(self._copy_session_link)
+        window.intents.add(self)
 
     def _copy_session_link(self, session_id: str) -> None:
         """Put a link to a session of the workspace on screen on the clipboard."""
-        if self._active_workspace.id:
-            _copy_link(Link(self._active_workspace.id, session_id=session_id))
+        if self._session.workspace_id:
+            _copy_link(Link(self._session.workspace_id, session_id=session_id))
 
-    def _copy_entry_links(self, digests: Sequence[str]) -> None:
+    @handles(CopyEntryLinks)
+    def copy_entry_links(self, digests: Sequence[str]) -> None:
         """Put links to contents on the clipboard, one per line."""
-        if self._active_workspace.id:
-            links = (Link(self._active_workspace.id, digest).text for digest in digests)
+        if self._session.workspace_id:
+            links = (Link(self._session.workspace_id, digest).text for digest in digests)
             QGuiApplication.clipboard().setText("\n".join(links))
 
     async def open_link(self, text: str) -> None:
@@ -75,9 +82,9 @@ class ExternalOpenController:
         if link.session_id and self._windows.other_with(self._window, record.id, link.session_id) is not None:
             await self._workspace_controller.open_in_front(record.id, link.session_id)
             return
-        if self._active_workspace.id != record.id or record.id not in self._services.open_workspaces:
+        if self._session.workspace_id != record.id or record.id not in self._services.open_workspaces:
             await self._workspace_controller.open_workspace(record.id)
-        if self._active_workspace.id != record.id or record.id not in self._services.open_workspaces:
+        if self._session.workspace_id != record.id or record.id not in self._services.open_workspaces:
             return  # the window says why it could not be opened, or the user has gone elsewhere
         if link.session_id:
             await self._show_session(link)
@@ -132,7 +139,7 @@ class ExternalOpenController:
     async def _show_content(self, link: Link) -> None:
         workspace = self._services.open_workspaces[link.workspace_id]
         await workspace.store.entry(link.digest)  # says so itself when there is none, or none any more
-        if self._workspace_controller.session_controller.conversation is None:
+        if not self._session.has_conversation:
             raise InvalidInput(
                 text("The linked cache entry can't be shown yet."),
                 text("The cache opens with a session, and this workspace has none."),
@@ -167,13 +174,13 @@ class ExternalOpenController:
 
     async def _merge(self, workspace_id: str, path: Path) -> None:
         await self._import_export.merge_file(workspace_id, path)
-        if self._active_workspace.id != workspace_id:
+        if self._session.workspace_id != workspace_id:
             await self._workspace_controller.open_folder(Path(self._services.registry.get(workspace_id).path))
 
     def _import_target(self, archive_info: ArchiveInfo) -> WorkspaceRecord | None:
         """Return the workspace that the file was made of, if it is here; else the one on screen, if any."""
         listed = {record.id: record for record in self._services.registry.list_workspaces()}
-        return listed.get(archive_info.workspace_id) or listed.get(self._active_workspace.id)
+        return listed.get(archive_info.workspace_id) or listed.get(self._session.workspace_id)
 
     async def _ask(self, what: str, why: str, choices: tuple[DialogChoice, ...]) -> str:
         if self._is_asking:  # whoever sends links or files in a row is not to bury the window in questions

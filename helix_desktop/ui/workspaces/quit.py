@@ -12,8 +12,10 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.kit.intents import Quit, handles
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.settings.data_folder import MoveData
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.words.sessions import session_title
@@ -32,22 +34,20 @@ class QuitController(QObject):
     move_confirmed = Signal(str, bool)
     """The same, and its data to be moved: to which folder, and whether the old copy is to be removed."""
 
-    def __init__(self, context: ControllerContext, tray: Tray) -> None:
-        super().__init__(context.window)
-        self._window, self._services = context.window, context.services
-        self._windows, self.tray = context.windows, tray
+    def __init__(self, window: MainWindow, session: Session, windows: WindowGroup, tray: Tray) -> None:
+        super().__init__(window)
+        self._window, self._services = window, session.app
+        self._windows, self.tray = windows, tray
         self._is_asking = False
-        self._start = context.async_actions.start
-        context.window.closing.connect(lambda: self._start(self._close(), "close window"))
-        context.window.intents.add(self)
+        self._start = session.start
+        window.closing.connect(lambda: self._start(self._close(), "close window"))
+        window.intents.add(self)
 
-    def move(self, target: str, remove_old: bool) -> None:
+    @handles(MoveData)
+    async def _move(self, folder: str, removes_old: bool) -> None:
         """End the app for its data to be moved, unless the user wants to stay for what cannot be saved."""
-        self._start(self._confirm_move(target, remove_old), "move data")
-
-    async def _confirm_move(self, target: str, remove_old: bool) -> None:
         if await self._may_lose_drafts():
-            self.move_confirmed.emit(target, remove_old)
+            self.move_confirmed.emit(folder, removes_old)
 
     async def _close(self) -> None:
         """Close this window; the only one ends the app."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import msgspec
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
@@ -17,8 +17,11 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import RemoveSecret, handles
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.redaction.dialog import RedactDialog
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.session.composer_controller import ComposerController
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
@@ -33,21 +36,23 @@ _MAX_NAMED = 3  # sessions that are named as places of a secret
 class RedactionController(QObject):
     """Binds the command and the cache browser's entries to the workspace on screen."""
 
-    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
-        super().__init__(context.window)
-        self._context, self._workspace_controller = context, workspace_controller
+    def __init__(
+        self,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
+        workspace_controller: WorkspaceController,
+        composer: ComposerController,
+    ) -> None:
+        super().__init__(window)
+        self._present = partial(RedactionPresenter, window, session, windows, workspace_controller, composer)
         self.presenter: RedactionPresenter | None = None
-        start = context.async_actions.start
-        context.window.intents.add(self)
-        context.views.cache.entry_actions.redact_requested.connect(
-            lambda digest: start(self.redact(digest), "forget")
-        )
+        window.intents.add(self)
 
     @handles(RemoveSecret)
     async def redact(self, digest: str = "") -> None:
         """Let the user redact a text, or an output and a text. Raises HelixError."""
-        workspace = self._context.active_workspace.require()
-        self.presenter = RedactionPresenter(self._context, workspace, self._workspace_controller, digest)
+        self.presenter = self._present(digest)
         try:
             await self.presenter.run()
         finally:
@@ -59,18 +64,20 @@ class RedactionPresenter:
 
     def __init__(
         self,
-        context: ControllerContext,
-        workspace: OpenWorkspace,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
         workspace_controller: WorkspaceController,
+        composer: ComposerController,
         digest: str,
     ) -> None:
         """`digest` is the output that is to be redacted; if it is empty, only a text is."""
-        self._window, self._cache, self._windows = context.window, context.views.cache, context.windows
-        self._workspace, self._workspace_controller, self._digest = workspace, workspace_controller, digest
-        self._redaction = context.services.redaction(workspace.id)
+        self._window, self._cache, self._windows = window, window.pages.cache, windows
+        self._session, self._workspace = session, session.workspace
+        self._workspace_controller, self._composer, self._digest = workspace_controller, composer, digest
+        self._redaction = session.app.redaction(self._workspace.id)
         # Errors are shown with what is on screen when they happen: the session was taken off by then.
-        self._async_actions = AsyncActions(context.async_actions.scope, context.async_actions.show_error)
-        self._composer = workspace_controller.session_controller.composer
+        self._async_actions = AsyncActions(session.actions.scope, session.actions.show_error)
         self._search_task: asyncio.Task[None] | None = None
         self.dialog: RedactDialog | None = None
 
@@ -188,14 +195,12 @@ class RedactionPresenter:
 
     async def _close_views(self) -> str:
         """Take the conversation off the screen, with what is stored; return its session, empty if none."""
-        screen = self._workspace_controller.session_controller
-        conversation = screen.conversation
-        await screen.show(screen.workspace, None)
+        session_id = self._session.id
+        await self._session.show(self._workspace, None)
         await self._settle()
-        screen.composer.attachments.clear(
-            but={draft.session_id for draft in screen.composer.drafts.unsaved.all()}
-        )
-        return conversation.session.id if conversation is not None else ""
+        unsaved = {draft.session_id for draft in self._composer.drafts.unsaved.all()}
+        self._composer.attachments.clear(but=unsaved)
+        return session_id
 
     async def _reopen_views(self, session_id: str) -> None:
         """Show a session as it is stored now."""

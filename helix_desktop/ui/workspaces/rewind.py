@@ -16,8 +16,9 @@ from helix_desktop.ui.changes.rows import LineCounts
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import RewindTo, handles
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 
 text = TextContext("Changes")
@@ -29,13 +30,16 @@ class RewindController(QObject):
     """Opens the preview for a message, and does what was chosen."""
 
     def __init__(
-        self, context: ControllerContext, workspace_controller: WorkspaceController, reverts: RevertFlow
+        self,
+        window: MainWindow,
+        session: Session,
+        workspace_controller: WorkspaceController,
+        reverts: RevertFlow,
     ) -> None:
-        super().__init__(context.window)
-        self._window, self._start = context.window, context.async_actions.start
+        super().__init__(window)
+        self._window, self._session = window, session
         self._workspace_controller, self._reverts = workspace_controller, reverts
-        self._session_controller = workspace_controller.session_controller
-        context.window.intents.add(self)
+        window.intents.add(self)
 
     @handles(RewindTo)
     async def rewind(self, seq: int) -> None:
@@ -43,9 +47,7 @@ class RewindController(QObject):
 
         Raises HelixError.
         """
-        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
-        if workspace is None or conversation is None:
-            return
+        workspace, conversation = self._session.workspace, self._session.conversation
         if conversation.is_running:
             raise AgentWorking(text("The agent is working."), fix=text("Stop it, then rewind."))
         points = _points(conversation)
@@ -60,7 +62,7 @@ class RewindController(QObject):
         def plan(point: int) -> None:
             for earlier in plans:
                 earlier.cancel()
-            plans.append(self._start(self._plan(workspace, session_id, dialog, point), "plan rewind"))
+            plans.append(self._session.start(self._plan(workspace, session_id, dialog, point), "plan rewind"))
 
         dialog.point_changed.connect(plan)
         plan(dialog.seq)
@@ -94,7 +96,7 @@ class RewindController(QObject):
                 self._reverts.report(workspace, branch.session.id, done)
         elif done is not None:
             self._reverts.report(workspace, session_id, done)
-        self._session_controller.schedule_refresh()
+        self._session.schedule_refresh()
 
 
 def _points(conversation: Conversation) -> list[RewindPoint]:

@@ -15,11 +15,20 @@ from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.kit.intents import ContinueSession, FocusComposer, NewWindow, OpenSession, handles
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
-from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
-from helix_desktop.ui.workspaces.unused_sessions import is_untouched
+from helix_desktop.ui.kit.intents import (
+    ContinueSession,
+    FocusComposer,
+    NewWindow,
+    OpenSession,
+    RenameSession,
+    ShowInTimeline,
+    handles,
+)
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.composer_controller import ComposerController
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter, is_untouched
 
 text = TextContext("Workspaces")
 
@@ -31,33 +40,30 @@ class SessionOpener(QObject):
     """The session, or the page of a workspace without one, comes on screen now."""
 
     def __init__(
-        self, context: ControllerContext, session_controller: SessionController, sidebar: SidebarPresenter
+        self,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
+        composer: ComposerController,
+        sidebar: SidebarPresenter,
     ) -> None:
-        super().__init__(context.window)
-        self._window, self._services = context.window, context.services
-        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
-        self._session_controller, self._sidebar = session_controller, sidebar
-        self._windows = context.windows
+        super().__init__(window)
+        self._window, self._session, self._windows = window, session, windows
+        self._composer, self._sidebar = composer, sidebar
         self.requested_ids = ("", "")  # workspace and session that the user asked for last
         self._new_session_lock = asyncio.Lock()
-        self._connect(context)
-
-    def _connect(self, context: ControllerContext) -> None:
-        window, start = context.window, context.async_actions.start
+        start = session.start
         window.sidebar.session_selected.connect(
             lambda session_id: start(self._open_chosen(session_id), "open session")
         )
-        self._session_controller.session_requested.connect(
-            lambda session_id: start(self.open_session(session_id), "open session")
-        )
-        self._session_controller.composer.switched.connect(self.take_keyboard)
+        composer.switched.connect(self.take_keyboard)
         window.intents.add(self)
         window.sidebar.session_list.window_requested.connect(
             lambda session_id: start(self.open_in_new_window(session_id), "new window")
         )
         for renamed in (window.sidebar.session_renamed, window.top_bar.renamed):
             renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
-        context.views.cache.handover_requested.connect(
+        window.pages.cache.handover_requested.connect(
             lambda session_id, seq: start(self.show_handover(session_id, seq), "show handover")
         )
 
@@ -71,28 +77,28 @@ class SessionOpener(QObject):
         self.requested_ids = (workspace.id, session_id)
         if not session_id:
             self.session_opened.emit()
-            await self._session_controller.show(workspace, None)
-            name = self._services.registry.get(workspace.id).name
+            await self._session.show(workspace, None)
+            name = self._session.app.registry.get(workspace.id).name
             self._window.no_session.show_workspace(name, has_sessions=bool(await workspace.sessions()))
             self._window.show_center_page("empty")
         else:
             conversation = await self._open(workspace, session_id)
-            if self.requested_ids != (workspace.id, session_id) or self._active_workspace.id != workspace.id:
+            if self.requested_ids != (workspace.id, session_id) or self._session.workspace_id != workspace.id:
                 return
             if await self._show_elsewhere(workspace.id, session_id):  # it came there while it was opened
                 return
             self.session_opened.emit()
             self._window.show_center_page("work")
-            await self._session_controller.show(workspace, conversation)
+            await self._session.show(workspace, conversation)
             conversation.catch_up()
             with suppress(StoreError):  # nothing can be saved: it is marked again at the next start
                 await conversation.session.note_seen()
             try:
-                self._services.registry.change(workspace.id, session=session_id)
+                self._session.app.registry.change(workspace.id, session=session_id)
             except HelixError as error:  # it is on screen nevertheless
-                self._async_actions.show_error(error)
+                self._session.actions.show_error(error)
             if self._window.page() == "chat":
-                self._session_controller.composer.widget.editor.setFocus()
+                self._composer.widget.editor.setFocus()
         await self._sidebar.refresh()
 
     async def _open(self, workspace: OpenWorkspace, session_id: str) -> Conversation:
@@ -117,7 +123,7 @@ class SessionOpener(QObject):
 
     async def open_session(self, session_id: str) -> None:
         """Show another session of this workspace."""
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is not None:
             await self.show_session(workspace, session_id)
 
@@ -133,34 +139,29 @@ class SessionOpener(QObject):
         typed, page = self._window.sidebar.session_list.take_typed_text(), self._window.page()
         if typed is None or page == "settings":
             return
-        self._session_controller.focus_page(page)
+        self._window.focus_page(page)
         if page == "chat":
-            self._session_controller.composer.widget.editor.type_text(typed)
+            self._composer.widget.editor.type_text(typed)
 
     async def show_handover(self, session_id: str, seq: int) -> None:
         """Show a handover of a session of this workspace in the timeline."""
-        if not self._shows(session_id):
+        if session_id != self._session.id:
             await self.open_session(session_id)
-        if self._shows(session_id):
-            self._session_controller.reveal(seq)
-
-    def _shows(self, session_id: str) -> bool:
-        """Return True if a session is on screen in this window."""
-        conversation = self._session_controller.conversation
-        return conversation is not None and conversation.session.id == session_id
+        if session_id == self._session.id:
+            self._session.perform(ShowInTimeline(seq))
 
     @handles(NewWindow)
     async def open_new_window(self) -> None:
         """Open a window with a new session of this workspace, or to choose a workspace if there is none."""
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         await self._windows.open_window(workspace.id if workspace is not None else "")
 
     async def open_in_new_window(self, session_id: str) -> None:
         """Show a session in another window; if it is on screen here, this one goes on with a new session."""
-        workspace = self._active_workspace.require()
-        if self._shows(session_id):
+        workspace = self._session.workspace
+        if session_id == self._session.id:
             await self.new_session(workspace)
-        if self._shows(session_id):  # nothing was said in it yet: it is the new session
+        if session_id == self._session.id:  # nothing was said in it yet: it is the new session
             return
         other = self._windows.other_with(self._window, workspace.id, session_id)
         if other is not None:
@@ -176,9 +177,10 @@ class SessionOpener(QObject):
                 for info in await workspace.sessions()
                 if not info.messages and info.title == NEW_TITLE and not (info.archived or info.branch_of)
                 if self._windows.other_with(self._window, workspace.id, info.id) is None
-                if self._shows(info.id) or (is_untouched(info) and not await workspace.store.draft(info.id))
+                if info.id == self._session.id
+                or (is_untouched(info) and not await workspace.store.draft(info.id))
             ]
-            here = [session_id for session_id in fresh if self._shows(session_id)]
+            here = [session_id for session_id in fresh if session_id == self._session.id]
             session_id = next(iter((*here, *fresh)), "")
             session_id = session_id or (await workspace.create_session()).session.id
         await self.show_session(workspace, session_id)
@@ -197,9 +199,7 @@ class SessionOpener(QObject):
     @handles(ContinueSession)
     async def continue_session(self, handover_seq: int, handover: HandoverMade | None = None) -> None:
         """Begin a session with a handover of the one on screen; 0: as it would be now, or `handover`."""
-        workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
-        if workspace is None or conversation is None:
-            return
+        workspace, conversation = self._session.workspace, self._session.conversation
         creation = workspace.continue_session(conversation.session.id, handover_seq, handover)
         await self.show_new_session(workspace, creation)
 
@@ -216,8 +216,8 @@ class SessionOpener(QObject):
     @handles(OpenSession)
     async def open_linked_session(self, session_id: str) -> None:
         """Show a session of this workspace that another one leads to."""
-        workspace = self._active_workspace.require()
-        if session_id not in {info.id for info in await workspace.sessions()}:
+        workspace = self._session.workspace
+        if session_id not in {info.id for info in await workspace.store.sessions()}:
             raise HelixError(
                 text("That session isn't in this workspace."),
                 text("It was deleted."),
@@ -225,8 +225,13 @@ class SessionOpener(QObject):
             )
         await self.open_session(session_id)
 
+    @handles(RenameSession)
+    async def rename(self, title: str) -> None:
+        """Give the session on screen the title that was typed."""
+        if title:
+            await self._rename_session(self._session.conversation.session.id, title)
+
     async def _rename_session(self, session_id: str, title: str) -> None:
-        workspace = self._active_workspace.opened
-        if workspace is not None and title.strip():
-            await workspace.rename(session_id, title.strip())
+        if title.strip():
+            await self._session.workspace.rename(session_id, title.strip())
             await self._sidebar.refresh()

@@ -26,12 +26,15 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import HelixError, StoreClosed
+from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.drafts.attachments import DraftAttachments
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     WorkspaceBadge,
@@ -40,7 +43,6 @@ from helix_desktop.ui.shell.sidebar.workspace_rows import (
     distinct_colors,
 )
 from helix_desktop.ui.shell.waiting_sessions import WaitingSession
-from helix_desktop.ui.workspaces.unused_sessions import unused_sessions
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import turn_failure_reason
@@ -76,26 +78,24 @@ ListedUpdate = (
 class SidebarPresenter(QObject):
     """Shows the workspaces, and the sessions of the one on screen."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
-        super().__init__(context.window)
-        self._window, self._services = context.window, context.services
-        self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
-        self._session_controller, self._windows = session_controller, context.windows
+    def __init__(
+        self, window: MainWindow, session: Session, windows: WindowGroup, attachments: DraftAttachments
+    ) -> None:
+        super().__init__(window)
+        self._window, self._services = window, session.app
+        self._session, self._windows = session, windows
         self._opening_id = ""  # the session that is on screen soon
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
         self._lists_interrupted = False
         self._last_shown: dict[str, str] = {}  # by session: which of its versions was on screen last
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
-        self._refresh_timer.timeout.connect(
-            lambda: self._async_actions.start(self._refresh(), "refresh sidebar")
-        )
-        content_stored = session_controller.composer.attachments.content_stored
-        content_stored.connect(self.schedule_refresh)
-        content_stored.connect(lambda: self._windows.lists_changed.emit(self._window))
-        sessions = context.window.sidebar.session_list
+        self._refresh_timer.timeout.connect(lambda: self._session.start(self._refresh(), "refresh sidebar"))
+        attachments.content_stored.connect(self.schedule_refresh)
+        attachments.content_stored.connect(lambda: self._windows.lists_changed.emit(self._window))
+        sessions = window.sidebar.session_list
         # The user may have moved a folder meanwhile.
-        context.window.activated.connect(self.show_workspaces)
+        window.activated.connect(self.show_workspaces)
         MinuteClock(sessions).ticked.connect(lambda: sessions.update_time(datetime.now()))
 
     def mark_opening(self, session_id: str) -> None:
@@ -119,12 +119,12 @@ class SidebarPresenter(QObject):
         await self._refresh()
 
     async def _refresh(self) -> None:
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         complete = await self._show_sessions(workspace)
         await self._note_interrupted()
         self.show_workspaces()
         if workspace is not None and not complete and workspace.id not in self._recounting:
-            self._async_actions.start(self._recount(workspace), "recount sessions")
+            self._session.start(self._recount(workspace), "recount sessions")
 
     async def _note_interrupted(self) -> None:
         """Note in the records of open workspaces in which a turn was interrupted, for when they are closed.
@@ -135,7 +135,7 @@ class SidebarPresenter(QObject):
             with suppress(HelixError):  # a store says so itself, without a record only the list marks it
                 was_noted = self._services.registry.get(workspace.id).interrupted
                 is_noted = any(conversation.is_running for conversation in workspace.conversations)
-                if not is_noted and workspace.id == self._active_workspace.id:
+                if not is_noted and workspace.id == self._session.workspace_id:
                     is_noted = self._lists_interrupted
                 elif not is_noted and was_noted:
                     is_noted = any(map(workspace.is_interrupted, await workspace.store.sessions()))
@@ -151,8 +151,8 @@ class SidebarPresenter(QObject):
         self._window.show_workspaces(_disambiguated(rows, colors), self._services.settings.recent)
         self._show_waiting_sessions()
         active_row = next((row for row in rows if row.active), None)
-        closed = active_row is not None and self._active_workspace.opened is None
-        if closed and self._active_workspace.is_opening:
+        closed = active_row is not None and self._session.opened is None
+        if closed and self._session.is_opening:
             return
         self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")
         if active_row is not None and not closed:
@@ -168,14 +168,11 @@ class SidebarPresenter(QObject):
             for conversation in workspace.conversations
             if conversation.asks and not (transcript := conversation.session.transcript).parent
         ]
-        conversation = self._session_controller.conversation
-        session = conversation.session if conversation is not None else None
-        on_screen = session.transcript.parent or session.id if session is not None else ""
-        self._window.show_waiting_sessions(waiting, on_screen)
+        self._window.show_waiting_sessions(waiting, self._session.transcript.parent or self._session.id)
 
     def _report_folder(self, row: WorkspaceRow) -> None:
         """Say that the folder of an open workspace is gone, or no longer."""
-        notices, opened = self._window.notices, self._active_workspace.opened
+        notices, opened = self._window.notices, self._session.opened
         if row.badge != "missing" or opened is None or opened.is_read_only:
             notices.end(MISSING_FOLDER, row.id)
         elif MISSING_FOLDER not in notices.names():
@@ -208,7 +205,7 @@ class SidebarPresenter(QObject):
             id=record.id,
             name=record.name,
             path=record.path,
-            active=record.id == self._active_workspace.id,
+            active=record.id == self._session.workspace_id,
             badge=_badge(self._services.open_workspaces.get(record.id), record),
             cache=self._cache_sizes.get(record.id, ""),
             git=git_text(self._services.git.status(record.id)),
@@ -217,7 +214,7 @@ class SidebarPresenter(QObject):
     async def _show_sessions(self, workspace: OpenWorkspace | None) -> bool:
         """Show a workspace's sessions and cache size; return True if every session's usage is known."""
         sidebar = self._window.sidebar
-        if workspace is None and self._active_workspace.is_opening:
+        if workspace is None and self._session.is_opening:
             return True
         if workspace is None:
             sidebar.show_sessions([], datetime.now())
@@ -226,14 +223,12 @@ class SidebarPresenter(QObject):
         sessions = await workspace.store.sessions()
         self._lists_interrupted = any(map(workspace.is_interrupted, sessions))
         totals = await workspace.store.totals()
-        conversation = self._session_controller.conversation
         size = format_size(totals.size)
         self._cache_sizes[workspace.id] = size if totals.entries else ""
         started_s = perf_counter()
         titles = {session.id: session.title for session in sessions}
         versions = SessionVersions(session for session in sessions if not session.parent)
-        on_screen = conversation.session.id if conversation is not None else ""
-        marked_id = self._opening_id if self._opening_id in titles else on_screen
+        marked_id = self._opening_id if self._opening_id in titles else self._session.id
         unused = await unused_sessions(workspace, sessions, self._windows) - {marked_id}
         subagents = subagent_sessions(sessions)
         self._last_shown |= dict.fromkeys(versions.ids_of(marked_id), marked_id)
@@ -259,6 +254,30 @@ class SidebarPresenter(QObject):
         """Return which of a session's versions was on screen last, the same for each of them; empty: none."""
         last_shown = (self._last_shown.get(version, "") for version in versions)
         return next((version for version in last_shown if version in versions), "")
+
+
+async def unused_sessions(
+    workspace: OpenWorkspace, sessions: Sequence[SessionSummary], windows: WindowGroup
+) -> frozenset[str]:
+    """Return which sessions of a workspace nobody used, by id: without a draft, and in no window.
+
+    Where there are no others, all of them are listed.
+    """
+    on_screen = {window.shown_session.session_id for window in windows.windows}
+    unused = [
+        session.id
+        for session in sessions
+        if is_untouched(session)
+        and session.id not in on_screen
+        and not await workspace.store.draft(session.id)
+    ]
+    return frozenset(unused) if len(unused) < len(sessions) else frozenset()
+
+
+def is_untouched(session: SessionSummary) -> bool:
+    """Return True if nothing was recorded in a session but that it began: no message, choice, name or pin."""
+    is_of_another = session.parent or session.origin or session.branch_of
+    return session.events == 1 and session.title == NEW_TITLE and not is_of_another
 
 
 def _closed_reason(row: WorkspaceRow) -> str:

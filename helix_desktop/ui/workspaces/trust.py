@@ -9,8 +9,11 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.intents import handles
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.settings.permissions_page import ChangeTrust
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.trust.dialog import TrustDialog
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.workspaces.auto_run_files import find_auto_run_files
@@ -20,33 +23,40 @@ class TrustController(QObject):
     """Binds the strip and the question to the workspace on screen."""
 
     def __init__(
-        self, context: ControllerContext, session_controller: SessionController, sidebar: SidebarPresenter
+        self, window: MainWindow, session: Session, windows: WindowGroup, sidebar: SidebarPresenter
     ) -> None:
-        super().__init__(context.window)
-        self._window, self._services = context.window, context.services
-        self._session_controller, self._sidebar = session_controller, sidebar
-        self._async_actions, self._windows = context.async_actions, context.windows
+        super().__init__(window)
+        self._window, self._session, self._windows = window, session, windows
+        self._sidebar = sidebar
         self._pending: set[str] = set()  # workspaces that are asked about, or will be
         self._one_question = asyncio.Lock()
-        self._strip = context.views.chat.trust_strip
+        self._strip = window.pages.chat.trust_strip
         self._strip.action_requested.connect(self._ask_current)
-        context.views.changes.trust_requested.connect(self._ask_current)
-        context.window.remedy_requested.connect(
+        window.pages.changes.trust_requested.connect(self._ask_current)
+        window.remedy_requested.connect(
             lambda remedy: self._ask_current() if remedy == "trust_folder" else None
         )
-        session_controller.session_changed.connect(self.show)
+        window.intents.add(self)
+        session.changed.connect(self.show)
 
     def show(self) -> None:
         """Show the strip where the folder on screen is not trusted."""
-        workspace = self._session_controller.workspace
+        session = self._session
         self._strip.setVisible(
-            workspace is not None and not workspace.is_read_only and not workspace.is_trusted()
+            session.has_workspace and not (session.workspace.is_read_only or session.workspace.is_trusted())
         )
 
+    @handles(ChangeTrust)
+    async def change(self, is_trusted: bool) -> None:
+        """Ask whether the folder on screen is trusted, or take the trust away."""
+        workspace_id = self._session.workspace.id
+        if is_trusted:
+            await self.ask(workspace_id)
+        else:
+            await self.set_trusted(workspace_id, False)
+
     def _ask_current(self) -> None:
-        workspace = self._session_controller.workspace
-        if workspace is not None:
-            self._async_actions.start(self.ask(workspace.id), "trust")
+        self._session.start(self.ask(self._session.workspace.id), "trust")
 
     async def ask(self, workspace_id: str) -> None:
         """Ask about a workspace's folder, after any question that is open; once for several calls."""
@@ -60,7 +70,7 @@ class TrustController(QObject):
             self._pending.discard(workspace_id)
 
     async def _ask(self, workspace_id: str) -> None:
-        record = self._services.registry.get(workspace_id)
+        record = self._session.app.registry.get(workspace_id)
         auto_run_files = await asyncio.to_thread(find_auto_run_files, Path(record.path))
         dialog = TrustDialog(self._window, record.name, record.path, auto_run_files)
         retint(dialog, self._window.theme)
@@ -69,11 +79,10 @@ class TrustController(QObject):
 
     async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
         """Save the user's decision on a folder; without trust, what runs there is stopped."""
-        await self._services.set_trusted(workspace_id, trusted)
+        await self._session.app.set_trusted(workspace_id, trusted)
         self._windows.settings_changed.emit(self._window)
         self.show()
-        self._session_controller.composer.show_availability()
-        self._session_controller.schedule_refresh()
+        self._session.follow_models()  # whether something can be sent
         if self._window.page() == "chat":
-            self._session_controller.composer.widget.editor.setFocus()
+            self._window.pages.chat.composer.editor.setFocus()
         await self._sidebar.refresh()

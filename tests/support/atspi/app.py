@@ -50,7 +50,7 @@ async def _activate(widget: QWidget) -> None:
 async def _play_turns(rig: WindowRig, turns: int) -> None:
     """Play the next turns of the sample and approve its requests; what nobody looks at is not painted."""
     sample = next(script for script in read_scripts(resources_dir() / "demo") if script.name == SAMPLES[0])
-    SavedRules(rig.wiring.services.registry, rig.wiring.active_workspace.id).set_demo_calls("once")
+    SavedRules(rig.wiring.services.registry, rig.wiring.session.workspace_id).set_demo_calls("once")
     rig.window.setUpdatesEnabled(False)
     for _ in range(turns):
         done = rig.conversation.session.transcript.messages.turns

@@ -68,7 +68,7 @@ async def _center_page(rig: WindowRig, place: CenterPage) -> AsyncIterator[QWidg
 @asynccontextmanager
 async def _page(rig: WindowRig, page: str) -> AsyncIterator[QWidget]:
     rig.window.show_page(page)
-    await rig.wiring.session_controller.refresh()
+    await rig.wiring.session.refresh()
     yield rig.window
     rig.window.show_page("chat")
 
@@ -166,7 +166,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         await services.save_settings(with_key)
         await rig.wiring.workspace_controller.new_session()
         await rig.workspace.choose_model(rig.conversation.session.id, "box/small")
-        await rig.wiring.session_controller.show_model()
+        await rig.wiring.session.show_model()
         await until(rig.chat.key_strip.isVisible, "the notice that the key is missing")
         rig.type_message("Count to three")
         await until(
@@ -261,7 +261,7 @@ async def _changes(rig: WindowRig) -> AsyncIterator[QWidget]:
     """Every kind of change, with a diff."""
     page = rig.views.changes
     async with _page(rig, "changes") as window:
-        await rig.wiring.session_controller.changes.refresh()
+        await rig.wiring.changes.refresh()
         page.file_selected.connect(lambda row: page.show_diff(row, changes_samples.sample_diff(row)))
         page.set_state(changes_samples.changes_state())
         page.list.setCurrentIndex(page.list.list_model.index(1))

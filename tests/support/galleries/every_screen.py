@@ -255,11 +255,11 @@ def _fill_settings(view: SettingsView) -> None:
         ("role_reasons", {"fast": half_longer(cheap)}),
         ("quota", 500 * 1024 * 1024),
         ("unused_days", 30),
+        ("demo_calls", "once"),
         ("history_included", ("build/output", "resources/generated/" * 5)),
     ):
         view.settings.set(name, value)
     view.permissions.show_trust("/home/mara/code/helix-desktop", True)
-    view.permissions.show_demo_calls("once")
     view.permissions.show_revoked("Run: pytest -q")
     view.permissions.show_sandbox(half_longer("Commands run in a sandbox."), True)
     view.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))

@@ -18,17 +18,15 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
-from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
-from tests.support.default_settings import default_settings
+from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.window.bare_window import make_window
 
 OUT = Path("build/gallery-providers")
@@ -135,23 +133,13 @@ DETECTED_SERVERS = (
 )
 
 
-def about_page() -> AboutPage:
-    """The page of a release, which does nothing."""
-    info = BuildInfoService()
-    info.build = Build(version="0.1.0", target="deb", releases="https://helix-desktop.invalid/latest")
-
-    async def save_nothing() -> None:
-        return None
-
-    return AboutPage(info, lambda coroutine, _: coroutine.close(), save_nothing)
-
-
 def show_settings(window: MainWindow) -> SettingsView:
     """The settings of a window, on screen, with three providers."""
-    values = default_settings()
-    view = SettingsView(
-        values, {"keyboard": lambda: KeyboardPage(window.key_bindings, values), "about": about_page}
+    values, on_screen = default_settings(), NothingOnScreen()
+    on_screen.services.build_info.build = Build(
+        version="0.1.0", target="deb", releases="https://helix-desktop.invalid/latest"
     )
+    view = settings_view(values, on_screen, {"keyboard": lambda: KeyboardPage(window.key_bindings, values)})
     window.add_settings(view.names, view.head, view)
     view.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
     view.providers.show_providers(FORMS, STATUSES)

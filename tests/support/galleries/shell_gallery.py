@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
@@ -17,6 +18,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
+from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.ui.design.dialogs import DialogChoice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
@@ -27,7 +29,7 @@ from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.settings.forms import PermissionRow
+from helix_desktop.ui.settings.permissions_page import RuleUsage
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
@@ -118,10 +120,8 @@ def make_window() -> MainWindow:
     states: dict[str, bytes] = {}
     memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
     window = MainWindow(memory)
-    chat, cache, timeline, changes, context = map(
-        placeholder, ("Chat", "Cache", "Timeline", "Changes", "Context")
-    )
-    window.add_pages(WindowPages(chat, cache, timeline, changes, context))
+    pages: Any = map(placeholder, ("Chat", "Cache", "Timeline", "Changes", "Context"))
+    window.add_pages(WindowPages(*pages))
     window.show_center_page("welcome")
     return window
 
@@ -179,19 +179,14 @@ def _show_empty_workspace(window: MainWindow) -> None:
     window.show_center_page("empty")
 
 
+_SAVED = 1_763_000_000_000  # in November
 RULES = (
-    PermissionRow("r1", "Run: pytest -q", "Saved 12 Nov", "used 41 times, last 20 Nov, 15:02"),
-    PermissionRow("r2", "Never: run commands like: git push *", "Saved today, 09:12", "not used yet", "deny"),
-    PermissionRow("r3", "Always ask before: change any file in migrations", "Saved earlier", "", "ask"),
-    PermissionRow(
-        "r4",
-        "Change any file in src",
-        "In this session, until Helix Desktop closes",
-        "used once",
-        "allow",
-        session=True,
-    ),
+    PermissionRule("run_command", "pytest -q", _SAVED),
+    PermissionRule("*", "git push *", _SAVED, "pattern", effect="deny"),
+    PermissionRule("*", "migrations", _SAVED, "folder", effect="ask"),
+    PermissionRule("*", "src", 0, "folder", scope="session"),
 )
+USAGE: dict[str, RuleUsage] = {RULES[0].text: RuleUsage(41, _SAVED), RULES[1].text: RuleUsage()}
 VERSIONS = (("Qt", "6.11.3"), ("Python", "3.11.2"), ("system", "Debian GNU/Linux 12 (bookworm), x86_64"))
 
 
@@ -199,9 +194,8 @@ def make_settings(window: MainWindow) -> SettingsView:
     """The settings of a window, on screen, with all pages filled."""
     view = providers_gallery.show_settings(window)
     fill_policy(view.policy)
-    view.permissions.show_rules("helix-desktop", RULES)
+    view.permissions.show_rules("helix-desktop", RULES, USAGE, {})
     view.about.show_about(VERSIONS)
-    view.about.data_folder.show_folder(Path("/home/mara/.local/share/helix-desktop"))
     return view
 
 

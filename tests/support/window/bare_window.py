@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtWidgets import QTextEdit, QWidget
 
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
@@ -9,7 +11,8 @@ from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPa
 
 def make_window(saved_state: dict[str, bytes]) -> MainWindow:
     """Return a window with a dictionary as its layout store, not yet shown."""
-    pages = WindowPages(QTextEdit(), QWidget(), QWidget(), QWidget(), QWidget())
+    placeholders: Any = (QTextEdit(), *(QWidget() for _ in range(4)))
+    pages = WindowPages(*placeholders)
     window = MainWindow(LayoutStore(lambda key: saved_state.get(key, b""), saved_state.__setitem__))
     window.add_pages(pages)
     window.show_center_page("welcome")

@@ -34,6 +34,7 @@ from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.quick_picker import QuickPicker
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.kit.notices import NoticeArea, NoticeShadow
+from helix_desktop.ui.shell.jobs import JobLines
 from helix_desktop.ui.shell.panes import SIDEBAR_MIN_WINDOW_PX
 
 _TOLERANCE_PX = 2  # rounding of fractional text sizes
@@ -41,7 +42,16 @@ _MIN_SHORTENED_PX = 44  # of a shortened text: a word, not a letter and three do
 _HEADER_PAD_PX = 28  # around the name of a column, by style sheet and style
 _ROWS = 12  # of a table that are looked at
 _LINE_EDIT_GAP_PX = 4  # that Qt leaves at both ends of a line edit
-_FLOATING = (QScrollBar, QSizeGrip, QSplitterHandle, QuickPicker, DropHint, NoticeArea, NoticeShadow)
+_FLOATING = (
+    QScrollBar,
+    QSizeGrip,
+    QSplitterHandle,
+    QuickPicker,
+    DropHint,
+    NoticeArea,
+    NoticeShadow,
+    JobLines,
+)
 """Widgets that lie over others on purpose."""
 
 

@@ -8,7 +8,7 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.workspaces.delete_session import DELETED_SESSION
+from helix_desktop.ui.workspaces.session_list import DELETED_SESSION
 from tests.support.store.builders import make_content, make_summary, tool_answer_event
 from tests.support.window.buttons import press
 from tests.support.window.redact_dialog import labels

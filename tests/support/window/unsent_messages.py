@@ -20,7 +20,7 @@ async def add_unsaved_draft(rig: WindowRig, session_id: str, text: str) -> None:
     conversation = await rig.workspace.open_session(session_id)
     error = StoreWriteFailed(verbatim("The disk is full."))
     draft = UnsavedDraft(rig.workspace, conversation, text, is_whole=True, error=error)
-    composer = rig.wiring.session_controller.composer
+    composer = rig.wiring.composer
     async with composer.drafts._locks[session_id]:  # its draft may still be on its way to the store
         composer.drafts.unsaved.add(draft)
 
@@ -28,7 +28,7 @@ async def add_unsaved_draft(rig: WindowRig, session_id: str, text: str) -> None:
 def add_late_message(rig: WindowRig, text: str) -> OutgoingMessage:
     """Return a message on its way, with a note, that never settles."""
     message = OutgoingMessage(rig.workspace, rig.conversation, text, [note_of(text)])
-    rig.wiring.session_controller.composer.outgoing.add(message)
+    rig.wiring.composer.outgoing.add(message)
     return message
 
 
@@ -38,4 +38,4 @@ def check_redacted(rig: WindowRig, message: OutgoingMessage, secret: str) -> Non
     assert "[FORGOTTEN " in message.text
     assert notes.text == message.text
     assert secret not in message.text
-    rig.wiring.session_controller.composer.outgoing.remove(message)
+    rig.wiring.composer.outgoing.remove(message)

@@ -39,11 +39,9 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row, ToolRow
 from helix_desktop.ui.kit.intents import Intent
-from helix_desktop.ui.session.controller_context import SessionViews
 from helix_desktop.ui.settings.view import SettingsView
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.main_window import MainWindow, WindowPages
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
-from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from tests.support.model_servers.chat_server import ChatServer
 
 TIMEOUT_S = 300.0  # only a test that fails waits for it
@@ -136,7 +134,7 @@ class WindowRig:
     """A shown window, and a user's way to find things in it."""
 
     context: WindowContext
-    wiring: WindowControllers
+    wiring: ControlledWindow
     folder: Path
 
     @property
@@ -147,14 +145,12 @@ class WindowRig:
     @property
     def app_window(self) -> ControlledWindow:
         """The window as other windows know it."""
-        app_window = self.wiring.windows.find(self.window)
-        assert isinstance(app_window, ControlledWindow)
-        return app_window
+        return self.wiring
 
     @property
-    def views(self) -> SessionViews:
+    def views(self) -> WindowPages:
         """The pages of a session."""
-        return self.wiring.session_controller.views
+        return self.wiring.window.pages
 
     @property
     def chat(self) -> ChatPage:
@@ -174,16 +170,12 @@ class WindowRig:
     @property
     def conversation(self) -> Conversation:
         """The conversation on screen."""
-        conversation = self.wiring.session_controller.conversation
-        assert conversation is not None, "no conversation is on screen"
-        return conversation
+        return self.wiring.session.conversation
 
     @property
     def workspace(self) -> OpenWorkspace:
         """The workspace on screen."""
-        workspace = self.wiring.session_controller.workspace
-        assert workspace is not None, "no workspace is on screen"
-        return workspace
+        return self.wiring.session.workspace
 
     async def open_folder(self, name: str, files: Mapping[str, str] | None = None) -> str:
         """Open a project with a new session; the workspace's id."""
@@ -215,7 +207,7 @@ class WindowRig:
         settings = msgspec.structs.replace(services.settings, titles=services.settings.titles and titled)
         await services.save_settings(settings.with_provider(provider))
         await services.use_model(self.workspace.id, f"box/{default}")
-        await self.wiring.session_controller.show_model()
+        await self.wiring.session.show_model()
 
     async def change_policy(self, **fields: object) -> None:
         """Change numbers of the workspace's policy."""
@@ -248,7 +240,7 @@ class WindowRig:
         """Wait until no turn and no handover runs, and the screens show the newest numbers."""
         await until(lambda: not self.conversation.is_running, "the end of the turn")
         await self.conversation.wait_for_background_work()
-        await self.wiring.session_controller.refresh()
+        await self.wiring.session.refresh()
         await self.wiring.sidebar.refresh()
 
     def rows(self, kind: type[T]) -> list[T]:

@@ -12,11 +12,24 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.entry_actions import is_readable
+from helix_desktop.ui.cache.entry_actions import (
+    CopyEntryLinks,
+    ExportEntries,
+    PinEntries,
+    RecallMany,
+    RestoreEntries,
+    ShowEntryInChat,
+    ShowEntryInTimeline,
+    TrashEntries,
+    VerifyEntries,
+    is_readable,
+)
 from helix_desktop.ui.cache.rows import CacheState, PreviewState
 from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.kit.intents import Recall
 from helix_desktop.words.numbers import format_token_count
 from tests.support.galleries.panes_samples import CODE, SampleCache, cache_row
+from tests.support.intents import performed
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 
 pytestmark = pytest.mark.qt_loop
@@ -69,13 +82,10 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
     actions["copy-marker"].trigger()
     text = marker(row.digest, row.tool, row.target, row.size, row.first_line)
     assert QGuiApplication.clipboard().text() == text
-    for name, signal in (
-        ("show-chat", pane.entry_actions.chat_requested),
-        ("show-timeline", pane.entry_actions.timeline_requested),
-    ):
-        with qtbot.waitSignal(signal) as blocker:
-            actions[name].trigger()
-        assert blocker.args == [row.digest]
+    with performed(pane) as intents:
+        actions["show-chat"].trigger()
+        actions["show-timeline"].trigger()
+    assert intents == [ShowEntryInChat(row.digest), ShowEntryInTimeline(row.digest)]
 
 
 @pytest.mark.parametrize(
@@ -104,40 +114,35 @@ async def test_inapplicable_actions_are_disabled(
 async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskScope) -> None:
     """By menu and by key; actions for one row are disabled."""
     pane = await open_cache_browser(qtbot, scope, in_state("elsewhere", "cached", "in_trash", "elsewhere"))
-    digests = [pane.model.digest_at(row) for row in range(4)]
+    digests = tuple(pane.model.digest_at(row) for row in range(4))
     actions = await menu_of(pane, 0, 1, 2)
     off = {name for name, action in actions.items() if not action.isEnabled()}
     assert off == {"open", "find", "copy-content", "show-chat", "show-timeline"}
-    recalled: list[str] = []
-    pane.entry_actions.recall_requested.connect(lambda digest, *_: recalled.append(digest))
-    actions["recall"].trigger()
-    assert recalled == digests[:2]
-    actions["copy-hash"].trigger()
-    assert QGuiApplication.clipboard().text().split() == digests[:3]
-    for name, signal, expected in (
-        ("trash", pane.entry_actions.trash_requested, [digests[:2]]),
-        ("pin", pane.entry_actions.pin_requested, [digests[:2], True]),
-        ("restore", pane.entry_actions.restore_requested, [[digests[2]]]),
-        ("export", pane.entry_actions.export_all_requested, [digests[:2]]),
-        ("copy-link", pane.entry_actions.link_requested, [digests[:3]]),
-        ("verify", pane.entry_actions.verify_requested, [digests[:3]]),
-    ):
-        with qtbot.waitSignal(signal) as blocker:
+    recalled = [Recall(digests[0]), Recall(digests[1])]
+    with performed(pane) as intents:
+        actions["recall"].trigger()
+        assert intents == recalled
+        actions["copy-hash"].trigger()
+        assert QGuiApplication.clipboard().text().split() == [*digests[:3]]
+        for name, expected in (
+            ("trash", TrashEntries(digests[:2])),
+            ("pin", PinEntries(digests[:2], is_pinned=True)),
+            ("restore", RestoreEntries(digests[2:3])),
+            ("export", ExportEntries(digests[:2])),
+            ("copy-link", CopyEntryLinks(digests[:3])),
+            ("verify", VerifyEntries(digests[:3])),
+        ):
             actions[name].trigger()
-        assert blocker.args == expected, name
+            assert intents[-1] == expected, name
     pane.table.setFocus()
-    with qtbot.waitSignal(pane.entry_actions.trash_requested) as blocker:
-        QTest.keyClick(pane.table, Qt.Key.Key_Delete)
-    assert blocker.args == [digests[:2]]
-    with qtbot.waitSignal(pane.entry_actions.verify_requested) as blocker:
-        QTest.keyClick(pane.table, Qt.Key.Key_V)
-    assert blocker.args == [digests[:3]]
-    QGuiApplication.clipboard().clear()
-    QTest.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert QGuiApplication.clipboard().text().split() == digests[:3]
-    recalled.clear()
-    QTest.keyClick(pane.table, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert recalled == digests[:2]
+    with performed(pane) as intents:
+        for key in (Qt.Key.Key_Delete, Qt.Key.Key_V):
+            QTest.keyClick(pane.table, key)
+        QGuiApplication.clipboard().clear()
+        for key in (Qt.Key.Key_C, Qt.Key.Key_Return):
+            QTest.keyClick(pane.table, key, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text().split() == [*digests[:3]]
+    assert intents == [TrashEntries(digests[:2]), VerifyEntries(digests[:3]), *recalled]
 
 
 async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
@@ -145,7 +150,7 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
 ) -> None:
     """As the keys do; their words say so, and of one entry they are its own again."""
     pane = await open_cache_browser(qtbot, scope, in_state("elsewhere", "cached", "in_trash"))
-    digests = [pane.model.digest_at(row) for row in range(3)]
+    digests = tuple(pane.model.digest_at(row) for row in range(3))
     await menu_of(pane, 0)
     row = pane.model.entry(0)
     assert row is not None
@@ -158,17 +163,13 @@ async def test_the_buttons_of_the_preview_stand_for_all_selected_entries(
     assert preview.recall_button.text() == f"Recall 2 entries into message · ≈ {format_token_count(cost)}"
     assert actions["recall"].text().startswith(preview.recall_button.text())
     assert preview.export_button.text() == "Export…"
-    recalled: list[str] = []
-    pane.entry_actions.recall_requested.connect(lambda digest, *_: recalled.append(digest))
-    preview.recall_button.click()
-    assert recalled == digests[:2]
-    for button, signal, expected in (
-        (preview.verify_button, pane.entry_actions.verify_requested, digests),
-        (preview.export_button, pane.entry_actions.export_all_requested, digests[:2]),
-    ):
-        with qtbot.waitSignal(signal) as blocker:
+    with performed(pane) as intents:
+        for button in (preview.recall_button, preview.verify_button, preview.export_button):
             button.click()
-        assert blocker.args == [expected]
+    assert intents == [
+        *(Recall(digests[0]), Recall(digests[1])),
+        *(VerifyEntries(digests), ExportEntries(digests[:2])),
+    ]
     pane.table.select_row(0)
     assert preview.recall_button.text().startswith("Recall into message · ≈ ")
 
@@ -185,9 +186,9 @@ async def test_very_many_are_recalled_after_a_question(qtbot: QtBot, scope: Task
     readable = pane.entry_actions.digests_of(is_readable)
     assert len(readable) == 59, "one is damaged"
     assert pane.preview.recall_button.text().startswith("Recall 59 entries into message… · ≈ ")
-    with qtbot.waitSignal(pane.entry_actions.recall_many_requested) as blocker:
+    with performed(pane) as intents:
         pane.preview.recall_button.click()
-    assert blocker.args == [readable]
+    assert intents == [RecallMany(readable)]
 
 
 async def test_the_menu_key_opens_it_for_the_selection(qtbot: QtBot, scope: TaskScope) -> None:

@@ -13,11 +13,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMNS
+from helix_desktop.ui.cache.entry_actions import PinEntries
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, filter_menu, tool_option
 from helix_desktop.ui.cache.rows import (
@@ -30,11 +30,11 @@ from helix_desktop.ui.cache.rows import (
 )
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.panes_samples import CODE, SampleCache, WaitingCache, cache_row
+from tests.support.intents import performed
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 
 pytestmark = pytest.mark.qt_loop
@@ -80,7 +80,6 @@ async def test_a_click_on_a_header_sorts_and_a_second_one_reverses(qtbot: QtBot,
 def test_the_bar_fits_all_its_parts_into_a_narrow_window(
     qapp: QApplication, qtbot: QtBot, text_px: int
 ) -> None:
-    fonts.load(resources_dir() / "fonts")
     apply(qapp, LIGHT, text_px)
     bar = CacheFilterBar()
     qtbot.addWidget(bar)
@@ -306,17 +305,17 @@ async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
     source = sample_cache(9)
     pane = await open_cache_browser(qtbot, scope, source)
     await wait_until(lambda: pane.model.entry(2) is not None)
-    pinned: list[tuple[list[str], bool]] = []
-    pane.entry_actions.pin_requested.connect(lambda digests, on: pinned.append((digests, on)))
     pane.table.select_row(2)
     pane.table.setFocus()
-    QTest.keyClick(pane.table, Qt.Key.Key_P)
-    assert pinned == [([cache_row(2).digest], True)]
+    with performed(pane) as intents:
+        QTest.keyClick(pane.table, Qt.Key.Key_P)
+    assert intents == [PinEntries((cache_row(2).digest,), is_pinned=True)]
     source.all_rows[2] = replace(source.all_rows[2], is_pinned=True)
     pane.refresh()
     await wait_until(lambda: bool((row := pane.model.entry(2)) and row.is_pinned))
-    QTest.keyClick(pane.table, Qt.Key.Key_P)
-    assert pinned[1] == ([cache_row(2).digest], False)
+    with performed(pane) as intents:
+        QTest.keyClick(pane.table, Qt.Key.Key_P)
+    assert intents == [PinEntries((cache_row(2).digest,), is_pinned=False)]
     pane.show_preview(PreviewState(source.all_rows[2], CODE))
     assert pane.preview.content.meta.text.endswith("· pinned")
 

@@ -16,6 +16,7 @@ from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, column_widths, fitting_columns
+from helix_desktop.ui.cache.entry_actions import SaveEntry, VerifyEntries
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS, PAGE_ROWS, RowPages
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheRow, PreviewState
@@ -27,7 +28,7 @@ from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.kit.intents import OpenFolder, ShowPage
+from helix_desktop.ui.kit.intents import OpenFolder, Recall, ShowPage
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 from tests.support.intents import performed
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
@@ -275,17 +276,17 @@ async def test_recall_complete_and_by_lines(qtbot: QtBot, scope: TaskScope) -> N
     row = cache_row(0)
     pane.show_preview(PreviewState(row, CODE))
     assert "≈ 225 tokens" in pane.preview.recall_button.text()
-    with qtbot.waitSignal(pane.entry_actions.recall_requested) as blocker:
+    with performed(pane) as intents:
         QTest.keyClick(pane.table, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert blocker.args == [row.digest, 0, 0]
+    assert intents == [Recall(row.digest)]
     text = pane.preview.content.text
     cursor = QTextCursor(text.document().findBlockByNumber(1))
     cursor.movePosition(QTextCursor.MoveOperation.NextBlock, QTextCursor.MoveMode.KeepAnchor, 3)
     text.setTextCursor(cursor)
     assert "Recall lines 2–4" in pane.preview.recall_button.text()
-    with qtbot.waitSignal(pane.entry_actions.recall_requested) as lines:
+    with performed(pane) as lines:
         pane.preview.recall_button.click()
-    assert lines.args == [row.digest, 2, 4]
+    assert lines == [Recall(row.digest, 2, 4)]
 
 
 @pytest.mark.parametrize("width", [900, 636, 540])
@@ -323,24 +324,22 @@ async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None
     row = cache_row(3)
     pane.show_preview(PreviewState(row, b"exact bytes"))
     pane.table.setFocus()
-    with qtbot.waitSignal(pane.entry_actions.verify_requested) as verify:
+    with performed(pane) as verify:
         QTest.keyClick(pane.table, Qt.Key.Key_V)
-    assert verify.args == [[row.digest]]
+    assert verify == [VerifyEntries((row.digest,))]
     QTest.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == row.digest
     pane.preview.content.copy_content()
     assert QGuiApplication.clipboard().text() == "exact bytes"
-    with qtbot.waitSignal(pane.entry_actions.export_requested):
+    with performed(pane) as save:
         QTest.keyClick(pane.table, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    assert save == [SaveEntry(row.digest)]
     pane.keys.use({"cache_verify": (), "cache_save": ("V",), "cache_recall": ("Shift+Return",)})
-    with (
-        qtbot.waitSignal(pane.entry_actions.export_requested),
-        qtbot.assertNotEmitted(pane.entry_actions.verify_requested),
-    ):
+    with performed(pane) as moved:
         QTest.keyClick(pane.table, Qt.Key.Key_V)
-    for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-        with qtbot.waitSignal(pane.entry_actions.recall_requested):
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             QTest.keyClick(pane.table, key, Qt.KeyboardModifier.ShiftModifier)
+    assert moved == [SaveEntry(row.digest), Recall(row.digest), Recall(row.digest)]
     assert pane.preview.recall_button.toolTip().endswith("(Shift+Enter)")
 
 

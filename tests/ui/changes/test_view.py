@@ -16,6 +16,7 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import FileChange, FileState, RecordedChanges, RevertScope
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.changes.change_actions import CopyPatch
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,
     ChangesState,
@@ -34,12 +35,14 @@ from helix_desktop.ui.changes.texts import (
     turn_text,
 )
 from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.chat.composer.added_files import files_from_mime
 from helix_desktop.ui.design.drops import DragContent, read_drag
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
+from tests.support.intents import performed
 from tests.support.window.buttons import find_button
 
 
@@ -85,10 +88,9 @@ def test_what_was_undone_after_commands_is_listed_and_can_be_restored(page: Chan
     lines = [line.text for line in page.undone.rows.findChildren(TextLine)]
     assert lines[:2] == [".envrc", "sets the environment of every shell in the folder"], "the newest first"
     assert lines[3].startswith("core.fsmonitor = ./tools/watch --all; include.path"), "why"
-    restored: list[str] = []
-    page.undone.restore_requested.connect(restored.append)
-    find_button(page.undone, "restore:vendor/widget/.git/config").click()
-    assert restored == [samples.UNDONE[1].change_id]
+    with performed(page) as intents:
+        find_button(page.undone, "restore:vendor/widget/.git/config").click()
+    assert intents == [PutAutoRun((samples.UNDONE[1].change_id,), restore=True)]
     rest = page.undone.rows.height()
     page.undone.fold.click()
     assert not page.undone.rows.isVisible()
@@ -328,11 +330,12 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
 ) -> None:
     page.set_state(samples.commit_state())
     assert listed(page) == ["README.md", "src/new.py", "src/old.py"]
-    with qtbot.assertNotEmitted(page.change_actions.revert_requested):
+    with performed(page) as intents:
         page.change_actions.revert()
-    with qtbot.waitSignal(page.change_actions.patch_requested) as request:
         page.change_actions.copy_patch()
-    assert request.args[0].paths == ("README.md",)
+    (copy,) = intents
+    assert isinstance(copy, CopyPatch)
+    assert copy.selection.paths == ("README.md",)
     with qtbot.waitSignal(page.filter_bar.source_changed) as chosen:
         press(page, "changes-of-session")
     assert chosen.args == ["session"]
@@ -411,8 +414,9 @@ def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
     assert [group.selection.capture_ids for group in grouped.by_turn][:2] == [("r3",), ("r2",)]
     page.list.select(grouped.by_turn[0].key)
     assert not page.detail.summary.text(), "the title says it"
-    with qtbot.assertNotEmitted(page.change_actions.accept_requested):
+    with performed(page) as intents:
         page.change_actions.accept()
+    assert not intents
 
 
 def test_a_folder_is_no_file(page: ChangesPage) -> None:

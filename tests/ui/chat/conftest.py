@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT
 
 
@@ -30,7 +28,6 @@ def slice_s() -> float | None:
 @pytest.fixture
 def view(qtbot: QtBot, clock: Callable[[], float], slice_s: float | None) -> Iterator[ChatView]:
     """Return a conversation without its page."""
-    fonts.load(resources_dir() / "fonts")  # as app.window_frame does first: widths depend on it
     chat_view = ChatView(ChatModel(), LIGHT, clock=clock)
     qtbot.addWidget(chat_view)
     if slice_s is not None:

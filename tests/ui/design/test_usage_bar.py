@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,34 +14,40 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.design.shell_data import GaugeState, gauge_text
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.usage_bar import Pressure, paint_usage_bar, pressure_of
+from helix_desktop.ui.design.usage_bar import paint_usage_bar
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.rewrite_reasons import gauge_compaction_text
+
+
+def test_a_reported_number_is_not_called_an_estimate() -> None:
+    state = GaugeState(19_900, 24_000, False, "reported", "handover in ≈ 500")
+    assert gauge_text(state) == "83 % · 19.9k / 24k · handover in ≈ 500"
 
 
 @pytest.mark.parametrize(
-    ("state", "text"),
+    ("used", "is_managed", "is_on_hold", "text"),
     [
-        ("near", "83 % · 19.9k / 24k · handover in ≈ 500"),
-        ("over", "83 % · 19.9k / 24k · above 85 %"),
-        ("off", "83 % · 19.9k / 24k · compaction off"),
+        (19_900, True, False, "handover in ≈ 500"),
+        (20_400, True, False, "above 85 %"),
+        (23_000, True, False, "above 85 %"),
+        (23_000, True, True, "paused"),
+        (19_900, False, True, "compaction off"),
     ],
 )
-def test_a_reported_number_is_not_called_an_estimate(state: Pressure, text: str) -> None:
-    assert gauge_text(GaugeState(19_900, 24_000, False, "reported", 0.85, state)) == text
+def test_the_gauge_says_how_far_the_next_compaction_is(
+    used: int, is_managed: bool, is_on_hold: bool, text: str
+) -> None:
+    gauge = UsageGauge(used, 24_000, 0, 20_400, is_reported=True, panic_threshold=22_800)
+    assert gauge_compaction_text(gauge.trigger, is_managed, is_on_hold) == text
 
 
 def test_without_a_window_no_number_is_claimed() -> None:
-    assert gauge_text(GaugeState(10, 0, True, "", 0.85, "off")) == "Context window unknown"
+    assert gauge_text(GaugeState(10, 0, True, "")) == "Context window unknown"
 
 
 @given(st.integers(min_value=0, max_value=99_000_000))
 def test_token_counts_stay_short(tokens: int) -> None:
     assert len(format_tokens(tokens)) <= 6
-
-
-@given(st.integers(min_value=0, max_value=10**8), st.integers(min_value=1, max_value=10**8))
-def test_the_remainder_is_never_negative(used: int, window: int) -> None:
-    assert GaugeState(used, window, False, "", 0.85, "calm").tokens_left >= 0
 
 
 def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
@@ -61,15 +66,6 @@ def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
     assert painted(1.0) == [color, color, color]
 
 
-def test_a_bar_warns_before_the_handover_and_after_panic() -> None:
-    """One rule of color for all bars."""
-    calm = UsageGauge(
-        used=0, window=1_000, reserve=0, handover_threshold=850, is_reported=True, panic_threshold=950
-    )
-    at = [msgspec.structs.replace(calm, used=used) for used in (600, 700, 849, 850, 950, 2_000)]
-    assert [pressure_of(tokens) for tokens in at] == ["calm", "near", "near", "over", "over", "over"]
-
-
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, theme: Theme) -> None:
     gauge = ContextGauge()
@@ -77,7 +73,7 @@ def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, theme: Theme) ->
     gauge.tint(theme)
     colors, widths = [], set()
     for used in (690, 700, 849, 1_000):
-        gauge.show_state(GaugeState(used, 1_000, False, "reported", 0.85, "calm"))
+        gauge.show_state(GaugeState(used, 1_000, False, "reported"))
         gauge.resize(gauge.sizeHint())
         image = gauge.grab().toImage()
         colors.append(image.pixelColor(20, image.height() // 2).name())

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.window.compactor import CountedPart
+from helix_desktop.agent.window.handover_writer import CountedPart
 from helix_desktop.context.summaries.handover import CutPoint, HandoverPart, available_cuts
 from helix_desktop.context.summaries.handover_revision import compare_handovers
 from helix_desktop.domain.events.summary import Bullet, Section

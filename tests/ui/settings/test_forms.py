@@ -19,6 +19,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec, SourcedSpec
+from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.services.provider_check import CheckStep
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton, Switch
@@ -27,7 +28,6 @@ from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.forms import (
-    PermissionRow,
     ProviderForm,
     ProviderStatus,
     validate_provider,
@@ -37,7 +37,7 @@ from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, profiles_beside
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.view import SettingsView
-from tests.support.default_settings import default_settings
+from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.window.buttons import find_button, find_buttons, press, trigger
 from tests.support.window.list_contents import cell_texts
 
@@ -51,7 +51,7 @@ CATALOG = ModelCatalog.load(resources_dir() / "models.toml")
 @pytest.fixture
 def dialog(qtbot: QtBot) -> Iterator[SettingsView]:
     """Settings with the demo in use and one provider whose key is in the keychain."""
-    frame, settings_dialog = QWidget(), SettingsView(default_settings(), {})
+    frame, settings_dialog = QWidget(), settings_view(default_settings(), NothingOnScreen())
     settings_dialog.head.hide()  # there is room for the list
     frame.setLayout(row(settings_dialog.names, settings_dialog, settings_dialog.head, gap=0))
     frame.resize(980, 760)
@@ -440,13 +440,10 @@ def test_fields_stay_while_another_policy_is_shown(dialog: SettingsView) -> None
 
 def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsView) -> None:
     dialog.show_page("permissions")
-    dialog.permissions.show_rules("helix", [PermissionRow("r1", "run_command: pytest *", "Saved 12 Nov")])
-    qtbot.waitUntil(lambda: "run_command: pytest *" in words(dialog))
-
-    with qtbot.waitSignal(dialog.permissions.revoke_requested) as revoked:
-        press(dialog, "revoke")
-    assert revoked.args == ["r1"]
-    dialog.permissions.show_rules("helix", [])
+    rule = PermissionRule("*", "pytest *", kind="pattern")
+    dialog.permissions.show_rules("helix", [rule], {}, {})
+    assert rule.text in words(dialog)
+    dialog.permissions.show_rules("helix", [], {}, {})
     assert "the agent asks before what may change something" in words(dialog)
 
 

@@ -9,11 +9,12 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.services.mcp_config import McpServerStatus
 from helix_desktop.ui.settings.mcp.page import McpPage
+from tests.support.default_settings import NothingOnScreen
 from tests.support.window.buttons import find_button
 
 
 def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
-    page = McpPage()
+    page = McpPage(NothingOnScreen())
     qtbot.addWidget(page)
     here = (McpServerStatus(McpServerConfig(name="box", command="here"), "off"),)
     there = (McpServerStatus(McpServerConfig(name="box", command="there"), "off"),)
@@ -36,7 +37,7 @@ def test_edits_of_a_server_stay_with_their_workspace(qtbot: QtBot) -> None:
 
 
 def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> None:
-    page = McpPage()
+    page = McpPage(NothingOnScreen())
     qtbot.addWidget(page)
     config = McpServerConfig(name="box", command="here")
     other = McpServerStatus(McpServerConfig(name="next", command="here"), "ready")
@@ -46,6 +47,7 @@ def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> N
     restart = find_button(page.cards["box"], "restart")
     restart.setFocus()
     restarts: list[str] = []
+    page.cards["box"].restart_requested.disconnect()
     page.cards["box"].restart_requested.connect(restarts.append)
     for state in ("waiting", "starting", "ready"):
         QTest.keyClick(restart, Qt.Key.Key_Space)

@@ -12,15 +12,14 @@ from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
-from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.commands import WindowCommands
-from tests.support.default_settings import default_settings
+from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.intents import take_intents
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     """The focus ring follows the page: by mouse, by arrow keys, and when another page is asked for."""
-    frame, view = QWidget(), SettingsView(default_settings(), {"about": QWidget})
+    frame, view = QWidget(), settings_view(default_settings(), NothingOnScreen())
     view.head.hide()  # there is room for the list
     frame.setLayout(row(view.names, view, view.head, gap=0))
     qtbot.addWidget(frame)

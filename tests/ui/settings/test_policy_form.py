@@ -8,13 +8,15 @@ import msgspec
 import pytest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
+from helix_desktop.context import policy
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
 from helix_desktop.ui.kit.forms import all_fields
 from helix_desktop.ui.settings.policy.form import (
     FILE_FIELDS,
     POLICY,
     SLIDER_FIELDS,
     Number,
+    ToolNames,
     conflict_text,
     profiles_beside,
 )
@@ -30,10 +32,30 @@ def numbers(**changes: float) -> dict[str, Any]:
 
 def test_every_field_of_the_policy_is_in_its_form_or_in_the_file_alone() -> None:
     """Each once; those of the form with a label and a unit."""
-    keys = [field.name for field in FIELDS]
+    fields = all_fields(POLICY)
+    keys = [field.name for field in fields]
     assert sorted([*keys, *FILE_FIELDS, *SLIDER_FIELDS]) == sorted(ContextPolicy.__struct_fields__)
     assert [group.title for group in POLICY] == ["Cache", "Compact", "Session budget"]
-    assert all(field.label and field.unit and "_" not in field.label + field.hint for field in FIELDS)
+    assert all(field.label and field.unit and "_" not in field.label for field in fields)
+    described = {name for name, field in policy.FIELDS.items() if field.label}
+    assert described == set(keys), "what has words is on the page"
+    assert policy.FIELDS.keys() | policy.CHOICES == set(ContextPolicy.__struct_fields__), "each is described"
+
+
+def test_tools_that_are_never_cached_are_typed_by_their_names() -> None:
+    """Each once; one that does not exist is named, because nothing would ever be said of it."""
+    field = next(field for field in all_fields(POLICY) if isinstance(field, ToolNames))
+    names = field.read(" run_command, mcp__web__fetch ,run_command,")
+    assert names == ("run_command", "mcp__web__fetch")
+    assert (field.read(field.typed(names)), field.in_text(())) == (names, "none")
+    with pytest.raises(ValueError, match="“run_comand” isn't the name of a tool"):
+        field.read("run_comand")
+    own = policy_from({"never_cache": list(names)})
+    assert policy_fields(own) == {"profile": "balanced", "never_cache": list(names)}
+    assert policy_from(policy_fields(own)) == own
+    subagents = own.for_subagents()
+    assert subagents is not None
+    assert (subagents.profile, subagents.never_cache) == ("lean", names)
 
 
 def test_the_slider_has_plain_only_where_a_file_chose_it(qtbot: QtBot) -> None:

@@ -12,7 +12,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Badge, Dot
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
@@ -192,7 +191,6 @@ def test_the_page_names_stay_readable_with_any_title_and_status(
     qtbot.addWidget(host)
     bar = TopBar(WindowCommands(host))
     bar.setParent(host)
-    fonts.load(resources_dir() / "fonts")
     bar.setFont(fonts.base())
     bar.sidebar.hide()
     bar.resize(width, 57)

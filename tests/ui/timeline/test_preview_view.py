@@ -8,7 +8,8 @@ from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.summaries.sections import TITLES
-from helix_desktop.domain.events.rewrite import PlacementReason
+from helix_desktop.context.window.usage_gauge import CompactionTrigger
+from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.kit.intents import ContinueSession, CopyText, FocusComposer, OpenSession, WriteHandover
@@ -153,7 +154,8 @@ def test_with_the_policy_off_the_chart_has_no_threshold(pane: Timeline) -> None:
     state = TimelineState((), usage_points(), 14_600, 24_000)
 
     def drawn(threshold: float, *, is_managed: bool) -> QImage:
-        pane.set_state(replace(state, threshold=threshold, is_managed=is_managed))
+        trigger = CompactionTrigger(HandoverTrigger.THRESHOLD, 1, threshold)
+        pane.set_state(replace(state, trigger=trigger, is_managed=is_managed))
         return pane.chart.grab().toImage()
 
     assert drawn(0.85, is_managed=False) == drawn(0.5, is_managed=False)

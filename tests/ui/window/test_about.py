@@ -29,7 +29,7 @@ async def opened_about(rig: WindowRig, releases: str) -> AboutPage:
     origin = rig.wiring.services.build_info
     origin.build = replace(origin.build, releases=releases)
     await rig.wiring.settings.show("about")
-    await rig.settings.about.show_build()
+    await rig.settings.about.refresh()
     return rig.settings.about
 
 

@@ -174,8 +174,7 @@ async def _check_numbers(rig: WindowRig) -> None:
         )
         assert [row.allowed_together for row in rig.rows(ApprovalRow)] == [("c0", "c1"), ("c0", "c1")]
         assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
-        await rig.wiring.session_controller.chat.show(None)
-        await rig.wiring.session_controller.chat.show(rig.conversation)
+        await rig.wiring.chat.load()
         assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
         await rig.answer_approval("deny")
         await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == ["2 of 3"], "one left")
@@ -291,12 +290,12 @@ async def _check_always(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
 
         await rig.wiring.settings.show("permissions")
-        page.form.pattern.setText("../elsewhere")
-        page.form.kind.setCurrentIndex(2)
+        page.new_rule.write("pattern", "../elsewhere")
+        page.new_rule.write("kind", "folder")
         press(page, "add_rule")
         assert "The folder must be inside the workspace." in page_text(page)
-        page.form.kind.setCurrentIndex(0)
-        page.form.pattern.setText("echo *")
+        page.new_rule.write("kind", "pattern")
+        page.new_rule.write("pattern", "echo *")
         press(page, "add_rule")
         await until(lambda: "Never: run commands like: echo *" in page_text(page), "the new rule")
         await rig.run_turn("Once more")

@@ -58,7 +58,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"app.py": "x = 1\ny = 2\n"})
         await rig.run_turn("Hello")
-        await rig.wiring.navigation.recall(rig.last_output("list_directory").digest, 0, 0)
+        await rig.wiring.recalls.recall(rig.last_output("list_directory").digest, 0, 0)
         drop(rig, *(tmp_path / name for name in refused), tmp_path / "gone.txt")
         await until(lambda: "gone.txt" in rig.banner_text(), "it is said of each why")
         assert "It isn't text" in rig.banner_text()
@@ -105,7 +105,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
 
 def _check_a_recount_keeps_versions(rig: WindowRig, row: UserRow) -> None:
     """After a report an edited message shows its other version still, and the same tokens."""
-    chat, versions = rig.wiring.workspace_controller.session_controller.chat, Versions(("other", "this"), 1)
+    chat, versions = rig.wiring.chat, Versions(("other", "this"), 1)
     chat.show_versions({row.key: versions})
     chat.recount()
     recounted = rig.rows(UserRow)[1]

@@ -94,8 +94,8 @@ async def test_the_card_takes_back_and_the_line_restores(qapp: QApplication, tmp
         await until((project / ".envrc").exists, "restored")
         await until(lambda: "restored" in rig.banner_text(), "the report")
         assert _labels(rig) == ["Undo"], "all of it is there now, and can be taken back"
-        await rig.wiring.session_controller.show(rig.workspace, None)
-        await rig.wiring.session_controller.show(rig.workspace, conversation)
+        await rig.wiring.session.show(rig.workspace, None)
+        await rig.wiring.session.show(rig.workspace, conversation)
         await until(lambda: _labels(rig) == ["Undo"], "the same at the next opening")
         assert (project / "package.json").exists()
         _click_line(rig)

@@ -154,7 +154,7 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
         (counting,) = asyncio.all_tasks() - earlier
         for _ in range(2):  # until the first of them is read
             await asyncio.sleep(0)
-        rig.wiring.session_controller.changes.show(None, None)
+        await rig.wiring.session.show(None, None)
         await asyncio.wait([counting])
 
 

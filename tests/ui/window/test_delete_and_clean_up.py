@@ -20,8 +20,10 @@ from helix_desktop.domain.retention import DAY_MS, RetentionRule
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import RowRetention
+from helix_desktop.ui.cache.entry_actions import TrashEntries
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.kit.intents import RemoveSecret
 from helix_desktop.ui.redaction.dialog import confirmation_word
 from helix_desktop.ui.settings.data_page import DataPage
 from tests.support.model_servers.chat_server import (
@@ -50,8 +52,7 @@ def advance_clock(retention: StoreRetention, by_ms: int) -> None:
 
 def on_screen(rig: WindowRig) -> str:
     """The session on screen; empty while there is none."""
-    conversation = rig.wiring.session_controller.conversation
-    return conversation.session.id if conversation is not None else ""
+    return rig.wiring.session.id
 
 
 async def leaked(rig: WindowRig, server: ChatServer, folder: str = "project") -> str:
@@ -113,7 +114,7 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         store = rig.workspace.store
         assert await store.retention.trash_session(second)
         await store.retention.empty_trash()
-        assert await rig.wiring.session_controller.composer.drafts.save_all() == []
+        assert await rig.wiring.composer.drafts.save_all() == []
         assert not (await store.draft(second)).text
 
 
@@ -121,7 +122,7 @@ async def _check_the_only_session(rig: WindowRig) -> None:
     """The only session can be deleted too."""
     await rig.open_folder("one")
     rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
-    await until(lambda: rig.wiring.session_controller.conversation is None, "nothing open")
+    await until(lambda: not rig.wiring.session.has_conversation, "nothing open")
     await until(rig.window.no_session.isVisible, "the empty page")
     await rig.wiring.workspace_controller.new_session()
     assert rig.conversation.session.transcript.messages.turns == 0
@@ -155,7 +156,7 @@ async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
     async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
         await leaked(rig, server, "from-the-cache")
         output = rig.events(ToolAnswered)[0]
-        rig.views.cache.entry_actions.redact_requested.emit(output.digest)
+        rig.perform(RemoveSecret(output.digest))
         dialog = await forget_dialog(rig)
         assert "read_file env.txt" in labels(dialog)
         press(dialog, "search")
@@ -181,7 +182,7 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         elsewhere = rig.conversation.session.id
         await rig.wiring.workspace_controller.session_opener.open_session(session_id)
         await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
-        composer = rig.wiring.session_controller.composer
+        composer = rig.wiring.composer
         composer.attachments.change(elsewhere, [note_of(f"see {SECRET}")])
         go, send, settle = asyncio.Event(), rig.conversation.send, composer.outgoing.settle
 
@@ -399,9 +400,8 @@ async def _check_very_many(rig: WindowRig) -> None:
     contents = [Content(digest_of(each), each, "grep", "a.py", "of very many", 4) for each in data]
     await rig.open_folder("many")
     await rig.workspace.store.commit(Commit("old", contents=contents))
-    request = rig.views.cache.entry_actions.trash_requested.emit
     for answer, left in (("cancel", 1_001), ("trash", 0)):
-        request([content.digest for content in contents])
+        rig.perform(TrashEntries(tuple(content.digest for content in contents)))
         await until(QApplication.activeModalWidget, "the question")
         dialog = QApplication.activeModalWidget()
         assert dialog is not None
@@ -500,9 +500,9 @@ async def _check_what_is_pinned_or_needed(rig: WindowRig, unreferenced_contents:
 
         await rig.workspace.store.commit(Commit("old", contents=unreferenced_contents[:1]))
         await rig.workspace.store.retention.pin(unreferenced_contents[0].digest, True)
-        cache.entry_actions.trash_requested.emit([digest])
+        rig.perform(TrashEntries((digest,)))
         await until(lambda: "Used in 1 place in sessions." in rig.banner_text(), "the reason")
-        cache.entry_actions.trash_requested.emit([unreferenced_contents[0].digest])
+        rig.perform(TrashEntries((unreferenced_contents[0].digest,)))
         await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
         rig.window.show_page("chat")
         assert "It is pinned." not in rig.banner_text(), "it is about the cache"

@@ -27,15 +27,13 @@ async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> No
     """Let the first window go on with another session, and show its session in the second one."""
     await rig.wiring.workspace_controller.new_session()
     loaded: list[str] = []
-    second.controllers.session_controller.session_loaded.connect(
-        lambda: loaded.append(second.shown_session.session_id)
-    )
+    second.session.loaded.connect(lambda: loaded.append(second.shown_session.session_id))
     second.window.sidebar.session_selected.emit(session_id)
     await until(lambda: session_id in loaded, "the session with its draft")
 
 
 def _chips(second: ControlledWindow) -> list[str]:
-    composer = second.controllers.session_controller.composer.widget
+    composer = second.composer.widget
     return [chip.label for chip in composer.findChildren(AttachmentChip) if not chip.isHidden()]
 
 
@@ -50,10 +48,10 @@ async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_se
         second = await _second_window(rig)
         session_id = rig.app_window.shown_session.session_id
         await rig.run_turn("Said first.")
-        composer = second.controllers.session_controller.composer
+        composer = second.composer
         async with rig.wiring.windows.drafts.attaching_lock:
             rig.composer.long_text_pasted.emit("words\n" * 50)
-            rig.wiring.session_controller.composer.send("Not sent. ")
+            rig.wiring.composer.send("Not sent. ")
             await _move(rig, second, session_id)
             composer.widget.editor.insertPlainText(typed)
         await until(lambda: composer.widget.text() == f"Not sent. {typed}", "the message and what was typed")
@@ -75,8 +73,8 @@ async def test_what_is_attached_meanwhile_is_on_screen_where_its_session_is(
         async with rig.wiring.windows.drafts.attaching_lock:
             rig.composer.long_text_pasted.emit("words\n" * 50)
             await _move(rig, second, session_id)
-            second.controllers.session_controller.composer.widget.editor.insertPlainText("Written there")
+            second.composer.widget.editor.insertPlainText("Written there")
         await until(lambda: len(_chips(second)) == 1, "what was attached in the other window")
-        assert await second.controllers.session_controller.composer.drafts.save_all() == []
+        assert await second.composer.drafts.save_all() == []
         draft = await rig.workspace.store.draft(session_id)
         assert (draft.text, len(draft.attachments)) == ("Written there", 1)

@@ -72,7 +72,7 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         drop(composer, urls(folder))
         assert hints(signs) == []
         await until(lambda: len(rig.attachment_labels()) == 1, "the list goes along")
-        attached = rig.wiring.session_controller.composer.attachments.current()[0]
+        attached = rig.wiring.composer.attachments.current()[0]
         assert (attached.label, attached.text) == ("src/", "app.py (6 B)\n")
 
         rig.views.cache.refresh()
@@ -109,7 +109,7 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         before = rig.workspace.id
         assert enter(rig.window, urls(folder))
         drop(rig.window, urls(folder))
-        await until(lambda: rig.wiring.active_workspace.id != before, "the folder is a workspace")
+        await until(lambda: rig.wiring.session.workspace_id != before, "the folder is a workspace")
 
 
 async def _check_an_archive(rig: WindowRig, signs: Sequence[DropHint], folder: Path) -> None:
@@ -157,7 +157,7 @@ async def test_text_and_links_are_copied_into_the_message(qapp: QApplication, tm
         assert enter(rig.chat, urls(outside))
         drop(rig.chat, urls(outside))
         await until(lambda: len(rig.attachment_labels()) == 1, "a file from outside the workspace")
-        attached = rig.wiring.session_controller.composer.attachments.current()[0]
+        attached = rig.wiring.composer.attachments.current()[0]
         assert attached.label == str(outside), "its name alone doesn't say which file it is"
 
 

@@ -91,7 +91,7 @@ async def _check_a_workspace_in_use(rig: WindowRig, first: str, second: str) -> 
     await rig.wiring.workspace_controller.open_workspace(first)
     assert "is already open here" in rig.banner_text()
     assert "Not open. Sessions are kept." in _words(rig.window.sidebar)
-    assert rig.wiring.session_controller.conversation is None
+    assert not rig.wiring.session.has_conversation
     await rig.wiring.workspace_controller.open_workspace(second)
     assert "is already open here" not in rig.banner_text()
     await other.close()

@@ -19,7 +19,7 @@ from helix_desktop.services.samples import PREPARED_TASKS
 from helix_desktop.ui.settings.forms import ProviderForm
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_button, press
 from tests.support.window.drops import drop
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -71,7 +71,7 @@ async def test_the_sample_keeps_the_demo_model_when_a_first_provider_is_saved(
     async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         rig.window.welcome.sample_requested.emit()
-        await until(lambda: rig.wiring.session_controller.conversation, "the sample")
+        await until(lambda: rig.wiring.session.has_conversation, "the sample")
         await rig.wiring.settings.show("providers")
         models = (ModelEntry(name="qwen3.gguf"),)
         form = ProviderForm("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
@@ -134,7 +134,7 @@ async def _check_concurrent_requests(rig: WindowRig) -> None:
     assert len(requests) == 1
     rig.window.welcome.sample_requested.emit()
     await until(
-        lambda: rig.wiring.session_controller.conversation is not None,
+        lambda: rig.wiring.session.has_conversation,
         "the sample's session",
     )
     await rig.wiring.workspace_controller.open_sample()
@@ -158,7 +158,7 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     registry = rig.wiring.services.registry
     record = registry.get(rig.workspace.id)
     assert (record.rules, record.demo_calls) == ((), "once")
-    assert not page.demo_calls.isChecked(), "it asks"
+    assert not find_button(page, "runs_demo_calls").isChecked(), "it asks"
     rig.window.leave_settings()
 
     await until(rig.next_message_lines, "a message is proposed")
@@ -191,8 +191,8 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     assert registry.get(rig.workspace.id).demo_calls == "allow"
 
     await rig.wiring.settings.show("permissions")
-    assert page.demo_calls.isChecked()
-    page.demo_calls.click()
+    assert find_button(page, "runs_demo_calls").isChecked()
+    find_button(page, "runs_demo_calls").click()
     await until(lambda: registry.get(rig.workspace.id).demo_calls == "ask", "asking again")
     await until(lambda: rig.composer.mode_button.accessibleName() == "Mode: Ask", "the mode is shown")
     await rig.open_folder("project")

@@ -323,7 +323,7 @@ async def test_a_recorded_handover_is_compared_run_again_and_edited(
         (await open_dialog_after_two_turns(rig, server, FILES)).reject()
         await _closed(rig)
         handovers = rig.conversation.handovers
-        await handovers.commit(await handovers.proposed.draft())
+        await handovers.writer.commit(await handovers.writer.draft())
         (first,) = rig.conversation.session.transcript.rewrites.handovers
         await _check_running_again(rig, model, first)
         await _check_editing(rig, first)
@@ -335,14 +335,14 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     (await open_dialog_after_two_turns(rig, server, FILES, "dropped")).reject()
     await _closed(rig)
     handovers = rig.conversation.handovers
-    await handovers.commit(await handovers.proposed.draft())
+    await handovers.writer.commit(await handovers.writer.draft())
     await rig.run_turn("And then?")
-    draft = await handovers.proposed.draft()
+    draft = await handovers.writer.draft()
     text = draft.text
     for head in ("## Technical Details\n", "## TODO Items\n"):
         assert f"{head}- Words about it." in text
         text = text.replace(f"{head}- Words about it.", f"{head}- All new!")
-    await handovers.commit(draft, text)
+    await handovers.writer.commit(draft, text)
     first, second = rig.conversation.session.transcript.rewrites.handovers
     rig.window.show_page("timeline")
     timeline, rewrites = rig.views.timeline, rig.wiring.rewrites

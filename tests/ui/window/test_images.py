@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.image import MAX_EDGE_PX, identify_image
+from helix_desktop.ui.chat.composer.attachment_chips import RemoveAttachment
 from helix_desktop.ui.chat.rows.row_types import NoticeRow, UserRow
 from tests.support.image_bytes import png
 from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
@@ -120,7 +121,7 @@ async def _check_a_model_of_which_nothing_is_known(rig: WindowRig) -> None:
         drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
         assert rig.attachment_labels()[0].endswith(" tokens · images may not be supported")
-        rig.attachment_chip().removed.emit(rig.attachment_chip().key)
+        rig.perform(RemoveAttachment(rig.attachment_chip().key))
 
 
 async def _check_a_refused_image(rig: WindowRig) -> None:

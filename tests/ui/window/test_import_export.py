@@ -10,7 +10,9 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.ui.cache.entry_actions import ExportEntries
 from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
+from helix_desktop.ui.workspaces.share_session import ShareDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,
     Hang,
@@ -71,7 +73,7 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
 
         (tmp_path / "outputs").mkdir()
         outputs = [rig.last_output("list_directory").digest, "0" * 64]
-        rig.views.cache.entry_actions.export_all_requested.emit(outputs)
+        rig.perform(ExportEntries(tuple(outputs)))
         press(await wait_for_widget(rig, ChoiceDialog), "folder")
         await pick(rig, tmp_path / "outputs")
         await until(lambda: "Saving stopped." in rig.banner_text(), "the notice")
@@ -167,7 +169,7 @@ async def _check_an_invalid_file(rig: WindowRig) -> None:
     rig.window.commands.import_file.trigger()
     await pick(rig, rig.folder / "broken.helix")
     await until(lambda: "can't be imported" in rig.banner_text(), "the refusal")
-    await until(lambda: rig.wiring.session_controller.workspace is not None, "the workspace")
+    await until(lambda: rig.wiring.session.has_workspace, "the workspace")
     assert rig.workspace.id == identity
     assert rig.events(UserSpoke)
 
@@ -256,10 +258,18 @@ async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplicat
         menu = sessions.menu_for(sessions.index_of(session_id))
         trigger(menu, "export")
         menu.deleteLater()
-        press(await wait_for_widget(rig, QuestionDialog), "transcript")
+        press(await wait_for_widget(rig, QuestionDialog), "document")
+        sharing = await wait_for_widget(rig, ShareDialog)
+        assert isinstance(sharing, ShareDialog)
+        assert sharing.document.text.startswith("# What is in this folder?\n")
+        sharing.list.setCurrentItem(sharing.items()[1])
+        shown = sharing.document.text
+        assert sharing.viewer.text.toPlainText().startswith("<!doctype html>")
+        press(sharing, "save")
         await pick(rig, tmp_path / "read")
-        await until(lambda: "read.md saved: " in rig.banner_text(), "the notice")
-        assert (tmp_path / "read.md").read_text(encoding="utf-8").startswith("# What is in this folder?\n")
+        await until(lambda: "read.html saved: " in rig.banner_text(), "the notice")
+        assert (tmp_path / "read.html").read_text(encoding="utf-8") == shown
+        assert "<h1>What is in this folder?</h1>" in shown
 
         rig.type_message("/export")
         press(await wait_for_widget(rig, ChoiceDialog), "session")

@@ -38,7 +38,7 @@ async def test_what_the_user_recalls_into_a_message_is_named_with_it(
         contents = rig.workspace.contents
         for text in (LOG, LOG.upper()):
             digest = (await contents.attach_paste(rig.conversation.session.id, text)).digest
-            await rig.wiring.navigation.recall(digest, 0, 0)
+            await rig.wiring.recalls.recall(digest, 0, 0)
         await until(lambda: len(rig.attachment_labels()) == 2, "the chips")
         await rig.run_turn("What is this?")
         await until(lambda: len(_messages(rig)) == 2, "its row")
@@ -50,7 +50,7 @@ async def test_what_the_user_recalls_into_a_message_is_named_with_it(
         legend = rig.views.inspector._legend
         assert "recalled" not in legend
         assert "that you attached" in legend["user"].toolTip()
-        await rig.wiring.navigation.recall(event.attachments[0].digest, 0, 0)
+        await rig.wiring.recalls.recall(event.attachments[0].digest, 0, 0)
         await until(lambda: len(rig.attachment_labels()) == 1, "the chip")
         await rig.run_turn("And this?")
         await until(lambda: len(_messages(rig)) == 3, "its row")

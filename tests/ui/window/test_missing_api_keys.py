@@ -27,7 +27,7 @@ async def _with_key(folder: Path, qapp: QApplication, server: ChatServer) -> str
         )
         await services.save_key("lab", "sesame")
         await services.use_model(identity, "lab/small")
-        await rig.wiring.session_controller.show_model()
+        await rig.wiring.session.show_model()
         await rig.run_turn("Hello")
         assert server.requests[-1].headers["authorization"] == "Bearer sesame"
         assert not _asks_for_key(rig)
@@ -80,7 +80,7 @@ async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_ha
             await until(lambda: key.placeholderText() == "Optional", "the key is gone")
             services = rig.wiring.services
             await services.save_settings(msgspec.structs.replace(services.settings, run_keys=("lab",)))
-            await rig.wiring.session_controller.show_model()
+            await rig.wiring.session.show_model()
             rig.window.leave_settings()
             await until(rig.chat.key_strip.isVisible, "as if it were missing")
             await rig.run_turn("Without a key?")

@@ -31,7 +31,7 @@ async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(
         await asyncio.gather(
             *(
                 controllers.workspace_controller.session_opener.show_session(rig.workspace, session_id)
-                for controllers in (rig.wiring, second.controllers)
+                for controllers in (rig.wiring, second)
             )
         )
         shown = [opened.shown_session[1] for opened in (rig.app_window, second)]

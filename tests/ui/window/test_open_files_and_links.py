@@ -97,7 +97,7 @@ async def test_a_file_finds_the_workspace_it_was_exported_from(qapp: QApplicatio
         press(dialog, "here")
         await importing
         assert "imported." in rig.banner_text()
-        assert rig.wiring.active_workspace.id == garden
+        assert rig.wiring.session.workspace_id == garden
 
 
 async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         press(await question(rig), "folder")
         await choose_path(rig, tmp_path / "new")
         await until(lambda: "imported." in rig.banner_text(), "the notice")
-        await until(lambda: rig.wiring.session_controller.conversation is not None, "its session on screen")
+        await until(lambda: rig.wiring.session.has_conversation, "its session on screen")
         assert len(await rig.workspace.sessions()) == 1
         await until(
             lambda: all(action.isEnabled() for action in rig.window.commands.that_need(OPEN_WORKSPACE)),

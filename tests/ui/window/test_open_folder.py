@@ -120,7 +120,7 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     store.unlink()
     store.with_name("elsewhere").rename(store)
     press(rig.window.closed_workspace, "retry")
-    await until(lambda: rig.wiring.session_controller.conversation is not None, "it can be opened again")
+    await until(lambda: rig.wiring.session.has_conversation, "it can be opened again")
     assert all(action.isEnabled() and not action.statusTip() for action in of_workspace)
 
 

@@ -95,8 +95,7 @@ async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
         await until(lambda: "intake" in rig.window.jobs.job_ids(), "the job")
         assert card(rig).digest
         assert card(rig).state == "ok"  # it runs no longer: nothing is left to stop
-        await rig.wiring.session_controller.chat.show(None)
-        await rig.wiring.session_controller.chat.show(rig.conversation)
+        await rig.wiring.chat.load()
         assert (card(rig).state, card(rig).is_choosing_form) == ("ok", True)
         reader.go.set()
         await rig.wait_for_turn_end()

@@ -38,7 +38,7 @@ def _scrubber(rig: WindowRig) -> Scrubber:
 
 async def _look_at(rig: WindowRig, seq: int) -> None:
     """Choose a step, and wait until the inspector shows its request."""
-    past = rig.wiring.session_controller.past
+    past = rig.wiring.past
     _scrubber(rig).choose(seq)
     await until(lambda: past.window is not None and past.window.answer_seq == seq, f"the request of e{seq}")
 
@@ -68,13 +68,13 @@ async def _check_every_step(rig: WindowRig) -> None:
             assert [message.text for message in past.window.request.messages] == texts
 
         await _look_at(rig, steps[2].seq)
-        inspector, past_window = rig.views.inspector, rig.wiring.session_controller.past.window
+        inspector, past_window = rig.views.inspector, rig.wiring.past.window
         assert past_window is not None
         rows = past_window.items()
         assert inspector.requests.entries.rowCount() >= len(rows)
         assert inspector.requests.is_read_only
-        rig.wiring.session_controller.schedule_refresh()
-        await rig.wiring.session_controller.refresh()
+        rig.wiring.session.schedule_refresh()
+        await rig.wiring.session.refresh()
         assert inspector.requests.is_read_only  # what goes on meanwhile does not end the look
 
         rig.window.show_page("chat")
@@ -114,7 +114,7 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         go.set()
         await rig.wait_for_turn_end()
         assert len(rig.rows(UserRow)) == 1
-        assert rig.wiring.session_controller.past.step is not None
+        assert rig.wiring.past.step is not None
         rig.chat.past_strip.button.click()
         await until(lambda: len(rig.rows(UserRow)) == 2, "the chat of now")
         assert [row.text for row in rig.rows(AssistantRow)] == ["First.", "Second, and done."]
@@ -128,7 +128,7 @@ async def _check_the_way_back(rig: WindowRig) -> None:
         await rig.use_server(server)
         await rig.run_turn("First")
         await rig.run_turn("Second")
-        log, past = list(rig.conversation.session.log), rig.wiring.session_controller.past
+        log, past = list(rig.conversation.session.log), rig.wiring.past
         first = read_steps(log)[0].seq
         rig.window.show_page("timeline")
         await until(lambda: len(_scrubber(rig).steps) == 2, "the steps on the chart")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.qt_loop
 
 
 async def _open_page(rig: WindowRig, replays: ScriptedReplays) -> None:
-    rig.wiring.settings.policy.replays.create_worker = lambda: replays
+    rig.wiring.settings.replays.create_worker = lambda: replays
     await rig.wiring.settings.show("policy")
 
 
@@ -86,7 +86,7 @@ async def _check_a_preview(rig: WindowRig) -> None:
     await _check_a_preview_is_kept_until_it_is_discarded(rig)
     rig.window.leave_settings()
     await _check_it_is_ready_with_the_page(rig, replays)
-    await rig.wiring.session_controller.show(rig.workspace, None)
+    await rig.wiring.session.show(rig.workspace, None)
     await until(lambda: replays.is_closed, "no process holds what may be a secret")
 
 

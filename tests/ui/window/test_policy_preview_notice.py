@@ -22,7 +22,7 @@ pytestmark = pytest.mark.qt_loop
 async def _close_with_a_preview(rig: WindowRig) -> ScriptedReplays:
     """Look at another policy, with a number that can't be used, and close the settings."""
     replays = ScriptedReplays()
-    rig.wiring.settings.policy.replays.create_worker = lambda: replays
+    rig.wiring.settings.replays.create_worker = lambda: replays
     await rig.wiring.settings.show("policy")
     page = rig.settings.policy
     page.form.write("protect_steps", 9)

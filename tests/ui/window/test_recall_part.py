@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from helix_desktop.tools.cache.index_recall import RecallArguments
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
+from helix_desktop.ui.cache.entry_actions import RecallMany
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import open_window, until
@@ -46,7 +47,7 @@ async def test_the_lines_that_find_has_are_recalled_as_the_agent_does(
         assert rig.window.page() == "chat"
 
         store, count = rig.workspace.store, rig.wiring.services.counter.count
-        (matches,) = rig.wiring.session_controller.composer.attachments.current()
+        (matches,) = rig.wiring.composer.attachments.current()
         tool = RecallCachedContent(store, count, Ripgrep(find_ripgrep(), {}))
         arguments = RecallArguments(hash=digest, pattern=r"(?i)failed \(x\)", context=0)
         answer = await tool.run("c1", arguments)
@@ -63,7 +64,7 @@ async def test_very_many_are_recalled_after_a_question_that_names_their_cost(
             (await rig.workspace.contents.attach_paste(session_id, f"{n}\n{LOG}")).digest for n in "ab"
         ]
         for answer, attached in (("cancel", 0), ("recall", 2)):
-            rig.views.cache.entry_actions.recall_many_requested.emit(digests)
+            rig.perform(RecallMany(tuple(digests)))
             await until(lambda: rig.window.findChildren(QuestionDialog), "the question")
             (dialog,) = rig.window.findChildren(QuestionDialog)
             assert any("≈ " in words.text() for words in dialog.findChildren(QLabel))

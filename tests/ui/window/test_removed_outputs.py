@@ -13,7 +13,7 @@ from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.row_menus import menu_groups
-from helix_desktop.ui.kit.intents import OpenCacheEntry
+from helix_desktop.ui.kit.intents import OpenCacheEntry, RemoveSecret
 from helix_desktop.ui.redaction.dialog import confirmation_word
 from helix_desktop.words.times import format_date
 from tests.support.model_servers.chat_server import (
@@ -52,7 +52,7 @@ async def test_the_card_of_a_removed_output_says_when_and_leads_nowhere(
 async def _remove(rig: WindowRig, digest: str) -> None:
     """Remove an output, or all that holds the secret."""
     if digest:
-        rig.views.cache.entry_actions.redact_requested.emit(digest)
+        rig.perform(RemoveSecret(digest))
     else:
         rig.window.commands.forget.trigger()
     dialog = await forget_dialog(rig)
@@ -64,7 +64,7 @@ async def _remove(rig: WindowRig, digest: str) -> None:
     press(dialog, "redact")
     await until(lambda: dialog.step == "done", "the end")
     press(dialog, "cancel")
-    await until(lambda: rig.wiring.session_controller.conversation and rig.rows(ToolRow), "the session again")
+    await until(lambda: rig.wiring.session.has_conversation and rig.rows(ToolRow), "the session again")
 
 
 async def _check_the_card(rig: WindowRig) -> None:

@@ -25,9 +25,9 @@ async def _go_on(conversation: Conversation, turns: int) -> None:
 
 
 def _use(rig: WindowRig, replays: ScriptedReplays) -> None:
-    policy = rig.wiring.settings.policy
-    policy.replays.create_worker = lambda: replays
-    policy.preparation.quiet_timer.setInterval(0)
+    settings = rig.wiring.settings
+    settings.replays.create_worker = lambda: replays
+    settings.preparation.quiet_timer.setInterval(0)
 
 
 async def test_a_long_session_is_replayed_ahead_and_stored(qapp: QApplication, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ async def test_a_long_session_is_replayed_ahead_and_stored(qapp: QApplication, t
     async with open_window(qapp, tmp_path) as rig:
         _use(rig, again)
         await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
-        await until(lambda: rig.wiring.session_controller.conversation, "the session")
+        await until(lambda: rig.wiring.session.has_conversation, "the session")
         await rig.wiring.settings.show("policy")
         card = rig.settings.policy.replay_card
         await until(lambda: "≈" not in card.chart.text_at(QPointF(card.chart.width() / 2, 5)), "the picture")

@@ -15,10 +15,11 @@ from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
+from helix_desktop.ui.cache.entry_actions import VerifyAllEntries
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
-from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, UndoLast
+from helix_desktop.ui.kit.intents import Recall, Redo, RedoLast, ShowEvent, UndoLast
 from helix_desktop.words.numbers import format_tokens
 from tests.support.part_files import part_files, reads_all
 from tests.support.window.buttons import find_button
@@ -258,7 +259,7 @@ async def _check_recall(rig: WindowRig) -> None:
         rig.wiring.navigation.show_cache_entry(digest)
         await until(lambda: rig.window.page() == "cache", "the cache")
         await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
-        rig.views.cache.entry_actions.recall_requested.emit(digest, 2, 4)
+        rig.perform(Recall(digest, 2, 4))
         await until(lambda: rig.window.page() == "chat", "back in the chat")
         await until(rig.composer.editor.hasFocus, "ready to type")
         await rig.run_turn("These lines?")
@@ -268,14 +269,14 @@ async def _check_recall(rig: WindowRig) -> None:
         assert "lines 2-4" in rig.rows(UserRow)[-1].attachments[0].label
         assert event.attachments[0].text in server.bodies[-1]["messages"][-1]["content"]
 
-        rig.views.cache.entry_actions.recall_requested.emit(digest, 0, 0)
+        rig.perform(Recall(digest))
         await until(rig.attachment_labels, "the chip")
         await rig.run_turn("And whole?")
         assert rig.events(UserSpoke)[-1].attachments[0].text.encode() == await rig.workspace.store.get(digest)
         assert not rig.attachment_labels()
 
         entries = (await rig.workspace.store.totals()).entries
-        rig.views.cache.verify_all_requested.emit()
+        rig.perform(VerifyAllEntries())
         await until(lambda: f"{entries} entries verified." in rig.banner_text(), "the outcome")
         preview = rig.views.cache.preview
         verified = preview.verified.text

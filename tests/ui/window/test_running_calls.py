@@ -153,9 +153,7 @@ async def _check_switching_away(rig: WindowRig) -> None:
         rig.type_message("Run it")
         await rig.answer_approval("once")
         await until(lambda: card(rig).running_output, "output")
-        conversation = rig.conversation
-        await rig.wiring.session_controller.chat.show(None)
-        await rig.wiring.session_controller.chat.show(conversation)
+        await rig.wiring.chat.load()
         assert card(rig).running_output
         press_stop(rig)
         await rig.wait_for_turn_end()

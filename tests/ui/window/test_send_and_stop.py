@@ -223,8 +223,7 @@ async def _check_a_silent_model(rig: WindowRig) -> None:
         assert waiting.waiting_since_ms == rig.conversation.waiting_since_ms > 0
         assert accessible_name(waiting).endswith("not answering yet")
         conversation = rig.conversation
-        await rig.wiring.session_controller.chat.show(None)
-        await rig.wiring.session_controller.chat.show(conversation)
+        await rig.wiring.chat.load()
         assert [row.waiting_since_ms for row in rig.rows(AssistantRow)] == [waiting.waiting_since_ms]
         go.set()
         await rig.wait_for_turn_end()

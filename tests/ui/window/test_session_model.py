@@ -39,7 +39,7 @@ async def _choose(rig: WindowRig, label: str) -> list[str]:
     await until(lambda: len(rig.events(ModelChosen)) > facts, "the choice on record")
     expected = label or rig.wiring.services.registry.get(rig.workspace.id).model
     await until(lambda: rig.conversation.model.label == expected, "the model that was chosen")
-    await rig.wiring.session_controller.show_model()
+    await rig.wiring.session.show_model()
     return checked
 
 
@@ -105,17 +105,17 @@ async def _check_a_missing_model(rig: WindowRig) -> None:
     await services.use_model(rig.workspace.id, "demo/offline")
     before = services.settings
     await services.save_settings(before.with_provider_removed("box"))
-    await rig.wiring.session_controller.show_model()
+    await rig.wiring.session.show_model()
     assert "box/small is chosen for this session, but isn't set up." in rig.banner_text()
     assert rig.conversation.model_choice.pending == ModelChange("box/small", True, False)
 
     await services.save_settings(before)
-    await rig.wiring.session_controller.show_model()
+    await rig.wiring.session.show_model()
     assert rig.conversation.model_choice.pending is None
     assert rig.conversation.model.label == "box/small"
 
     await services.save_settings(before.with_provider_removed("box"))
-    await rig.wiring.session_controller.show_model()
+    await rig.wiring.session.show_model()
     press(rig.window.notices, "continue")
     await until(lambda: not rig.conversation.model_choice.pending, "the choice")
     assert rig.conversation.model.demo

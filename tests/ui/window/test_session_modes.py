@@ -36,7 +36,7 @@ def mode_text(rig: WindowRig) -> str:
 
 
 def _mode_of(window: ControlledWindow) -> str:
-    return window.controllers.session_controller.views.chat.composer.mode_button.accessibleName()
+    return window.window.pages.chat.composer.mode_button.accessibleName()
 
 
 async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ async def test_other_windows_of_a_sample_say_at_once_that_demo_calls_run(
         await rig.wiring.workspace_controller.open_sample()
         await until(rig.next_message_lines, "a message is proposed")
         second = await new_window(rig)
-        empty = second.controllers.session_controller.views.chat.empty_state
+        empty = second.window.pages.chat.empty_state
         assert _mode_of(second) == "Mode: Ask"
         assert not any("Demo calls" in label.text() for label in empty.findChildren(QLabel))
         press(rig.window, "send_suggestion")

@@ -314,7 +314,7 @@ async def _check_a_saved_policy(rig: WindowRig) -> None:
     """It is there in the next run, and gives way to a profile."""
     assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (3, 0.5)
     page = rig.settings.policy
-    rig.wiring.settings.policy.show()
+    await page.refresh()
     find_button(page, "profile:classic").click()
     find_button(page, "apply_to_workspace").click()
     assert rig.workspace.policy.sweep == "fixed"

@@ -292,7 +292,7 @@ async def test_settings_stay_where_a_folder_without_a_session_is_being_opened(
         rig.window.drops.folder_dropped.emit(str(place))
         opening = asyncio.all_tasks() - before
         await asyncio.sleep(0)  # it has begun
-        assert rig.wiring.session_controller.conversation is None
+        assert not rig.wiring.session.has_conversation
         await rig.wiring.settings.show("data")
         await asyncio.wait(opening)
         assert rig.window.page() == "settings"

@@ -63,7 +63,7 @@ async def _check_two_sessions(rig: WindowRig) -> None:
     await act(lambda: second.window.sidebar.session_selected.emit(first_session))
     await until(rig.window.isActiveWindow, "the window that shows the session")
     assert second.shown_session[1] == second_session
-    second.controllers.session_controller.composer.widget.editor.setPlainText("A draft.")
+    second.composer.widget.editor.setPlainText("A draft.")
     await act(second.window.close)
     assert not second.window.isVisible()
     assert rig.window.isVisible()
@@ -108,7 +108,7 @@ async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
     windows = rig.wiring.windows
     other = next(opened for opened in windows.open_windows if opened.window is not rig.window)
     assert isinstance(other, ControlledWindow)
-    await other.controllers.settings.show("providers")
+    await other.settings.show("providers")
     await rig.wiring.workspace_controller.close_workspace(rig.app_window.shown_session.workspace_id)
     assert not other.window.isVisible()
     assert windows.is_only_one(rig.window)
@@ -168,7 +168,7 @@ async def test_quit_ends_all_windows_at_once(qapp: QApplication, tmp_path: Path)
         second = await new_window(rig)
         agreed: list[str] = []
         rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append("first"))
-        second.controllers.quit_controller.confirmed.connect(lambda: agreed.append("second"))
+        second.quit_controller.confirmed.connect(lambda: agreed.append("second"))
         QTest.keyClick(second.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: bool(agreed), "Ctrl+Q with two windows")
         await asyncio.sleep(0)
@@ -228,8 +228,8 @@ async def _check_trust_and_models(rig: WindowRig, second: ControlledWindow) -> N
     """The other window can send as soon as the folder is trusted here, and names the model chosen here."""
     workspace_id = second.shown_session.workspace_id
     composer, strip = (
-        second.controllers.session_controller.composer.widget,
-        second.controllers.session_controller.views.chat.trust_strip,
+        second.composer.widget,
+        second.window.pages.chat.trust_strip,
     )
     await rig.wiring.trust.set_trusted(workspace_id, False)
     assert strip.isVisible()
@@ -254,10 +254,10 @@ async def test_what_comes_from_outside_opens_in_the_window_that_has_it(
         link = Link(place.workspace_id, session_id=place.session_id).text
         (tmp_path / "other").mkdir()
         rig.wiring.services.registry.add(tmp_path / "other", trusted=True)
-        await second.controllers.workspace_controller.open_folder(tmp_path / "other")
+        await second.workspace_controller.open_folder(tmp_path / "other")
         places = second.shown_session
         second.window.show_page("cache")
-        await open_target(link, second.controllers, is_first=False)
+        await open_target(link, second, is_first=False)
         await until(rig.window.isActiveWindow, "the window that shows the session")
         assert rig.window.page() == "chat"
         assert (second.shown_session, second.window.page()) == (places, "cache")
@@ -290,8 +290,8 @@ async def test_each_window_has_settings_of_its_own(qapp: QApplication, tmp_path:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         second = await new_window(rig)
-        await second.controllers.settings.show("instructions")
-        theirs, mine = second.controllers.settings.view, rig.settings
+        await second.settings.show("instructions")
+        theirs, mine = second.settings.view, rig.settings
         theirs.instructions.workspace.text.setPlainText("Answer in short sentences.")
         assert second.unsaved_settings()
         rig.window.activateWindow()
@@ -313,8 +313,8 @@ async def test_a_change_in_one_window_is_seen_in_the_settings_of_another(
     async with open_window(qapp, tmp_path) as rig, ChatServer(lambda _: text_reply("Hello.")) as server:
         await rig.open_folder("project")
         second = await new_window(rig)
-        await second.controllers.settings.show("providers")
-        theirs = second.controllers.settings.view.providers.list
+        await second.settings.show("providers")
+        theirs = second.settings.view.providers.list
         rig.window.activateWindow()
         await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
         await rig.use_server(server)
@@ -331,8 +331,8 @@ async def test_a_text_that_two_windows_edit_replaces_the_other_only_if_the_user_
         second = await new_window(rig)
         editors = []
         for app_window in (second, rig.app_window):
-            await app_window.controllers.settings.show("instructions")
-            editors.append(app_window.controllers.settings.view.instructions.workspace)
+            await app_window.settings.show("instructions")
+            editors.append(app_window.settings.view.instructions.workspace)
         theirs, mine = editors
         mine.text.setPlainText("Mine.")
         theirs.text.setPlainText("Theirs.")
@@ -352,9 +352,9 @@ async def test_a_text_that_two_windows_edit_replaces_the_other_only_if_the_user_
         assert await own.read(workspace_id) == "Mine.\n"
 
         theirs.text.setPlainText("Theirs again.")
-        await second.controllers.settings.show("data")
-        second.controllers.settings.refresh()
-        await second.controllers.settings.show("instructions")
+        await second.settings.show("data")
+        second.settings.refresh()
+        await second.settings.show("instructions")
         assert theirs.conflict.isVisible(), "also where the page is shown again"
         press(theirs, "instructions:workspace:keep_edit")
         await act(theirs.save_button.click)
@@ -370,8 +370,8 @@ async def test_a_provider_that_two_windows_edit_replaces_the_other_only_if_the_u
         second = await new_window(rig)
         pages = []
         for app_window in (second, rig.app_window):
-            await app_window.controllers.settings.show("providers")
-            pages.append(app_window.controllers.settings.view.providers)
+            await app_window.settings.show("providers")
+            pages.append(app_window.settings.view.providers)
         theirs, mine = pages
         for page, address in ((mine, "http://127.0.0.1:8/v1"), (theirs, "http://127.0.0.1:9/v1")):
             (field,) = page.editor.findChildren(QLineEdit, "base_url")
@@ -390,7 +390,7 @@ async def test_a_provider_that_two_windows_edit_replaces_the_other_only_if_the_u
         QTest.keyClicks(field, "/more")
         await act(lambda: press(mine.editor.footer, "save_provider"))
         assert _address(rig) == "http://127.0.0.1:8/v1"
-        second.controllers.settings.refresh()
+        second.settings.refresh()
         await until(theirs.editor.conflict.isVisible, "that it was saved in the other window")
         press(theirs.editor.footer, "provider:use_stored")
         assert theirs.editor.form().base_url == "http://127.0.0.1:8/v1"
@@ -452,11 +452,11 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
         await rig.wiring.workspace_controller.new_session()
         second = await new_window(rig)
         places = [rig.app_window.shown_session, second.shown_session]
-        second.controllers.session_controller.composer.widget.editor.setPlainText("A draft.")
+        second.composer.widget.editor.setPlainText("A draft.")
         await rig.wiring.workspace_controller.reopen(workspace_id)
         assert [rig.app_window.shown_session, second.shown_session] == places
-        assert second.controllers.session_controller.composer.widget.editor.toPlainText() == "A draft."
-        assert second.controllers.session_controller.workspace is rig.workspace
+        assert second.composer.widget.editor.toPlainText() == "A draft."
+        assert second.session.workspace is rig.workspace
         await rig.wiring.import_export.merge_file(workspace_id, tmp_path / "project.helix")
         assert second.shown_session == places[1]
 
@@ -496,7 +496,7 @@ async def test_a_message_of_a_window_that_was_closed_opens_in_the_one_that_is_op
         place = second.shown_session
         await act(second.window.close)
         await until(lambda: not second.window.isVisible(), "the second window closed")
-        await act(lambda: second.controllers.quit_controller.tray.clicked.emit(*place))
+        await act(lambda: second.quit_controller.tray.clicked.emit(*place))
         await until(lambda: rig.app_window.shown_session == place, "the session in the first window")
         assert not second.window.isVisible()
 
@@ -515,14 +515,12 @@ async def test_a_draft_goes_with_its_session_from_window_to_window(
 
 async def _show(app_window: ControlledWindow, session_id: str) -> None:
     """Show a session in a window, and let the other window that has it go on with another one."""
-    windows = app_window.controllers.windows
+    windows = app_window.windows
     other = windows.other_with(app_window.window, *app_window.shown_session[:1], session_id)
     if isinstance(other, ControlledWindow):
-        await other.controllers.workspace_controller.new_session()
+        await other.workspace_controller.new_session()
     loaded: list[str] = []
-    app_window.controllers.session_controller.session_loaded.connect(
-        lambda: loaded.append(app_window.shown_session.session_id)
-    )
+    app_window.session.loaded.connect(lambda: loaded.append(app_window.shown_session.session_id))
     await act(lambda: app_window.window.sidebar.session_selected.emit(session_id))
     await until(lambda: session_id in loaded, "the session with its draft")
 
@@ -533,17 +531,17 @@ async def _check_attachments(rig: WindowRig, second: ControlledWindow, session_i
     await act(lambda: rig.composer.long_text_pasted.emit("words\n" * 50))
     await until(rig.attachment_labels, "what was pasted")
     await _show(second, session_id)
-    attachments = second.controllers.session_controller.composer.attachments
+    attachments = second.composer.attachments
     await until(lambda: len(attachments.current()) == 1, "the attachment that was added here")
-    second.controllers.session_controller.composer.send("Said there.")
+    second.composer.send("Said there.")
     await until(lambda: not attachments.current(), "the attachment sent")
-    conversation = second.controllers.session_controller.conversation
+    conversation = second.session.conversation
     assert conversation is not None
     transcript = conversation.session.transcript
     await until(lambda: transcript.messages.turns > 1 and not conversation.is_running, "the answer")
     await _show(rig.app_window, session_id)
     rig.type_message("Written after it", send=False)
-    await rig.wiring.session_controller.composer.drafts.save_all()
+    await rig.wiring.composer.drafts.save_all()
     draft = await rig.workspace.store.draft(session_id)
     assert (draft.text, draft.attachments) == ("Written after it", ())
 
@@ -563,6 +561,6 @@ async def _check_an_unsaved_draft(
         await until(lambda: "could not be saved" in rig.banner_text(), "the notice")
     assert f"unsaved-draft-{session_id}" in second.window.notices.names()
     await _show(second, session_id)
-    composer = second.controllers.session_controller.composer.widget
+    composer = second.composer.widget
     await until(lambda: composer.text() == "Written on a full disk", "the draft that was not saved")
     assert "could not be saved" not in rig.banner_text()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
+from helix_desktop.ui.kit.intents import OpenSession
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, Wait, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import open_window, until
@@ -41,7 +42,7 @@ async def test_a_subagent_is_displayed_while_it_works_and_its_session_links_back
         assert (result.session_id, result.text) == (child, "Fourteen it is.")
         await until(lambda: not rig.window.jobs.job_ids(), "the line gone")
 
-        rig.wiring.session_controller.session_requested.emit(child)
+        rig.perform(OpenSession(child))
         await until(lambda: rig.app_window.shown_session.session_id == child, "the subagent's session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Count them"], "its task")
         assert [row.text for row in rig.rows(AssistantRow)] == ["Fourteen it is."]

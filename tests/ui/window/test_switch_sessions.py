@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QApplication
@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.context.log.steps import read_steps
-from helix_desktop.domain.errors import DigestUnknown, StoreWriteFailed
+from helix_desktop.domain.errors import DigestUnknown, StoreClosed, StoreWriteFailed
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.store import Commit, SessionSummary
 from helix_desktop.domain.translatable_text import verbatim
@@ -140,7 +140,7 @@ async def _check_quick_switches(rig: WindowRig) -> None:
             shell.open_workspace(session_id), shell.open_workspace(other), shell.open_workspace(session_id)
         )
         await until(partial(_shows, rig, session_id, words), "the last one")
-        assert rig.workspace.id == session_id == rig.wiring.active_workspace.id
+        assert rig.workspace.id == session_id == rig.wiring.session.workspace_id
         assert rig.window.sidebar.session_list.sessions()[0].title == words
 
 
@@ -180,7 +180,7 @@ async def _check_a_long_session(rig: WindowRig) -> None:
 
     await rig.wiring.sidebar.refresh()  # what is written into the store directly announces itself to nobody
     assert len(rig.window.sidebar.session_list.sessions()) == 2
-    draft_shown = rig.wiring.session_controller.composer.drafts.draft_shown
+    draft_shown = rig.wiring.composer.drafts.draft_shown
     draft_shown.connect(note)
     await rig.wiring.workspace_controller.session_opener.open_session("long")
     draft_shown.disconnect(note)
@@ -191,7 +191,7 @@ async def _check_a_long_session(rig: WindowRig) -> None:
 async def _check_a_message_on_its_way(rig: WindowRig) -> None:
     """Until it is recorded the draft begins with it, wherever the user is: it may never get there."""
     await rig.open_folder("on-its-way")
-    composer, workspaces = rig.wiring.session_controller.composer, rig.wiring.workspace_controller
+    composer, workspaces = rig.wiring.composer, rig.wiring.workspace_controller
     sender, store = rig.conversation, rig.workspace.store
     session_id = sender.session.id
     async with sender._count_lock:  # its tokens are counted before it is recorded
@@ -217,8 +217,8 @@ async def _check_a_message_on_its_way(rig: WindowRig) -> None:
 async def _check_a_message_refused_while_its_draft_is_saved(rig: WindowRig) -> None:
     """The draft that is being saved has it already: it does not stand there twice."""
     await rig.open_folder("refused")
-    composer, conversation = rig.wiring.session_controller.composer, rig.conversation
-    store, save = rig.workspace.store, rig.workspace.store.save_draft
+    composer, workspace, conversation = rig.wiring.composer, rig.workspace, rig.conversation
+    store, save = workspace.store, workspace.store.save_draft
     saving, is_saved, is_refused = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def send(*_: object) -> int:
@@ -235,13 +235,13 @@ async def _check_a_message_refused_while_its_draft_is_saved(rig: WindowRig) -> N
         patch.setattr(conversation, "send", send)
         patch.setattr(store, "save_draft", save_draft)
         rig.type_message("refused")
-        leaving = asyncio.get_running_loop().create_task(composer.show(None, None))
+        leaving = asyncio.get_running_loop().create_task(rig.wiring.session.show(None, None))
         await is_refused.wait()
         is_saved.set()
         await leaving
         await until(lambda: not composer.outgoing.not_on_screen(None), "the message back in its draft")
     assert (await store.draft(conversation.session.id)).text == "refused"
-    await composer.show(rig.workspace, conversation)
+    await rig.wiring.session.show(workspace, conversation)
 
 
 async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
@@ -256,7 +256,7 @@ async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_workspace(second)
     assert rig.composer.text() == "stored"
     assert "What you wrote in “Hello” could not be saved. The workspace is closed." in rig.banner_text()
-    unsaved = rig.wiring.session_controller.composer.drafts.unsaved
+    unsaved = rig.wiring.composer.drafts.unsaved
     assert [(draft.workspace.id, draft.text) for draft in unsaved.all()] == [(first, "unsaved")]
     agreed: list[bool] = []
     rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
@@ -275,17 +275,18 @@ async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
 async def _check_a_draft_that_cannot_be_read(rig: WindowRig) -> None:
     """What is typed meanwhile never takes its place, also when the session is left and shown again."""
     second = await rig.open_folder("unread-second")
-    composer, other = rig.wiring.session_controller.composer, (rig.workspace, rig.conversation)
+    composer, other = rig.wiring.composer, (rig.workspace, rig.conversation)
     first = await rig.open_folder("unread-first")
     rig.type_message("stored", send=False)
     closed = rig.workspace, rig.conversation
-    await composer.show(*other)
+    await rig.wiring.session.show(*other)
     await rig.wiring.services.close_workspace(first)
     for words in (" and typed", " and more"):
-        await composer.show(*closed)
+        with pytest.raises(StoreClosed):
+            await rig.wiring.session.show(*closed)
         rig.type_message(words, send=False)
         rig.composer.text_paused.emit(rig.composer.text())
-        await composer.show(*other)
+        await rig.wiring.session.show(*other)
     assert [draft.text for draft in await composer.drafts.save_all()] == [" and typed and more"]
 
     rig.type_message("elsewhere", send=False)
@@ -374,27 +375,28 @@ async def _check_an_older_reading(rig: WindowRig) -> None:
     """An older reading of the timeline never replaces a newer one."""
     await rig.open_folder("timeline", {"a.txt": "words"})
     await rig.run_turn("What is here?")
-    slow, timeline = _SlowFirst(rig.workspace), rig.wiring.session_controller.timeline
-    timeline.show(cast("OpenWorkspace", slow), rig.conversation)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(timeline.refresh())
-        await until(lambda: slow.readings, "the older reading waits")
-        await rig.run_turn("And what more?")
-        await timeline.refresh()
-        slow.release.set()
+    slow, timeline = _SlowFirst(rig.workspace), rig.wiring.timeline
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rig.workspace, "sessions", slow.sessions)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(timeline.refresh())
+            await until(lambda: slow.readings, "the older reading waits")
+            await rig.run_turn("And what more?")
+            await timeline.refresh()
+            slow.release.set()
     steps = read_steps(rig.conversation.session.log)
     assert rig.views.timeline.chart.scrubber.steps == steps
 
 
 async def type_while_a_draft_is_loaded(rig: WindowRig) -> None:
     """What is typed before the stored draft is on screen stands behind it once."""
-    controller, conversation = rig.wiring.session_controller.composer, rig.conversation
-    loading = asyncio.get_running_loop().create_task(controller.show(rig.workspace, conversation))
+    shown, conversation = rig.wiring.session, rig.conversation
+    loading = asyncio.get_running_loop().create_task(shown.show(rig.workspace, conversation))
     await asyncio.sleep(0)
     assert rig.composer.text() == ""
     rig.type_message(", and", send=False)
     rig.composer.text_paused.emit(rig.composer.text())
-    again = asyncio.get_running_loop().create_task(controller.show(rig.workspace, conversation))
+    again = asyncio.get_running_loop().create_task(shown.show(rig.workspace, conversation))
     await asyncio.sleep(0)
     assert rig.composer.text() == ""
     rig.type_message(" more", send=False)
@@ -459,13 +461,10 @@ class _SlowFirst:
     """The sessions of a workspace, the first answer held back: a read that a newer one overtakes."""
 
     def __init__(self, workspace: OpenWorkspace) -> None:
-        self._workspace, self.release, self.readings = workspace, asyncio.Event(), 0
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._workspace, name)
+        self._read, self.release, self.readings = workspace.sessions, asyncio.Event(), 0
 
     async def sessions(self) -> list[SessionSummary]:
         self.readings += 1
         if self.readings == 1:
             await self.release.wait()
-        return list(await self._workspace.sessions())
+        return list(await self._read())

@@ -91,7 +91,7 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         await until(lambda: lines(switcher) == ["[Messages]", "The lexer is fixed"], "the message alone")
         _check_marks(switcher)
         press(switcher, Qt.Key.Key_Return)
-        await until(lambda: rig.wiring.active_workspace.id == first, "the other workspace")
+        await until(lambda: rig.wiring.session.workspace_id == first, "the other workspace")
         await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Look at the lexer"], "its rows")
         await until(rig.composer.editor.hasFocus, "the end of the way there")
@@ -115,7 +115,7 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         switcher.search.setText("second")
         press(switcher, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         await until(
-            lambda: rig.wiring.active_workspace.id == second and not rig.rows(UserRow), "a new session"
+            lambda: rig.wiring.session.workspace_id == second and not rig.rows(UserRow), "a new session"
         )
         await _check_an_opening_workspace(rig, first)
 
@@ -211,6 +211,6 @@ async def test_sessions_and_messages_of_closed_workspaces_are_found_and_opened(
         QTest.keyClicks(switcher.search, "lexer fixed")
         await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
         press(switcher, Qt.Key.Key_Return)
-        await until(lambda: rig.wiring.active_workspace.id == closed, "the closed workspace")
+        await until(lambda: rig.wiring.session.workspace_id == closed, "the closed workspace")
         await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
         await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")

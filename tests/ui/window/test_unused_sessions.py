@@ -89,7 +89,7 @@ async def test_it_is_listed_while_another_window_shows_it(qapp: QApplication, tm
         second = await new_window(rig)
         empty = second.shown_session.session_id
         await until(lambda: row_of(rig.app_window, empty), "it is on screen there")
-        second.controllers.session_controller.composer.widget.editor.setPlainText("Typed")
+        second.composer.widget.editor.setPlainText("Typed")
         await rig.wiring.windows.close_window(second)
         await until(lambda: listed(rig) == [empty, first], "what was typed keeps it")
         await rig.wiring.workspace_controller.session_opener.open_session(empty)

@@ -231,7 +231,7 @@ class _RandomRun:
     async def _policy(self) -> None:
         fields = {"user_text_tokens": self._random.choice((0, 20, 20_000)), "handover_at": 0.9}
         await self.rig.change_policy(**fields, protect_tokens=self._random.choice((100, 50_000)))
-        self.rig.wiring.session_controller.schedule_refresh()
+        self.rig.wiring.session.schedule_refresh()
 
     async def _model(self) -> None:
         assert self._server is not None

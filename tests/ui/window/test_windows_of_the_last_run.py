@@ -24,7 +24,7 @@ async def test_a_start_with_a_folder_opens_all_windows_of_the_last_run(
         await rig.open_folder("other")
         await rig.wiring.workspace_controller.open_workspace(second.shown_session.workspace_id)
         third = await new_window(rig)
-        await third.controllers.workspace_controller.open_folder(tmp_path / "other")
+        await third.workspace_controller.open_folder(tmp_path / "other")
         for opened, page in zip(rig.wiring.windows.windows, ("timeline", "changes", "cache"), strict=True):
             opened.window.show_page(page)
         places = [opened.shown_session for opened in (rig.app_window, second, third)]

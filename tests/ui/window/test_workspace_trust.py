@@ -92,7 +92,7 @@ async def _check_nothing_is_sent_before(rig: WindowRig) -> None:
         assert rig.chat.trust_strip.isVisible()
         assert not rig.composer.isEnabled()
         assert "Trust this folder" in rig.composer.editor.placeholderText()
-        rig.wiring.session_controller.composer.send("Sent all the same")
+        rig.wiring.composer.send("Sent all the same")
         await until(lambda: "isn't trusted yet" in rig.banner_text(), "it says why not")
         assert server.bodies == []
         assert rig.composer.text() == "Sent all the same", "nothing typed is lost"

@@ -199,7 +199,7 @@ async def test_no_summary_is_started_over_budget() -> None:
     await conversation.budget.set_limit(Budget(tokens=conversation.budget.spent.tokens + 1))
     assert (await conversation.run("Go on.")).cause == "budget"
     await conversation.wait_for_background_work()
-    assert conversation.window.measure()[1].pressure == "compact", "a handover would be due"
+    assert conversation.window.measure()[1].is_due, "a handover would be due"
     assert (rig.updates_of(ErrorRaised), model.summary_requests) == ([], [])
     conversation.handovers.start()
     await conversation.wait_for_background_work()

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from hypothesis import settings
 
-from helix_desktop.agent.window.compactor import HandoverDraft
+from helix_desktop.agent.window.handover_writer import HandoverDraft
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import CompactionRefused, HelixError, ModelUnreachable
@@ -148,7 +148,7 @@ class RandomUser:
     async def _drafted(self) -> None:
         async def write() -> None:
             try:
-                self.draft = await self.rig.conversation.handovers.proposed.draft("the tests")
+                self.draft = await self.rig.conversation.handovers.writer.draft("the tests")
             except CompactionRefused as refused:
                 self.refusals.append(refused)
 
@@ -158,7 +158,7 @@ class RandomUser:
         if self.draft is not None:
             draft, self.draft = self.draft, None
             text = draft.text.replace("A fact", "My fact") if self.chance.random() < 0.8 else None
-            await self.rig.conversation.handovers.commit(draft, text)
+            await self.rig.conversation.handovers.writer.commit(draft, text)
 
     async def _cancel(self) -> None:
         self.chance.choice(
@@ -172,7 +172,7 @@ class RandomUser:
         self.patient, summaries = True, self.summaries
         conversation.handovers.start()
         await self.rig.wait_until(lambda: self.summaries > summaries)
-        await conversation.handovers.commit(draft, draft.text.replace("A fact", "My fact"))
+        await conversation.handovers.writer.commit(draft, draft.text.replace("A fact", "My fact"))
         await self.end()
         edited_seq = next(
             seq for seq in reversed(conversation.session.transcript.rewrites.by_seq) if self._is_edited(seq)
@@ -183,7 +183,7 @@ class RandomUser:
     async def _draft_something(self) -> HandoverDraft:
         while True:
             try:
-                return await self.rig.conversation.handovers.proposed.draft("the tests")
+                return await self.rig.conversation.handovers.writer.draft("the tests")
             except CompactionRefused:  # there is too little yet
                 await self._send()
                 await self.rig.wait_until_idle()

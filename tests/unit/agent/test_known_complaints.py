@@ -189,11 +189,11 @@ async def test_a_compaction_is_previewed_and_undoable() -> None:
     await conversation.run("Think.")
     await conversation.run("And now?")
     before = conversation.window.measure()[0].request
-    draft = await conversation.handovers.proposed.draft("the login")
+    draft = await conversation.handovers.writer.draft("the login")
     assert "## Completed Work" in draft.text
-    assert draft.after < draft.before
+    assert draft.event.after < draft.event.before
     assert rig.events(HandoverMade) == []
-    await conversation.handovers.commit(draft)
+    await conversation.handovers.writer.commit(draft)
     (seq,) = conversation.session.transcript.rewrites.handovers
     after = conversation.window.measure()[0].request
     assert len(texts(after)) < len(texts(before))

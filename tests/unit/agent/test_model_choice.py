@@ -80,7 +80,7 @@ async def test_nothing_is_sent_before_the_user_agreed() -> None:
     for attempt in (conversation.send, conversation.run, conversation.start, conversation.continue_turn):
         with pytest.raises(ModelNotChosen, match="This session used lab/own so far"):
             await attempt("Go on.")
-    for repeat in (conversation.retry, conversation.handovers.proposed.draft):
+    for repeat in (conversation.retry, conversation.handovers.writer.draft):
         with pytest.raises(ModelNotChosen):
             await repeat()
     assert (len(conversation.session.log), now.requests) == (events, [])

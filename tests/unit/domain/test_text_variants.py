@@ -136,6 +136,16 @@ def test_no_secret_survives_in_any_encoded_form(secrets: list[str], data: st.Dat
     assert not [form for form in forms if form in redacted]
 
 
+def test_names_and_code_that_look_like_a_key_stay() -> None:
+    text = (
+        "readings.sort(key=lambda reading: reading.time), key=str.lower\n"
+        "test_a_gap_of_2_hours_is_reported_as_one_line (tests.test_cli)"
+    )
+    assert ReportRedaction(HOME).redact(text) == text
+    for secret in ("key=hunter2hunter2", "password=lambdalambda", "a1b2c3d4e5_f6g7h8i9j0_k1l2m3n4o5p6"):
+        assert "[removed]" in ReportRedaction(HOME).redact(secret)
+
+
 def test_what_has_the_form_of_a_key_or_an_address_is_removed_and_digests_stay() -> None:
     digest, identity = "9f3a" * 16, "0a1b2c3d-1111-4222-8333-444455556666"
     text = ReportRedaction(HOME).redact(

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 from helix_desktop.context.intake.descriptions import number_of_first_line
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
+from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import target_name, tokens_text, tool_name
 from helix_desktop.ui.cache.recall_selection import RecallSelection
@@ -45,7 +46,6 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Cache")
 
 _COPIED_MS = 1_200  # how long a button says that it has copied
-_FILE_TOOLS = {"read_file", "write_file", "edit_file"}
 _MARGINS_PX = (18, 10, 14, 14)
 _TITLE_PX, _SHORT_TITLE_PX = 150, 60
 """Room that the title keeps, as far as it needs it, before the tool and then the tokens give way."""
@@ -316,15 +316,10 @@ class EntryContent(ContentViewer):
 class Preview(Themed, QWidget):
     """Shows one content; emits a signal for each action the user asks for."""
 
-    recall_requested = Signal(str, int, int)  # digest, first and last line (0, 0: whole)
-    recall_all_requested = Signal()
-    """All selected entries are to be recalled, as the button says."""
     matches_found = Signal(str)
     """Words that find has in the text: `show_matches` is to say what recalling their lines costs."""
     matches_requested = Signal()
     """The lines that `show_matches` spoke of are to be recalled."""
-    verify_requested = Signal(str)
-    export_requested = Signal(str)
 
     def __init__(self, start: StartCoroutine, clock: ClockMs, keys: PageKeys) -> None:
         super().__init__()
@@ -380,7 +375,8 @@ class Preview(Themed, QWidget):
         if state.row.state == "damaged":
             self.set_verified("shield-alert", tr("Damaged"), "error")
         # Only a file's name says which language its text is in.
-        name = state.row.target if state.row.tool in _FILE_TOOLS else ""
+        own = OWN_TOOLS.get(state.row.tool)
+        name = state.row.target if own is not None and own.is_of_file else ""
         self.content.show_entry(state, name, self._facts(state.row))
         self._update_recall_button()
 
@@ -424,13 +420,6 @@ class Preview(Themed, QWidget):
                 _COPIED_MS, self.copy_hash_button, lambda: self.copy_hash_button.set_icon("copy")
             )
 
-    def recall(self) -> None:
-        """Ask for this content, or its selected lines, in the chat; of several selected entries for all."""
-        if self._selection is not None:
-            self.recall_all_requested.emit()
-        elif self._state is not None and self._state.data is not None:
-            self.recall_requested.emit(self.digest, *self._lines)
-
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, and see what fits at the text size in force."""
         super().tint(theme)
@@ -468,13 +457,10 @@ class Preview(Themed, QWidget):
         self.copy_hash_button = IconButton("copy", tr("Copy SHA-256 (Ctrl+C)"), px=13, edge=22)
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.recall_button.clicked.connect(self.recall)
         self.matches_button.clicked.connect(self.matches_requested)
         below_find = self.content.body.indexOf(self.content.find_bar) + 1
         self.content.body.insertLayout(below_find, row_of(self.matches_button, None, margins=(6, 0, 0, 0)))
         self.content.find_bar.found.connect(self._on_found)
-        self.verify_button.clicked.connect(lambda: self.verify_requested.emit(self.digest))
-        self.export_button.clicked.connect(lambda: self.export_requested.emit(self.digest))
         self.copy_hash_button.clicked.connect(self.copy_digest)
 
     def _heading(self) -> QHBoxLayout:

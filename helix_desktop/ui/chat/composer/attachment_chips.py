@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -43,6 +44,7 @@ from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.icons import icon as icon_of
 from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
+from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -101,6 +103,21 @@ class ChipText:
         return thumbnail_size(*self.image_size) if self.image_size else QSize(0, 0)
 
 
+# What the chips of attachments want, each by its key.
+# fmt: off
+
+class OpenAttachment(Intent, frozen=True):  # in the cache browser
+    key: str
+class RemoveAttachment(Intent, frozen=True):
+    key: str
+class UnpackAttachment(Intent, frozen=True):  # put its text into the message
+    key: str
+class SendAttachmentInFull(Intent, frozen=True):  # of which a preview is sent
+    key: str
+
+# fmt: on
+
+
 class _ChipButton(EnterActivates, QToolButton):
     """Takes a chip away, or puts its text into the message."""
 
@@ -108,11 +125,6 @@ class _ChipButton(EnterActivates, QToolButton):
 class AttachmentChip(EnterActivates, QAbstractButton):
     """One attachment: pressing it opens its content; a button takes it away, another one makes it text."""
 
-    opened = Signal(str)
-    removed = Signal(str)
-    unpacked = Signal(str)
-    """The user wants it as text in the message."""
-    full_requested = Signal(str)
     stepped = Signal(str, int)
     """An arrow key: to the next chip (1) or the one before (-1)."""
 
@@ -120,8 +132,9 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         super().__init__(parent)
         self.text_parts = text
         self._style, self._has_ring = style, False
-        self._text_button = self._add_button(tr("Insert as text"), self.unpacked) if text.has_text else None
-        self._button = self._add_button(tr("Remove"), self.removed)
+        unpack = UnpackAttachment(text.key)
+        self._text_button = self._add_button(tr("Insert as text"), unpack) if text.has_text else None
+        self._button = self._add_button(tr("Remove"), RemoveAttachment(text.key))
         self._button.setAccessibleName(tr("Remove {attachment}", attachment=self.label))
         if self._text_button is not None:
             self._text_button.setAccessibleName(tr("Insert {attachment} as text", attachment=self.label))
@@ -131,14 +144,14 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         self.setAccessibleDescription(tr("Enter opens it, Delete removes it"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard to the text
-        self.clicked.connect(lambda: self.opened.emit(self.key))
+        self.clicked.connect(partial(perform, self, OpenAttachment(text.key)))
         self.set_style(style)
 
-    def _add_button(self, tip: str, signal: SignalInstance) -> _ChipButton:
+    def _add_button(self, tip: str, intent: Intent) -> _ChipButton:
         button = _ChipButton(self)
         button.setToolTip(tip)
         button.setCursor(Qt.CursorShape.PointingHandCursor)
-        button.clicked.connect(lambda: signal.emit(self.key))
+        button.clicked.connect(partial(perform, self, intent))
         return button
 
     @property
@@ -204,7 +217,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         """Delete takes it away, arrows go to the next one; Enter and Space open it."""
         key = Qt.Key(event.key())
         if key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            self.removed.emit(self.key)
+            perform(self, RemoveAttachment(self.key))
         elif key in _STEP_KEYS:
             self.stepped.emit(self.key, _STEP_KEYS[key])
         else:
@@ -236,16 +249,14 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setAccessibleName(self.label)
-        actions: list[tuple[str, str, Callable[[], object]]] = [
-            ("open", tr("Open"), lambda: self.opened.emit(self.key))
-        ]
+        actions: list[tuple[str, str, Intent]] = [("open", tr("Open"), OpenAttachment(self.key))]
         if self.text_parts.has_text:
-            actions.append(("unpack", tr("Insert as text"), lambda: self.unpacked.emit(self.key)))
+            actions.append(("unpack", tr("Insert as text"), UnpackAttachment(self.key)))
         if self.text_parts.is_preview:
-            actions.append(("full", tr("Send all of it"), lambda: self.full_requested.emit(self.key)))
-        actions.append(("remove", tr("Remove"), lambda: self.removed.emit(self.key)))
-        for name, words, callback in actions:
-            menu.addAction(words, callback).setObjectName(f"attachment-{name}")
+            actions.append(("full", tr("Send all of it"), SendAttachmentInFull(self.key)))
+        actions.append(("remove", tr("Remove"), RemoveAttachment(self.key)))
+        for name, words, intent in actions:
+            menu.addAction(words, partial(perform, self, intent)).setObjectName(f"attachment-{name}")
         return menu
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -307,10 +318,6 @@ class AttachmentChip(EnterActivates, QAbstractButton):
 class AttachmentBar(QScrollArea):
     """Chips side by side, in as many lines as they need, some of them in sight; no height without chips."""
 
-    opened = Signal(str)
-    removed = Signal(str)
-    unpacked = Signal(str)
-    full_requested = Signal(str)
     left = Signal()
     """The user went on past the last chip, or took the last one away by a key."""
 
@@ -347,10 +354,6 @@ class AttachmentBar(QScrollArea):
 
     def _create(self, text: ChipText) -> AttachmentChip:
         chip = AttachmentChip(text, self._style, self._board)
-        chip.opened.connect(self.opened)
-        chip.removed.connect(self.removed)
-        chip.unpacked.connect(self.unpacked)
-        chip.full_requested.connect(self.full_requested)
         chip.stepped.connect(self._step)
         chip.show()
         return chip

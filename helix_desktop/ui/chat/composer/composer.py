@@ -152,11 +152,6 @@ class Composer(Themed, QWidget):
     text_paused = Signal(str)
     """The text is worth saving: typing paused, or went on for long."""
     text_changed = Signal(str)
-    attachment_opened = Signal(str)
-    attachment_removed = Signal(str)
-    attachment_unpacked = Signal(str)
-    """An attached text is wanted as text in the message."""
-    full_attachment_requested = Signal(str)
     files_added = Signal(object)
     entries_dropped = Signal(list)
     """Cached contents to be recalled, by digest."""
@@ -436,10 +431,6 @@ class Composer(Themed, QWidget):
         self.history.text_requested.connect(self._put_in)
         self.history.draft_left.connect(self.text_paused)
         self._pause.timeout.connect(lambda: self.text_paused.emit(self.text()))
-        self._chips.opened.connect(self.attachment_opened)
-        self._chips.removed.connect(self.attachment_removed)
-        self._chips.unpacked.connect(self.attachment_unpacked)
-        self._chips.full_requested.connect(self.full_attachment_requested)
         self._chips.left.connect(self.editor.setFocus)
         self._steer.clicked.connect(self.steer)
         self.editor.steer_submitted.connect(self.steer)

@@ -33,7 +33,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         """Start without a number, hidden."""
         super().__init__(parent)
-        self._state = GaugeState(0, 0, True, "", 0.85, "off")
+        self._state = GaugeState(0, 0, True, "")
         self._form: GaugeForm = "full"
         self._room = _MAX_PX
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)

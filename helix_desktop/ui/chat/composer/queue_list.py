@@ -15,12 +15,35 @@ from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
+from helix_desktop.ui.kit.intents import Intent, StopAndSend, perform
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
 
 _MAX_HEIGHT = 168  # pixels; more than four lines are scrolled
 _BUTTON_SIZE = 26  # pixels
+
+
+# What the messages that wait want, each by its event.
+# fmt: off
+
+class EditQueued(Intent, frozen=True):
+    seq: int
+    text: str
+class MoveQueued(Intent, frozen=True):  # up (-1) or down (1)
+    seq: int
+    by: int
+class RemoveQueued(Intent, frozen=True):
+    seq: int
+class SteerQueued(Intent, frozen=True):  # send it after this step, or (False) after this turn
+    seq: int
+    is_on: bool
+class SendQueued(Intent, frozen=True): ...  # the first one, in a queue that is paused
+# an edit that was under way when its message was sent
+class PutIntoMessage(Intent, frozen=True):
+    text: str
+
+# fmt: on
 
 
 class _EditField(Themed, Editor):
@@ -55,13 +78,6 @@ class _MessageLabel(ElidedLabel):
 
 class QueueLine(QWidget):
     """One message that waits."""
-
-    edited = Signal(int, str)
-    moved = Signal(int, int)
-    removed = Signal(int)
-    steered = Signal(int, bool)
-    send_now_requested = Signal(int)
-    """The running calls are to be stopped, so that the message goes at once."""
 
     def __init__(self, message: QueuedMessage) -> None:
         """Show a message."""
@@ -107,13 +123,15 @@ class QueueLine(QWidget):
         self.show_message(message, first=True, last=True, is_call_running=False)
 
     def _connect(self) -> None:
-        self._send_now.clicked.connect(lambda: self.send_now_requested.emit(self.message.seq))
-        self._steer.clicked.connect(lambda: self.steered.emit(self.message.seq, not self.message.steer))
+        self._send_now.clicked.connect(lambda: perform(self, StopAndSend(self.message.seq)))
+        self._steer.clicked.connect(
+            lambda: perform(self, SteerQueued(self.message.seq, not self.message.steer))
+        )
         self._edit.clicked.connect(self.begin_edit)
         self._text_label.double_clicked.connect(self.begin_edit)
-        self.up.clicked.connect(lambda: self.moved.emit(self.message.seq, -1))
-        self.down.clicked.connect(lambda: self.moved.emit(self.message.seq, 1))
-        self._remove.clicked.connect(lambda: self.removed.emit(self.message.seq))
+        self.up.clicked.connect(lambda: perform(self, MoveQueued(self.message.seq, -1)))
+        self.down.clicked.connect(lambda: perform(self, MoveQueued(self.message.seq, 1)))
+        self._remove.clicked.connect(lambda: perform(self, RemoveQueued(self.message.seq)))
         self._field.submitted.connect(self._save_edit)
         self._field.canceled.connect(self.end_edit)
 
@@ -159,7 +177,7 @@ class QueueLine(QWidget):
     def _save_edit(self) -> None:
         text = self._field.toPlainText()
         if text.strip():
-            self.edited.emit(self.message.seq, text)
+            perform(self, EditQueued(self.message.seq, text))
             self.message = QueuedMessage(self.message.seq, text, self.message.steer)
         self.end_edit()
 
@@ -174,23 +192,13 @@ class QueueLine(QWidget):
 class QueueList(Themed, QFrame):
     """All that waits, in the order in which it is sent."""
 
-    edited = Signal(int, str)
-    moved = Signal(int, int)
-    removed = Signal(int)
-    steered = Signal(int, bool)
-    send_now_requested = Signal(int)
-    resumed = Signal()
-    """The user wants the waiting messages to be sent."""
-    edit_orphaned = Signal(str)
-    """Words that were being changed when their message was sent as it had been."""
-
     def __init__(self) -> None:
         """Start empty and hidden."""
         super().__init__()
         self._lines: dict[int, QueueLine] = {}
         self._title = ElidedLabel(role="faint")
         self._send = PushButton(tr("Send now"), icon_name="corner-down-left", px=13, name="send_now")
-        self._send.clicked.connect(self.resumed)
+        self._send.clicked.connect(lambda: perform(self, SendQueued()))
         inner = QWidget()
         inner.setObjectName("page")
         self._column = QVBoxLayout(inner)
@@ -252,11 +260,6 @@ class QueueList(Themed, QFrame):
 
     def _make_line(self, message: QueuedMessage) -> QueueLine:
         line = QueueLine(message)
-        line.edited.connect(self.edited)
-        line.moved.connect(self.moved)
-        line.removed.connect(self.removed)
-        line.steered.connect(self.steered)
-        line.send_now_requested.connect(self.send_now_requested)
         for field in line.findChildren(_EditField):
             field.textChanged.connect(self._fit_timer.start)
             field.canceled.connect(self._fit_timer.start)
@@ -265,7 +268,7 @@ class QueueList(Themed, QFrame):
 
     def _remove_line(self, line: QueueLine) -> None:
         if line.unsaved_edit:
-            self.edit_orphaned.emit(line.unsaved_edit)
+            perform(self, PutIntoMessage(line.unsaved_edit))
         self._column.removeWidget(line)
         line.hide()
         line.deleteLater()

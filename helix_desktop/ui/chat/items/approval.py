@@ -316,7 +316,7 @@ class ApprovalItem(RowItem):
             self.hit_areas.append(HitArea("open:detail", ToggleSection("detail"), label, rect, radius=6))
             y += style.px(24)
         self._well = QRectF(pad, top, inner, y - top)
-        return y + style.px(4 if self._blocks else 12)
+        return y + style.px(8 if self._blocks else 12)
 
     def _arrange_uncovered(self, y: float, inner: float) -> float:
         """Place the line on what can't be undone; a click shows each place with its reason."""

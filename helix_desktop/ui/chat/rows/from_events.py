@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from PySide6.QtGui import QImage
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.rewrites.planner import BREAKER_FAILURES
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.events.conversation import (
@@ -74,6 +73,7 @@ from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_usd
+from helix_desktop.words.rewrite_reasons import next_try_text
 from helix_desktop.words.rewrites import gist_bullets
 from helix_desktop.words.translation import Translator, translate
 
@@ -550,23 +550,8 @@ def _failure_notice(
     actions = (again,) if event.problem is not None else ()
     usage = cost_text(event.spent, event.cost, demo=not event.cost, is_estimated=event.estimated)
     used = tr("This attempt used {usage}.", usage=usage) if usage else ""
-    fix = " ".join(filter(None, (used, _next_try_text(failures))))
+    fix = " ".join(filter(None, (used, next_try_text(failures))))
     return NoticeRow(RowKey(seq), "warning", translate(event.what), translate(event.why), fix, actions)
-
-
-def _next_try_text(failures: int) -> str:
-    """Return whether Helix tries again by itself after so many failures in a row."""
-    if failures >= BREAKER_FAILURES:
-        return tr.plural(
-            failures,
-            "Helix doesn't try again by itself: %n attempt failed.",
-            "Helix doesn't try again by itself: %n attempts in a row failed.",
-        )
-    return tr.plural(
-        BREAKER_FAILURES,
-        "Helix tries again later, until %n attempt has failed.",
-        "Helix tries again later, until %n attempts in a row have failed.",
-    )
 
 
 def _budget_notice(recorded: RecordedEvent, event: BudgetNeared) -> NoticeRow:

@@ -6,6 +6,7 @@ from helix_desktop.agent.session import did_not_run
 from helix_desktop.agent.tool_calls.approvals import denial_reason, denying_rule
 from helix_desktop.context.intake.descriptions import count_matching_lines
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
+from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.rows.row_types import ToolRow, ToolState
@@ -85,17 +86,12 @@ def _lines_text(row: ToolRow) -> str:
     lines = row.lines - row.header_lines
     if not row.header_lines:
         return tr.plural(lines, "%n line", "%n lines")
-    match row.tool:
-        case "search_text":
-            return tr.plural(count_matching_lines(row.head + "\n"), "%n matching line", "%n matching lines")
-        case "find_files":
-            return tr.plural(lines, "%n file", "%n files")
-        case "read_file":
-            return tr.plural(lines, "%n line read", "%n lines read")
-        case "recall_cached_content":
-            return tr.plural(lines, "%n line recalled", "%n lines recalled")
-        case _:
-            return tr.plural(lines, "%n line printed", "%n lines printed")
+    if row.tool == "search_text":
+        return tr.plural(count_matching_lines(row.head + "\n"), "%n matching line", "%n matching lines")
+    own = OWN_TOOLS.get(row.tool)
+    if own is not None and own.counted is not None:
+        return translate(own.counted(lines))
+    return tr.plural(lines, "%n line printed", "%n lines printed")
 
 
 def _denial_text(model_text: str) -> str:

@@ -10,12 +10,21 @@ from typing import Any
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import RevertPlan, RevertSelection
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.files import may_run
+from helix_desktop.ui.changes.change_actions import (
+    AcceptChanges,
+    CopyPatch,
+    OpenInEditor,
+    RedoChanges,
+    RevertChanges,
+    RevertHunk,
+    ShowUncoveredPlaces,
+)
+from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.chat.actions import PutAutoRun
@@ -23,9 +32,9 @@ from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow, RevertOutcome
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator
 
 text = TextContext("Changes")
@@ -38,39 +47,26 @@ class ChangesController(QObject):
     """Binds the page of changes to the session on screen."""
 
     def __init__(
-        self, context: ControllerContext, session_controller: SessionController, reverts: RevertFlow
+        self, window: MainWindow, session: Session, reverts: RevertFlow, changes: ChangesPresenter
     ) -> None:
-        super().__init__(context.window)
-        self._window, self._services = context.window, context.services
-        self._session_controller, self._reverts = session_controller, reverts
-        actions, start = context.views.changes.change_actions, context.async_actions.start
-        self._detail, self._start = context.views.changes.detail, start
-        actions.accept_requested.connect(lambda paths: start(self._accept(paths), "accept changes"))
-        actions.revert_requested.connect(lambda what: start(self._revert(what), "revert"))
-        actions.hunk_revert_requested.connect(lambda *what: start(self._revert_hunk(*what), "revert"))
-        actions.hunk_redo_requested.connect(lambda *what: start(self._redo_hunk(*what), "redo"))
-        actions.redo_requested.connect(lambda *what: start(self._redo(*what), "redo"))
-        actions.patch_requested.connect(lambda what: start(self._copy_patch(what), "copy patch"))
-        actions.editor_requested.connect(lambda path: start(self._open(path), "open in editor"))
-        actions.places_requested.connect(lambda: start(self._show_places(), "coverage"))
-        context.views.changes.undone.restore_requested.connect(
-            lambda change_id: self._window.perform(PutAutoRun((change_id,), restore=True))
-        )
-        context.window.intents.add(self)
-        reverts.undo = lambda done: start(self._undo(done), "undo revert")
+        super().__init__(window)
+        self._window, self._services = window, session.app
+        self._session, self._reverts, self._changes = session, reverts, changes
+        self._detail, self._start = window.pages.changes.detail, session.start
+        window.intents.add(self)
+        reverts.undo = lambda done: self._start(self._undo(done), "undo revert")
 
     @handles(PutAutoRun)
     async def put_auto_run(
         self, change_ids: tuple[str, ...], restore: bool, capture_id: str, paths: tuple[str, ...]
     ) -> None:
         """Restore what was taken back of a call, or take it back."""
-        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
-        store = workspace.services.auto_run if workspace is not None else None
-        if workspace is None or store is None:
+        workspace, session_id = self._session.workspace, self._session.id
+        store = workspace.services.auto_run
+        if store is None:
             return
-        session_id = conversation.session.id if conversation is not None else ""
-        if conversation is not None:
-            await conversation.put_auto_run(change_ids, restore=restore)
+        if session_id:
+            await self._session.conversation.put_auto_run(change_ids, restore=restore)
         else:
             for change_id in change_ids:
                 await store.put(change_id, restore=restore)
@@ -95,27 +91,27 @@ class ChangesController(QObject):
                 session_id=session_id,
                 is_brief=True,
             )
-            await self._session_controller.changes.refresh()  # what is on screen when it is reported
+            await self._changes.refresh()  # what is on screen when it is reported
             self._window.notices.notify(notice)
         if paths:
-            await self._revert(RevertSelection((capture_id,), paths))
+            await self.revert(RevertSelection((capture_id,), paths))
 
-    def _on_screen(self) -> tuple[OpenWorkspace, str] | None:
-        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
-        return None if workspace is None or conversation is None else (workspace, conversation.session.id)
-
-    async def _revert(self, selection: RevertSelection) -> None:
+    @handles(RevertChanges)
+    async def revert(self, selection: RevertSelection) -> None:
+        """Take back what is selected, after a look at what that does."""
         await self._carry_out(lambda changes, session_id: changes.plan(session_id, selection))
 
-    async def _revert_hunk(self, row: FileRow, hunk: int) -> None:
-        await self._revert(_hunk_selection(row, hunk))
+    @handles(RevertHunk)
+    async def revert_hunk(self, file: FileRow, hunk: int, is_redo: bool) -> None:
+        """Take a hunk back, or do one again that was taken back."""
+        selection = RevertSelection(file.capture_ids, (file.path,), (hunk,), scope="hunk")
+        if is_redo:
+            await self._carry_out(lambda changes, session_id: changes.plan_hunk_redo(session_id, selection))
+        else:
+            await self.revert(selection)
 
-    async def _redo_hunk(self, row: FileRow, hunk: int) -> None:
-        """Do a hunk again that was taken back."""
-        selection = _hunk_selection(row, hunk)
-        await self._carry_out(lambda changes, session_id: changes.plan_hunk_redo(session_id, selection))
-
-    async def _redo(self, capture_id: str, paths: Sequence[str]) -> None:
+    @handles(RedoChanges)
+    async def redo(self, capture_id: str, paths: Sequence[str]) -> None:
         """Do again what was taken back of a capture, or by one: of these paths, or (none named) of all."""
         await self._carry_out(lambda changes, session_id: changes.plan_redo(session_id, capture_id, paths))
 
@@ -130,40 +126,34 @@ class ChangesController(QObject):
         self, make_plan: MakePlan, origin: str = "", undone: RevertPlan | None = None
     ) -> None:
         """Carry out a plan for the session on screen, or (named) for another that a revert stands in."""
-        where = self._on_screen()
-        if where is None:
-            return
-        workspace, session_id = where
+        workspace, session_id = self._session.workspace, self._session.conversation.session.id
         plan = await make_plan(workspace.changes, origin or session_id)
         done = await self._reverts.carry_out(workspace, origin or session_id, plan)
-        await self._session_controller.changes.refresh()  # what is on screen when it is reported
+        await self._changes.refresh()  # what is on screen when it is reported
         if done is not None:
             self._reverts.report(workspace, session_id, done, undone)
 
-    async def _accept(self, paths: Sequence[str]) -> None:
-        where = self._on_screen()
-        if where is not None:
-            workspace, session_id = where
-            await workspace.changes.accept(session_id, paths)
-            await self._session_controller.changes.refresh()
+    @handles(AcceptChanges)
+    async def accept(self, paths: Sequence[str]) -> None:
+        """Accept changes of these paths; none named: all."""
+        await self._session.workspace.changes.accept(self._session.conversation.session.id, paths)
+        await self._changes.refresh()
 
-    async def _copy_patch(self, selection: RevertSelection) -> None:
-        where = self._on_screen()
-        if where is not None:
-            workspace, session_id = where
-            if any(selection.capture_ids):
-                patch = await workspace.changes.patch(session_id, selection)
-            else:  # of no capture: what differs from the last commit
-                patch = await self._services.git.changes(workspace.id).patch(selection.paths)
-            QGuiApplication.clipboard().setText(patch)
-            self._detail.show_copied()
+    @handles(CopyPatch)
+    async def copy_patch(self, selection: RevertSelection) -> None:
+        """Copy changes as a patch."""
+        workspace, session_id = self._session.workspace, self._session.conversation.session.id
+        if any(selection.capture_ids):
+            patch = await workspace.changes.patch(session_id, selection)
+        else:  # of no capture: what differs from the last commit
+            patch = await self._services.git.changes(workspace.id).patch(selection.paths)
+        QGuiApplication.clipboard().setText(patch)
+        self._detail.show_copied()
 
-    async def _open(self, path: str) -> None:
+    @handles(OpenInEditor)
+    async def open_in_editor(self, path: str) -> None:
         """Open a file of the workspace in the program that the system has for it. Raises HelixError."""
-        where = self._on_screen()
-        if where is None:
-            return
-        folder = Path(self._services.registry.get(where[0].id).path)
+        folder = Path(self._services.registry.get(self._session.workspace.id).path)
         place = folder / path
         if not await asyncio.to_thread(_is_shown_when_opened, place, folder):
             place = folder
@@ -174,11 +164,10 @@ class ChangesController(QObject):
                 text("Choose one in your file manager."),
             )
 
-    async def _show_places(self) -> None:
-        where = self._on_screen()
-        if where is None:
-            return
-        changes = where[0].changes
+    @handles(ShowUncoveredPlaces)
+    async def show_uncovered_places(self) -> None:
+        """Show what can't be undone, and let the user cover more."""
+        changes = self._session.workspace.changes
         dialog = UncoveredPlacesDialog(self._window)
         dialog.show_coverage(changes.coverage)
         dialog.include_requested.connect(lambda *what: self._start(changes.include(*what), "include"))
@@ -188,10 +177,6 @@ class ChangesController(QObject):
             await exec_async(dialog)
         finally:
             unsubscribe()
-
-
-def _hunk_selection(row: FileRow, hunk: int) -> RevertSelection:
-    return RevertSelection(row.capture_ids, (row.path,), (hunk,), scope="hunk")
 
 
 def _is_shown_when_opened(place: Path, folder: Path) -> bool:

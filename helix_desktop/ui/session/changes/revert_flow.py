@@ -25,7 +25,8 @@ from helix_desktop.ui.changes.texts import revert_name
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -46,8 +47,8 @@ class RevertOutcome(msgspec.Struct, frozen=True):
 class RevertFlow:
     """Asks, reverts, and reports with a way back."""
 
-    def __init__(self, context: ControllerContext) -> None:
-        self._window, self._async_actions = context.window, context.async_actions
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        self._window, self._async_actions = window, session.actions
         self._done: dict[tuple[str, str], RevertOutcome] = {}
         self.undo: Callable[[RevertOutcome], object]
         """What a notice's Undo does; set by the controller of changes."""

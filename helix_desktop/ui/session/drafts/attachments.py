@@ -14,15 +14,21 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.attached_paths import attach_folder, attach_path
 from helix_desktop.ui.chat.composer.added_files import AddedFile
+from helix_desktop.ui.chat.composer.attachment_chips import (
+    OpenAttachment,
+    RemoveAttachment,
+    SendAttachmentInFull,
+    UnpackAttachment,
+)
 from helix_desktop.ui.chat.composer.attachment_texts import attachment_key, chip_text
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_open_files
+from helix_desktop.ui.design.viewer.picture import read_thumbnail
+from helix_desktop.ui.kit.intents import OpenCacheEntry, handles
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
-from helix_desktop.ui.session.thumbnails import stored_thumbnail
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -30,13 +36,20 @@ tr = Translator("Session")
 SaveDraft = Callable[[OpenWorkspace, Conversation], Coroutine[Any, Any, None]]
 
 
+async def stored_thumbnail(workspace: OpenWorkspace, digest: str) -> QImage | None:
+    """Return the thumbnail of an image in a workspace's cache; None if it is missing or damaged."""
+    try:
+        data = await workspace.store.get(digest)
+    except HelixError:
+        return None
+    return await asyncio.to_thread(read_thumbnail, data)
+
+
 class DraftAttachments(QObject):
     """The attachments of drafts, by session; those of the conversation on screen are chips."""
 
     content_stored = Signal()
     """A content of a draft is in the cache now."""
-    content_requested = Signal(str)
-    """The user wants to see a content, by its digest."""
     changed = Signal()
     """Something else goes along with the message on screen, which costs something else."""
     edited = Signal()
@@ -45,50 +58,35 @@ class DraftAttachments(QObject):
     def __init__(
         self,
         widget: Composer,
-        async_actions: AsyncActions,
-        services: AppServices,
+        session: Session,
         shared: SharedDrafts,
         save_draft: SaveDraft,
     ) -> None:
         """`save_draft` saves the draft of a conversation, with what goes along with it."""
         super().__init__(widget)
-        self._widget, self._async_actions, self._services = widget, async_actions, services
-        self._save_draft = save_draft
-        self._workspace: OpenWorkspace | None = None
-        self._conversation: Conversation | None = None
+        self._widget, self._session, self._save_draft = widget, session, save_draft
         self._by_session = shared.attachments
         self._thumbnails: dict[str, QImage | None] = {}  # of the chips on screen, by digest
         self._attaching, self._lock = 0, shared.attaching_lock
         self._folders: dict[str, Path] = {}  # where files were attached from last, by workspace
-        widget.attachment_removed.connect(self._detach)
-        widget.attachment_opened.connect(self._open)
-        widget.attachment_unpacked.connect(self._unpack)
-        widget.full_attachment_requested.connect(self._send_in_full)
         widget.files_added.connect(self._add_files)
         widget.long_text_pasted.connect(self._paste)
-        widget.file_picker_requested.connect(
-            lambda: self._async_actions.start(self._choose_files(), "choose files")
-        )
+        widget.file_picker_requested.connect(lambda: session.start(self._choose_files(), "choose files"))
 
     @property
     def is_attaching(self) -> bool:
         """Return True while something that was added does not belong to a message yet."""
         return bool(self._attaching)
 
-    def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
-        """Show the chips of another conversation; what is added from now on is for that one."""
-        self._workspace, self._conversation = workspace, conversation
-        self.refresh()
-
     def refresh(self) -> None:
         """Show the chips of the conversation on screen, for the model that answers it now."""
-        attachments, conversation = self.current(), self._conversation
-        model = conversation.model if conversation else None
+        attachments = self.current()
+        model = self._session.conversation.model if self._session.has_conversation else None
         digests = {attachment.image.digest for attachment in attachments if attachment.image is not None}
         missing = digests - self._thumbnails.keys()
         self._thumbnails = {digest: self._thumbnails.get(digest) for digest in digests}
         for digest in missing:
-            self._async_actions.start(self._read_thumbnail(digest), "read thumbnail")
+            self._session.start(self._read_thumbnail(digest), "read thumbnail")
         self._widget.set_attachments(
             [
                 chip_text(attachment, model, self._thumbnails.get(attachment.digest))
@@ -98,14 +96,14 @@ class DraftAttachments(QObject):
 
     async def _read_thumbnail(self, digest: str) -> None:
         """Show what an attached image looks like; one that cannot be read keeps its icon."""
-        image = await stored_thumbnail(self._workspace, digest) if self._workspace is not None else None
+        image = await stored_thumbnail(self._session.workspace, digest)
         if image is not None and digest in self._thumbnails:
             self._thumbnails[digest] = image
             self.refresh()
 
     def current(self) -> list[Attachment]:
         """Return what goes along with the next message of the session on screen."""
-        return self._by_session.get(self._conversation.session.id, []) if self._conversation else []
+        return self._by_session.get(self._session.id, [])
 
     def of(self, session_id: str) -> Sequence[Attachment]:
         """Return what goes along with the next message of a session."""
@@ -144,16 +142,15 @@ class DraftAttachments(QObject):
 
     def add(self, *attachments: Attachment) -> None:
         """Let recalled contents go along with the next message."""
-        if self._conversation is not None:
-            for attachment in attachments:
-                self._add(self._conversation, attachment)
-            self.edited.emit()
+        for attachment in attachments:
+            self._add(self._session.conversation, attachment)
+        self.edited.emit()
 
     def _add(self, conversation: Conversation, attachment: Attachment) -> None:
         attachments = self._by_session.setdefault(conversation.session.id, [])
         if all(attachment_key(existing) != attachment_key(attachment) for existing in attachments):
             attachments.append(attachment)
-        if conversation is not self._conversation:
+        if not self._session.shows(conversation):
             return
         self.refresh()
         self.changed.emit()
@@ -161,14 +158,12 @@ class DraftAttachments(QObject):
 
     def _add_files(self, files: list[AddedFile]) -> None:
         """Let files go along with the next message of the conversation on screen."""
-        workspace, conversation = self._workspace, self._conversation
-        if workspace is not None and conversation is not None and not workspace.is_read_only:
-            self._start_attaching(self._attach_files(workspace, conversation, files))
+        workspace = self._session.workspace
+        if not workspace.is_read_only:
+            self._start_attaching(self._attach_files(workspace, self._session.conversation, files))
 
     async def _choose_files(self) -> None:
-        workspace = self._workspace
-        if workspace is None:
-            return
+        workspace = self._session.workspace
         start = self._folders.get(workspace.id) or self._root(workspace)
         paths = await pick_open_files(self._widget, tr("Attach files"), tr("All files (*)"), start)
         if paths:
@@ -176,7 +171,7 @@ class DraftAttachments(QObject):
         self._add_files([AddedFile(path.name, path) for path in paths])
 
     def _root(self, workspace: OpenWorkspace) -> Path:
-        return Path(self._services.registry.get(workspace.id).path)
+        return Path(self._session.app.registry.get(workspace.id).path)
 
     def _start_attaching(self, attach: Coroutine[Any, Any, None]) -> None:
         """Begin to attach something; a message that is sent meanwhile waits for it."""
@@ -189,7 +184,7 @@ class DraftAttachments(QObject):
                 self._attaching -= 1
 
         self._attaching += 1
-        self._async_actions.start(attach_in_turn(), "attach")
+        self._session.start(attach_in_turn(), "attach")
 
     async def _attach_files(
         self, workspace: OpenWorkspace, conversation: Conversation, files: list[AddedFile]
@@ -199,7 +194,7 @@ class DraftAttachments(QObject):
             try:
                 attachment = await self._attach_file(workspace, conversation.session.id, file)
             except HelixError as error:
-                self._async_actions.show_error(error)
+                self._session.actions.show_error(error)
             else:
                 self._add(conversation, attachment)
                 self.content_stored.emit()
@@ -216,9 +211,9 @@ class DraftAttachments(QObject):
 
     def _paste(self, text: str) -> None:
         """Let a long text that was pasted go along as a chip; it is stored before anything else happens."""
-        workspace, conversation = self._workspace, self._conversation
-        if workspace is not None and conversation is not None and not workspace.is_read_only:
-            self._start_attaching(self._attach_paste(workspace, conversation, text))
+        workspace = self._session.workspace
+        if not workspace.is_read_only:
+            self._start_attaching(self._attach_paste(workspace, self._session.conversation, text))
 
     async def _attach_paste(self, workspace: OpenWorkspace, conversation: Conversation, text: str) -> None:
         attachment = await workspace.contents.attach_paste(conversation.session.id, text)
@@ -226,35 +221,35 @@ class DraftAttachments(QObject):
         self.content_stored.emit()
         await self._save_draft(workspace, conversation)
 
-    def _open(self, key: str) -> None:
+    @handles(OpenAttachment)
+    def open(self, key: str) -> None:
+        """Show an attachment's content in the cache browser."""
         if (attachment := self._find(key)) is not None:
-            self.content_requested.emit(attachment.digest)
+            self._session.perform(OpenCacheEntry(attachment.digest))
 
-    def _unpack(self, key: str) -> None:
+    @handles(UnpackAttachment)
+    async def unpack(self, key: str) -> None:
         """Put an attached text into the message, where the cursor is, instead of along with it."""
-        attachment, workspace = self._find(key), self._workspace
-        if attachment is not None and workspace is not None:
-            self._async_actions.start(self._insert_text(workspace, attachment, key), "insert as text")
-
-    async def _insert_text(self, workspace: OpenWorkspace, attachment: Attachment, key: str) -> None:
-        conversation = self._conversation
+        attachment = self._find(key)
+        if attachment is None:
+            return
+        workspace, conversation = self._session.workspace, self._session.conversation
         text = attachment.text  # of a recalled content this may be a part
         if attachment.kind == "paste":
             text = (await workspace.store.get(attachment.digest)).decode("utf-8", "replace")
-        if conversation is self._conversation and self._find(key) is not None:
+        if self._session.shows(conversation) and self._find(key) is not None:
             self._widget.editor.insertPlainText(text)
             self._widget.editor.setFocus()
-            self._detach(key)
+            self.remove(key)
 
-    def _send_in_full(self, key: str) -> None:
+    @handles(SendAttachmentInFull)
+    def send_in_full(self, key: str) -> None:
         """Let an attachment that is a preview go along in full."""
-        attachment, workspace, conversation = self._find(key), self._workspace, self._conversation
-        if attachment is not None and workspace is not None and conversation is not None:
-            self._start_attaching(self._replace_by_full(workspace, conversation, attachment))
+        if (attachment := self._find(key)) is not None:
+            self._start_attaching(self._replace_by_full(attachment))
 
-    async def _replace_by_full(
-        self, workspace: OpenWorkspace, conversation: Conversation, attachment: Attachment
-    ) -> None:
+    async def _replace_by_full(self, attachment: Attachment) -> None:
+        workspace, conversation = self._session.workspace, self._session.conversation
         full = await workspace.contents.attach_in_full(attachment)
         attachments = self._by_session.get(conversation.session.id, [])
         if attachment in attachments:
@@ -266,10 +261,11 @@ class DraftAttachments(QObject):
     def _find(self, key: str) -> Attachment | None:
         return next((found for found in self.current() if attachment_key(found) == key), None)
 
-    def _detach(self, key: str) -> None:
-        if self._conversation is not None:
-            others = [attachment for attachment in self.current() if attachment_key(attachment) != key]
-            self._by_session[self._conversation.session.id] = others
-            self.edited.emit()
+    @handles(RemoveAttachment)
+    def remove(self, key: str) -> None:
+        """Let an attachment not go along."""
+        others = [attachment for attachment in self.current() if attachment_key(attachment) != key]
+        self._by_session[self._session.id] = others
+        self.edited.emit()
         self.refresh()
         self.changed.emit()

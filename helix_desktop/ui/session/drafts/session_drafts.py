@@ -9,10 +9,9 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.store import Draft
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.kit.notices import FAILED_WRITE, NoticeArea
+from helix_desktop.ui.kit.notices import FAILED_WRITE
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
 from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
@@ -40,16 +39,9 @@ class SessionDrafts(QObject):
 
     draft_shown = Signal()
 
-    def __init__(
-        self,
-        widget: Composer,
-        async_actions: AsyncActions,
-        services: AppServices,
-        notices: NoticeArea,
-        shared: SharedDrafts,
-    ) -> None:
+    def __init__(self, widget: Composer, session: Session, shared: SharedDrafts) -> None:
         super().__init__(widget)
-        self._widget, self._async_actions, self._services = widget, async_actions, services
+        self._widget, self._session = widget, session
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         self._without_draft: Conversation | None = None  # the one on screen, until its draft is too
@@ -57,15 +49,14 @@ class SessionDrafts(QObject):
         self._shared, self._locks = shared, shared.locks
         self.unsaved, self.outgoing = shared.unsaved, shared.outgoing
         shared.window_drafts.append(self)
-        self.unsaved.show_in(notices)
-        self._notices = notices
+        self.unsaved.show_in(session.notices)
         self._was_refused = False  # the draft on screen, when it was saved last
-        self.attachments = DraftAttachments(widget, async_actions, services, shared, self._save_changed)
+        self.attachments = DraftAttachments(widget, session, shared, self._save_changed)
         widget.text_paused.connect(self.save_later)
         self.attachments.edited.connect(lambda: self.save_later(widget.draft()))
 
-    def begin_switch(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> DraftSwitch:
-        """Clear the composer for a conversation: from now on, what is typed belongs to it."""
+    def begin_switch(self) -> DraftSwitch:
+        """Clear the composer for the session on screen: from now on, what is typed belongs to it."""
         self._load = object()
         switch = DraftSwitch(
             self._workspace,
@@ -74,7 +65,8 @@ class SessionDrafts(QObject):
             self._without_draft is None,
             self._load,
         )
-        self._workspace, self._conversation, self._without_draft = workspace, conversation, conversation
+        self._workspace = self._session.workspace if self._session.has_workspace else None
+        self._conversation = self._without_draft = self._session.find_conversation()
         self._widget.set_text("")
         return switch
 
@@ -117,7 +109,7 @@ class SessionDrafts(QObject):
 
     def save_later(self, text: str) -> None:
         """Begin to store what is written in the conversation on screen."""
-        self._async_actions.start(self.save(self._workspace, self._conversation, text), "save draft")
+        self._session.start(self.save(self._workspace, self._conversation, text), "save draft")
 
     async def save(
         self, workspace: OpenWorkspace | None, conversation: Conversation | None, text: str
@@ -138,7 +130,7 @@ class SessionDrafts(QObject):
             raise
         if self._was_refused:
             self._was_refused = False
-            self._notices.end(FAILED_WRITE)
+            self._session.notices.end(FAILED_WRITE)
 
     async def put_away(
         self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool
@@ -164,7 +156,7 @@ class SessionDrafts(QObject):
             elif text or self.attachments.of(session_id):
                 self.unsaved.add(draft)
             else:
-                self._async_actions.show_error(draft.error)
+                self._session.actions.show_error(draft.error)
 
     def shows(self, session_id: str) -> bool:
         """Return True if the draft of a session is on screen here."""
@@ -204,7 +196,7 @@ class SessionDrafts(QObject):
         What is on its way is stored with them: it may not get there any more.
         """
         for draft in self.unsaved.all():
-            opened = self._services.open_workspaces.get(draft.workspace.id, draft.workspace)
+            opened = self._session.app.open_workspaces.get(draft.workspace.id, draft.workspace)
             if await _is_deleted(opened, draft.conversation):
                 self.unsaved.take(draft.session_id)
                 self.attachments.take(draft.session_id)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QUrl, Signal, qVersion
 from PySide6.QtGui import QDesktopServices, QGuiApplication
@@ -11,9 +10,8 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.services.build_info import BuildInfoService, update_status
+from helix_desktop.services.build_info import update_status
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.labels import label, show_text
@@ -21,8 +19,9 @@ from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
+from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsPresenter
 from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, current_language, translate
@@ -37,15 +36,10 @@ class AboutPage(Themed, QWidget):
     release_page_requested = Signal(str)
     """The page of a release, https, that the user has seen and clicked."""
 
-    def __init__(
-        self,
-        build_info: BuildInfoService,
-        start: StartCoroutine,
-        save_diagnostics: Callable[[], Awaitable[Path | None]],
-    ) -> None:
-        """`save_diagnostics` asks what goes into a bundle for a bug report; it returns the saved file."""
+    def __init__(self, on_screen: OnScreen) -> None:
         super().__init__()
-        self._build_info, self._save_diagnostics = build_info, save_diagnostics
+        self._on_screen, self._build_info = on_screen, on_screen.services.build_info
+        start = on_screen.async_actions.start
         self._is_checking = False
         self._build, self._versions = _selectable("strong"), _selectable("muted")
         self._error = label("", "error", wrap=True)
@@ -58,7 +52,7 @@ class AboutPage(Themed, QWidget):
         self._diagnostics_status.hide()
         self._release = label("", "note", wrap=True)
         self._open_release = PushButton("", "link", "external-link", name="open_release")
-        self.data_folder = DataFolder()
+        data_folder = DataFolder(on_screen)
         licenses = PushButton(tr("Open-source licenses…"), "", "file-text", name="licenses")
         self._report = self._release_url = ""
         body = column(
@@ -67,7 +61,7 @@ class AboutPage(Themed, QWidget):
             self._diagnostics_status,
             self._release,
             row(self._open_release, None), 8, line(), 8,
-            label(tr("Data"), "strong"), self.data_folder,
+            label(tr("Data"), "strong"), data_folder,
             gap=6,
         )  # fmt: skip
         page, _ = scrolling_page(
@@ -84,8 +78,7 @@ class AboutPage(Themed, QWidget):
         self.release_page_requested.connect(_open_release_page)
         self.show_release("")
 
-    async def show_build(self) -> None:
-        """Fill the page."""
+    async def refresh(self) -> None:
         display = (text("Display"), QGuiApplication.platformName())
         self.show_about((("Qt", qVersion()), *await self._build_info.environment(), display))
 
@@ -126,7 +119,9 @@ class AboutPage(Themed, QWidget):
 
     async def _save_bundle(self) -> None:
         show_text(self._diagnostics_status, "")
-        path = await self._save_diagnostics()
+        on_screen = self._on_screen
+        bundle = DiagnosticsPresenter(self.window(), on_screen.services, on_screen.async_actions.scope)
+        path = await bundle.run(self._theme)
         if path is not None:
             show_text(self._diagnostics_status, tr("Saved as {file}.", file=str(path)))
 

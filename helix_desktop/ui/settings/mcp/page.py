@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.services.cache_server import SharingState, http_config, server_name, stdio_config
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft, parse_server_configs
+from helix_desktop.services.mcp_servers import test_limit_s
+from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.fields import TextArea
@@ -21,13 +26,15 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.ui.settings.mcp.texts import secret_values_text, servers_total_text, token_count_tip
-from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: MCP")
 
 _PASTE_PX = 92
+_REFRESH_MS = 80  # many changes at once are shown once
+_LOG_POLL_MS = 700  # how often an open log is looked at
 _EXAMPLES = (
     "npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
     "https://mcp.example.com/mcp\n"
@@ -207,15 +214,18 @@ class AddServerBox(Themed, QFrame):
 
 
 class McpPage(Themed, QWidget):
-    """The servers of the workspace on screen, one card each."""
+    """The servers of the workspace on screen, one card each, live."""
 
-    card_created = Signal(object)
-    """A ServerCard, to be connected."""
-    undo_requested = Signal()
-
-    def __init__(self) -> None:
+    def __init__(self, on_screen: OnScreen) -> None:
         """Start without servers."""
         super().__init__()
+        self._on_screen, services = on_screen, on_screen.services
+        self._servers, self._endpoints = services.mcp_servers, services.cache_endpoints
+        self._async_actions = AsyncActions(
+            on_screen.async_actions.scope, lambda error: self.show_error(error_text(error))
+        )
+        self._tests: dict[ServerEditor, asyncio.Task[None]] = {}  # the newest of each form
+        self._undo_remove: Callable[[], Awaitable[None]] | None = None
         self.cards: dict[str, ServerCard] = {}
         """Those of the workspace on screen, by server."""
         self._all_cards: dict[tuple[str, str], ServerCard] = {}  # with edits of others, by folder and server
@@ -227,7 +237,7 @@ class McpPage(Themed, QWidget):
         self._error = label("", "error", wrap=True)
         self._undo_text = label("", "note", wrap=True)
         self._undo_button = undo = PushButton(tr("Undo"), "link", "undo-2", px=13, name="undo")
-        undo.clicked.connect(self.undo_requested)
+        undo.clicked.connect(lambda: self._run(self._undo_removal, "undo"))
         self._undo = QFrame()
         self._undo.setProperty("role", "well")
         undo_row = row(self._undo_text, undo, margins=(14, 5, 8, 5))
@@ -242,8 +252,95 @@ class McpPage(Themed, QWidget):
         )
         page, self._lead = scrolling_page(tr("MCP servers"), " ", body)
         self.setLayout(column(page))
-        self.add_box.canceled.connect(self.close_add)
         self.show_no_workspace()
+        box, here, endpoints = self.add_box, on_screen, self._endpoints
+        box.canceled.connect(self.close_add)
+        box.added.connect(lambda drafts: self._run(lambda: self._add(drafts), "add"))
+        box.test_requested.connect(lambda draft: self._test("", draft, box.editor))
+        box.editor.test_stopped.connect(lambda: self._stop_test(box.editor))
+        self.sharing.switched.connect(
+            lambda on: self._run(lambda: endpoints.set_enabled(here.workspace_id, on), "share")
+        )
+        self.sharing.renew_requested.connect(
+            lambda: self._run(lambda: endpoints.rotate_token(here.workspace_id), "token")
+        )
+        self._refresh_timer = QTimer(self, singleShot=True, interval=_REFRESH_MS)
+        self._refresh_timer.timeout.connect(
+            lambda: self._async_actions.start(self.refresh(), "show mcp servers")
+        )
+        log_timer = QTimer(self, interval=_LOG_POLL_MS)
+        log_timer.timeout.connect(self._poll_logs)
+        log_timer.start()
+        unsubscribe = self._servers.listen(self._on_server_change)
+        self.destroyed.connect(lambda _: unsubscribe())
+
+    def _on_server_change(self, workspace_id: str) -> None:
+        if workspace_id == self._on_screen.workspace_id and self.isVisible():
+            self._refresh_timer.start()
+
+    def _poll_logs(self) -> None:
+        """Refresh while a log is open: nothing announces that it grows."""
+        if self.isVisible() and any(card.is_open("log") for card in self.cards.values()):
+            self._refresh_timer.start()
+
+    async def refresh(self) -> None:
+        here, workspace = self._on_screen, self._on_screen.workspace
+        if workspace is None or workspace.is_read_only:
+            self.show_no_workspace()
+            return
+        record = here.services.registry.get(workspace.id)
+        reports = await self._servers.statuses(workspace.id)
+        secret_storage = await self._servers.secret_storage_text()
+        if workspace.id == here.workspace_id:
+            self.show_servers(record.name, record.path, reports, secret_storage)
+        sharing = await self._endpoints.sharing_state(workspace.id)
+        if workspace.id == here.workspace_id:
+            command = self._endpoints.stdio_command(workspace.id)
+            self.sharing.show_sharing(record.name, command, sharing)
+
+    def _run(self, operation: Callable[[], Awaitable[object]], name: str) -> None:
+        """Change something, and show the servers as they are then."""
+
+        async def done() -> None:
+            self.show_error("")
+            self.show_undo("")
+            await operation()
+            await self.refresh()
+
+        self._async_actions.start(done(), f"mcp {name}")
+
+    async def _add(self, drafts: list[ServerDraft]) -> None:
+        await self._servers.add(self._on_screen.workspace_id, drafts)
+        self.close_add()
+        self.add_box.paste.clear()  # it may hold a secret
+
+    async def _save(self, card: ServerCard, draft: ServerDraft) -> None:
+        await self._servers.change(self._on_screen.workspace_id, card.name, draft)
+        card.end_editing()
+
+    async def _remove(self, name: str) -> None:
+        self._undo_remove = await self._servers.remove(self._on_screen.workspace_id, name)
+        self.show_undo(tr("{name} was removed.", name=name))
+
+    async def _undo_removal(self) -> None:
+        put_back, self._undo_remove = self._undo_remove, None
+        if put_back is not None:
+            await put_back()
+
+    def _test(self, name: str, draft: ServerDraft, editor: ServerEditor) -> None:
+        async def tested() -> None:
+            try:
+                editor.show_test(await self._servers.test(self._on_screen.workspace_id, name, draft))
+            except HelixError as error:
+                editor.show_test_problem(error_text(error))
+
+        editor.show_testing(test_limit_s(draft.config), may_download=not draft.config.url)
+        task = self._tests[editor] = self._async_actions.start(tested(), "mcp test")
+        editor.destroyed.connect(lambda _: task.cancel())  # it may end after its form
+
+    def _stop_test(self, editor: ServerEditor) -> None:
+        if editor in self._tests:
+            self._tests.pop(editor).cancel()
 
     def show_no_workspace(self) -> None:
         """No workspace is open."""
@@ -304,8 +401,23 @@ class McpPage(Themed, QWidget):
             server_card.show()
 
     def _create_card(self, name: str) -> ServerCard:
-        card = ServerCard(name)
-        self.card_created.emit(card)
+        card, servers, here, run = ServerCard(name), self._servers, self._on_screen, self._run
+        card.consent_given.connect(
+            lambda _, digest: run(lambda: servers.consent(here.workspace_id, name, digest), "agree")
+        )
+        card.switched.connect(
+            lambda _, on: run(lambda: servers.set_enabled(here.workspace_id, name, on), "switch")
+        )
+        card.tools.switched.connect(
+            lambda off: run(lambda: servers.set_disabled_tools(here.workspace_id, name, off), "tools")
+        )
+        card.restart_requested.connect(
+            lambda _: run(lambda: servers.restart(here.workspace_id, name), "restart")
+        )
+        card.remove_requested.connect(lambda _: run(lambda: self._remove(name), "remove"))
+        card.editor.saved.connect(lambda draft: run(lambda: self._save(card, draft), "save"))
+        card.editor.test_requested.connect(lambda draft: self._test(name, draft, card.editor))
+        card.editor.test_stopped.connect(lambda: self._stop_test(card.editor))
         retint(card, self._theme)
         return card
 

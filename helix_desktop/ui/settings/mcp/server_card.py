@@ -173,11 +173,8 @@ class ServerCard(QFrame):
     consent_given = Signal(str, str)
     """Name, and the fingerprint that was shown."""
     switched = Signal(str, bool)
-    tools_switched = Signal(str, list)
     restart_requested = Signal(str)
     remove_requested = Signal(str)
-    saved = Signal(str, object)
-    test_requested = Signal(str, object)
 
     def __init__(self, name: str) -> None:
         """Start without a report."""
@@ -212,7 +209,7 @@ class ServerCard(QFrame):
         )
         self._restart.clicked.connect(lambda: self.restart_requested.emit(name))
         remove.clicked.connect(lambda: self.remove_requested.emit(name))
-        self._connect()
+        self.editor.canceled.connect(self.end_editing)
         head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9)
         head.setStretch(2, 1)
         links = row(*self._toggles.values(), self._restart, remove, None, margins=(-_LINK_PX, 0, 0, 0), gap=2)
@@ -222,13 +219,6 @@ class ServerCard(QFrame):
                 self.editor, margins=(16, 12, 12, 10), gap=7,
             )
         )  # fmt: skip
-
-    def _connect(self) -> None:
-        name = self.name
-        self.tools.switched.connect(lambda off: self.tools_switched.emit(name, off))
-        self.editor.saved.connect(lambda draft: self.saved.emit(name, draft))
-        self.editor.test_requested.connect(lambda draft: self.test_requested.emit(name, draft))
-        self.editor.canceled.connect(self.end_editing)
 
     def _consent_box(self) -> QFrame:
         allow = PushButton(tr("Allow and start"), name="allow")

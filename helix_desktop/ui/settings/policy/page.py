@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import join_sentences
+from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
@@ -17,30 +21,38 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.forms import Form
-from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.ui.kit.intents import OpenSettings, perform
+from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
 from helix_desktop.ui.settings.policy.apply_bar import ApplyBar, PolicyUse
-from helix_desktop.ui.settings.policy.form import POLICY, PolicyValues
+from helix_desktop.ui.settings.policy.files import PolicyFiles
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS, POLICY, PolicyValues, conflict_text
+from helix_desktop.ui.settings.policy.preview import PolicyPreview
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from helix_desktop.ui.settings.policy.slider import PolicySlider
+from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
+
+_PREVIEW = "policy-preview"
 
 
 class PolicyPage(Themed, QWidget):
     """The context policy of a session and its workspace: previewed here, then applied or discarded."""
 
-    open_requested = Signal()
-    """The policy file is to be opened in an editor."""
-    replace_requested = Signal()
-    """The policy file is to be replaced by the policy in use."""
     visibility_changed = Signal(bool)
 
-    def __init__(self) -> None:
+    def __init__(self, on_screen: OnScreen, files: PolicyFiles, replays: SessionReplays) -> None:
         """Start without a policy."""
         super().__init__()
+        self._on_screen, self._files = on_screen, files
+        self._edited: dict[str, ContextPolicy] = {}  # of workspaces, used nowhere yet
+        self._workspace_on_page = ""
         self.slider, self.replay_card = PolicySlider(), ReplayCard()
+        self.preview = PolicyPreview(self.replay_card, self.show_effects, on_screen.async_actions, replays)
         self.values = PolicyValues()
+        self.values.change = self._change
         self.form, self.apply_bar = Form(POLICY, self.values, gap=12), ApplyBar(self.slider.track)
         self._file_error = label("", "error", wrap=True)
         self._file_card = self._error_card()
@@ -48,7 +60,7 @@ class PolicyPage(Themed, QWidget):
             tr("Open policy.toml"), "link", "external-link", px=13, name="open_policy_file"
         )
         open_file.setToolTip(tr("All numbers of the policy. They count as soon as the file is saved."))
-        open_file.clicked.connect(self.open_requested)
+        open_file.clicked.connect(files.open)
         words = label(tr("These numbers change most. The file has all of them."), "faint", wrap=True)
         file_row = ResponsiveRow(words, [open_file])
         head = card(column(self.slider, margins=(16, 13, 16, 14)))
@@ -59,14 +71,21 @@ class PolicyPage(Themed, QWidget):
         page, self._lead = scrolling_page(tr("Context policy"), " ", column(self._of_workspace))
         self.setLayout(column(page, self.apply_bar, gap=0))
         self.show_no_workspace()
+        self.slider.profile_selected.connect(self._select_profile)
+        self.apply_bar.apply_to_session.connect(self._apply_to_session)
+        self.apply_bar.apply_to_workspace.connect(self._apply_to_workspace)
+        self.apply_bar.session_policy_removed.connect(lambda: self._set_session_policy(None))
+        self.apply_bar.discarded.connect(lambda: self._replace(None))
+        files.changed.connect(lambda: self._show_current() if self.isVisible() else None)
+        on_screen.session_changed.connect(self._follow_session)
 
     def _error_card(self) -> QFrame:
         open_file, replace = (
             PushButton(tr("Open file"), name="open_file"),
             PushButton(tr("Replace file"), name="replace_file"),
         )
-        open_file.clicked.connect(self.open_requested)
-        replace.clicked.connect(self.replace_requested)
+        open_file.clicked.connect(self._files.open)
+        replace.clicked.connect(self._files.replace)
         replace.setToolTip(tr("Overwrite the file with the policy in use. A copy of the file is kept."))
         note = label(tr("The previous policy stays in use until you fix the file."), "note", wrap=True)
         parts = (self._file_error, note, FlowBox([open_file, replace]))
@@ -74,6 +93,151 @@ class PolicyPage(Themed, QWidget):
         framed.setObjectName("policy_file_error")
         framed.hide()
         return framed
+
+    async def refresh(self) -> None:
+        """Show the policy of the session on screen, or what was edited of it."""
+        self._show_current()
+
+    def _show_current(self) -> None:
+        workspace = self._on_screen.workspace
+        if workspace is None:
+            self.show_no_workspace()
+            return
+        if workspace.id != self._workspace_on_page:
+            self._workspace_on_page = workspace.id
+            self.form.refresh()
+        policy, in_use = self._policy(workspace), self._in_use(workspace)
+        registry = self._on_screen.services.registry
+        self.show_policy(registry.get(workspace.id).name, policy, self._use_of(workspace, policy))
+        folder = registry.data_folder(workspace.id)
+        self.preview.show(self._on_screen.conversation, folder, policy, in_use, workspace.policy)
+        self.show_file_error(self._files.error_text())
+
+    @property
+    def _session_policy(self) -> ContextPolicy | None:
+        conversation = self._on_screen.conversation
+        return conversation.session.transcript.session_policy if conversation is not None else None
+
+    def _in_use(self, workspace: OpenWorkspace) -> ContextPolicy:
+        """Return the policy of the session on screen: its own, or its workspace's."""
+        return self._session_policy or workspace.policy
+
+    def _policy(self, workspace: OpenWorkspace) -> ContextPolicy:
+        """Return the policy on the page."""
+        return self._edited.get(workspace.id) or self._in_use(workspace)
+
+    def _use_of(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyUse:
+        conversation, session_policy = self._on_screen.conversation, self._session_policy
+        has_session = conversation is not None and not conversation.session.transcript.parent
+        return PolicyUse(
+            policy_name(workspace.policy),
+            policy_name(session_policy) if session_policy is not None and has_session else "",
+            has_session,
+            policy != self._in_use(workspace),
+            policy != self._in_use(workspace),
+            policy != workspace.policy,
+        )
+
+    def _follow_session(self) -> None:
+        """Show the session that is on screen now, if the page is in sight."""
+        if self.isVisible():
+            self._show_current()
+        workspace = self._on_screen.workspace
+        if workspace is not None and self._policy(workspace) == self._in_use(workspace):
+            self._on_screen.notices.end(_PREVIEW)  # this session has what another one had not
+
+    def remind_of_preview(self) -> None:
+        """Say that a policy was looked at and is not in use, once the settings are closed."""
+        workspace = self._on_screen.workspace
+        if workspace is None or self._policy(workspace) == self._in_use(workspace):
+            return
+        self._on_screen.notices.notify(
+            Notice(
+                _PREVIEW,
+                tr("Policy not applied: {policy}.", policy=policy_name(self._policy(workspace))),
+                tr("The settings keep it as a preview."),
+                answers=(
+                    Answer(tr("Show"), lambda: perform(self, OpenSettings("policy")), "show", ends=True),
+                    Answer(tr("Discard"), lambda: self._replace(None), "discard", ends=True),
+                ),
+                workspace_id=workspace.id,
+                is_brief=True,
+            )
+        )
+
+    def _edit(self, policy: ContextPolicy | None) -> None:
+        """Put a policy on the page, that is used nowhere yet; None: the one in use."""
+        self._edited.pop(self._on_screen.workspace_id, None)
+        if policy is not None:
+            self._edited[self._on_screen.workspace_id] = policy
+        self._show_current()
+
+    def _replace(self, policy: ContextPolicy | None) -> None:
+        """Put another policy on the page, without what was typed for the one there."""
+        self.form.refresh()
+        self._edit(policy)
+
+    def _change(self, name: str, value: object) -> None:
+        """Change a number of the policy on the page. Raises ValueError if it doesn't work with others."""
+        workspace = self._on_screen.workspace
+        if workspace is None:
+            return
+        changed = {**msgspec.structs.asdict(self._policy(workspace)), name: value}
+        try:
+            edited = policy_from(changed)
+        except ValueError:
+            raise ValueError(conflict_text(changed)) from None
+        self._edit(edited)
+        for other in self.form.errors():
+            if other != name:
+                self.form.retry(other)
+
+    def _select_profile(self, name: str) -> None:
+        """Put a profile on the page, with what only the file has."""
+        workspace = self._on_screen.workspace
+        if workspace is None:
+            return
+        of_file = {} if self._files.error_text() else self._files.of(workspace).fields()
+        own = {**of_file, **policy_fields(self._policy(workspace))}
+        fields = {**{key: own[key] for key in own if key in FILE_FIELDS}, "profile": name}
+        try:
+            self._replace(policy_from(fields))
+        except ValueError:
+            why = conflict_text({**msgspec.structs.asdict(PROFILES[name]), **fields})
+            for key in ("handover_at", "observe_at"):
+                self.form.show_error(key, why)
+
+    def _apply_to_workspace(self) -> None:
+        workspace = self._on_screen.workspace
+        if workspace is None or self.form.focus_error():
+            return
+        policy = self._policy(workspace)
+        if not self._files.reload(workspace):
+            return
+        before = self._edited.pop(workspace.id, None)
+        try:
+            self._files.save(workspace, policy)
+        except HelixError as error:
+            if before is not None:
+                self._edited[workspace.id] = before
+            self._on_screen.async_actions.show_error(error)
+
+    def _apply_to_session(self) -> None:
+        workspace = self._on_screen.workspace
+        if workspace is not None and not self.form.focus_error():
+            self._set_session_policy(self._policy(workspace))
+
+    def _set_session_policy(self, policy: ContextPolicy | None) -> None:
+        conversation = self._on_screen.conversation
+        if conversation is None:
+            return
+
+        async def record() -> None:
+            await conversation.choose_policy(policy)
+            if conversation is self._on_screen.conversation:
+                self._edit(None)
+
+        self._on_screen.async_actions.start(record(), "policy of a session")
 
     def show_file_error(self, message: str) -> None:
         """Say what is wrong with the policy file; an empty text takes it away."""
@@ -110,8 +274,11 @@ class PolicyPage(Themed, QWidget):
         """Say that the page is in sight: only then sessions are replayed."""
         super().showEvent(event)
         self.visibility_changed.emit(True)
+        self._on_screen.notices.end(_PREVIEW)
+        self._show_current()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Say that the page is out of sight."""
         super().hideEvent(event)
         self.visibility_changed.emit(False)
+        self.preview.leave()

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, QUrl, Signal
+from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QMenu, QWidget
 
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.config.settings import model_labels
+from helix_desktop.replay.policy.session_replays import SessionReplays
+from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import ChooseModel, Find, OpenSettings, handles
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.effort import EffortController
-from helix_desktop.ui.session.missing_keys import MissingKeys
-from helix_desktop.ui.session.model_change_notice import follow_model_change
 from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
     DEMO_LABEL,
@@ -29,23 +29,19 @@ from helix_desktop.ui.session.model_menu import (
     model_menu,
     workspace_roles_menu,
 )
-from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsPresenter
-from helix_desktop.ui.settings.about.page import AboutPage
-from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.data_page import DataPage
+from helix_desktop.ui.session.notices import MissingKeys, follow_model_change
+from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
+from helix_desktop.ui.settings.page_layout import FilledPage
+from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
-from helix_desktop.ui.workspaces.settings.data_presenter import DataDialogs, DataPresenter
-from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
 from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
-from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
-from helix_desktop.ui.workspaces.settings.move_data import MoveDataPresenter
-from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
-from helix_desktop.ui.workspaces.settings.policy_presenter import PolicyPresenter
 from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
-from helix_desktop.ui.workspaces.trust import TrustController
+from helix_desktop.ui.workspaces.settings.replay_preparation import ReplayPreparation
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
@@ -53,25 +49,44 @@ tr = Translator("Settings: General")
 Fill = Callable[[], Awaitable[None] | None]
 
 
+class _OnScreen:
+    """The services of a window, and the workspace and session that it shows."""
+
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        self.services, self.async_actions = session.app, session.actions
+        self.notices, self.run = session.notices, window.intents.run
+        self.session_changed, self._session = session.changed, session
+
+    @property
+    def workspace_id(self) -> str:
+        return self._session.workspace_id
+
+    @property
+    def workspace(self) -> OpenWorkspace | None:
+        return self._session.opened
+
+    @property
+    def conversation(self) -> Conversation | None:
+        return self._session.find_conversation()
+
+
 class SettingsPresenter(QObject):
     """Binds the settings to app services and appearance; a page is filled when it is first shown."""
 
-    move_confirmed = Signal(str, bool)
-    """The new folder for all data, and whether the old copy is to be removed at the end."""
-
     def __init__(
         self,
-        context: ControllerContext,
-        session_controller: SessionController,
-        trust: TrustController,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
+        settings: AppSettings,
+        workspace_settings: WorkspaceSettings,
         appearance: Appearance,
-        data_dialogs: DataDialogs,
     ) -> None:
-        super().__init__(context.window)
-        self._context, self._session_controller, self._trust = context, session_controller, trust
-        self._window, self._services = context.window, context.services
-        self._appearance, self._async_actions = appearance, context.async_actions
-        self._data_dialogs = data_dialogs
+        super().__init__(window)
+        self._session, self._windows = session, windows
+        self._settings, self._workspace_settings = settings, workspace_settings
+        self._window, self._services = window, session.app
+        self._appearance, self._async_actions = appearance, session.actions
         self._view: SettingsView | None = None
         self._fillers: dict[str, Fill] = {}
         """What fills a page that is built."""
@@ -79,32 +94,33 @@ class SettingsPresenter(QObject):
         self._filled: set[str] = set()
         """The pages that show what is stored now."""
         self._workspace_id = ""  # that the pages were filled for
-        self.policy = PolicyPresenter(context, session_controller)
-        start = context.async_actions.start
+        self._on_screen = _OnScreen(window, session)
+        self._policy_files = PolicyFiles(self._on_screen, self)
+        self.replays = SessionReplays(PolicyReplayWorker)
+        self.preparation = ReplayPreparation(window, session, self.replays)
+        start = session.start
         McpNotices(
-            context,
-            session_controller,
+            window,
+            session,
             lambda: self._open("mcp"),
             lambda server: start(self._enter_secret(server), "enter a secret"),
             lambda server: start(self._show_mcp_tools(server), "MCP server"),
         )
-        self._effort = EffortController(context, session_controller, lambda: self._open("providers"))
-        follow_model_change(context, session_controller, self._offer_models, self._use_in_session)
-        MissingKeys(context, session_controller, self._enter_key)
-        window, async_actions = context.window, context.async_actions
-        composer = session_controller.composer.widget
-        context.settings.models_saved.connect(
-            lambda: async_actions.start(session_controller.show_model(), "show model")
-        )
-        context.settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
-        context.settings.follow("shortcuts", self._use_shortcuts)
-        context.settings.follow("reduce_motion", reduce_motion)
-        context.settings.follow("theme", appearance.set_mode)
-        context.settings.follow("text_size", appearance.set_text_px)
+        self._effort = EffortController(window, session, lambda: self._open("providers"))
+        follow_model_change(session, self._offer_models, self._use_in_session)
+        MissingKeys(window, session, self._enter_key)
+        async_actions, composer = session.actions, window.pages.chat.composer
+        settings.models_saved.connect(lambda: async_actions.start(session.show_model(), "show model"))
+        workspace_settings.changed.connect(self._on_setting)
+        settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
+        settings.follow("shortcuts", self._use_shortcuts)
+        settings.follow("reduce_motion", reduce_motion)
+        settings.follow("theme", appearance.set_mode)
+        settings.follow("text_size", appearance.set_text_px)
         appearance.changed.connect(lambda _: self._keep_appearance())  # it has keys and a button of its own
         composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
-        for requested in (window.welcome.provider_requested, context.views.chat.model_requested):
+        for requested in (window.welcome.provider_requested, window.pages.chat.model_requested):
             requested.connect(lambda: async_actions.start(self._add_provider(), "add a provider"))
         window.welcome.key_entered.connect(
             lambda key: async_actions.start(self._add_key(key), "add a provider with a key")
@@ -118,12 +134,10 @@ class SettingsPresenter(QObject):
                 self._providers.add_and_use(server, found_servers), "add a local server"
             )
         )
-        window.settings_left.connect(self.policy.remind_of_preview)
         window.activated.connect(self._follow_other_window)
-        session_controller.session_changed.connect(self._follow_workspace)
-        context.services.settings_listeners.append(lambda *_: self._follow_other_window())
+        session.changed.connect(self._follow_workspace)
+        session.app.settings_listeners.append(lambda *_: self._follow_other_window())
         window.remedy_requested.connect(self._handle_remedy)
-        self.policy.page_requested.connect(lambda: self._open("policy"))
         self._offer_pages()
 
     def _offer_pages(self) -> None:
@@ -140,17 +154,13 @@ class SettingsPresenter(QObject):
     def view(self) -> SettingsView:
         """Return the settings, built when they are first needed: that takes longer than a frame."""
         if self._view is None:
-            values, bindings = self._context.workspace_settings, self._window.key_bindings
+            values, bindings = self._workspace_settings, self._window.key_bindings
             view = self._view = SettingsView(
+                self._on_screen,
                 values,
-                {
-                    "keyboard": lambda: KeyboardPage(bindings, values),
-                    "about": lambda: AboutPage(
-                        self._services.build_info, self._async_actions.start, self._save_diagnostics
-                    ),
-                },
+                {"keyboard": lambda: KeyboardPage(bindings, values), "policy": self._policy_page},
             )
-            view.page_built.connect(lambda page: self._fillers.update({page: self._bind(page)}))
+            view.page_built.connect(self._bind)
             view.page_selected.connect(
                 lambda page: self._async_actions.start(self._select(page), "settings page")
             )
@@ -166,52 +176,38 @@ class SettingsPresenter(QObject):
         """Return what serves the page of providers; also for those that are added elsewhere."""
         page = self.view.providers
         if self._providers_presenter is None:
-            self._providers_presenter = ProvidersPresenter(page, self._context, self._session_controller)
+            self._providers_presenter = ProvidersPresenter(page, self._window, self._session)
         return self._providers_presenter
 
     def unsaved_pages(self) -> list[str]:
         """Return the titles of the pages where something was typed and not saved."""
         return self._view.unsaved_pages() if self._view is not None else []
 
+    def _on_setting(self, name: str) -> None:
+        if name == "demo_calls":
+            self._async_actions.start(self._session.show_model(), "demo calls")
+
     def _use_shortcuts(self, shortcuts: dict[str, object]) -> None:
         if self._window.key_bindings.stored != shortcuts:
             self._window.key_bindings.use(shortcuts)
 
-    def _bind(self, page: str) -> Fill:
-        """Bind a page that was just built; return what fills it."""
-        context, session_controller, view = self._context, self._session_controller, self.view
-        binders: dict[str, Callable[[], Fill]] = {
-            "providers": lambda: self._providers.show,
-            **dict.fromkeys(("roles", "appearance", "keyboard"), lambda: lambda: None),
-            "instructions": lambda: InstructionsPresenter(view.instructions, context).show,
-            "policy": lambda: self._bind_policy(view.policy),
-            "permissions": lambda: (
-                PermissionsPresenter(view.permissions, context, session_controller, self._trust).show
-            ),
-            "mcp": lambda: McpPresenter(view.mcp, context).show,
-            "data": lambda: self._bind_data(view.data),
-            "about": lambda: self._bind_about(view.about),
-        }
-        return binders[page]()
+    def _bind(self, page: str) -> None:
+        """Bind a page that was just built."""
+        if page == "providers":
+            self._fillers[page] = self._providers.show
 
-    def _bind_policy(self, page: PolicyPage) -> Fill:
-        self.policy.attach(page)
-        return self.policy.show
+    def _policy_page(self) -> PolicyPage:
+        page = PolicyPage(self._on_screen, self._policy_files, self.replays)
+        page.visibility_changed.connect(self.preparation.set_page_visible)
+        self._window.settings_left.connect(page.remind_of_preview)
+        return page
 
-    def _bind_data(self, page: DataPage) -> Fill:
-        self._bind_move(page.data_folder)
-        return DataPresenter(page, self._context, self._data_dialogs).show
-
-    def _bind_move(self, part: DataFolder) -> None:
-        MoveDataPresenter(part, self._context).confirmed.connect(self.move_confirmed)
-
-    def _bind_about(self, page: AboutPage) -> Fill:
-        self._bind_move(page.data_folder)
-        return page.show_build
-
-    async def _save_diagnostics(self) -> Path | None:
-        bundle = DiagnosticsPresenter(self._window, self._services, self._async_actions.scope)
-        return await bundle.run(self._window.theme)
+    async def end_replays(self) -> None:
+        """End the process that replays sessions."""
+        self.preparation.stop()
+        if self._view is not None and self._view.is_built("policy"):
+            self._view.policy.preview.stop()
+        await self.replays.close()
 
     @handles(Find)
     def find(self, words: str) -> None:
@@ -221,12 +217,14 @@ class SettingsPresenter(QObject):
 
     def _follow_workspace(self) -> None:
         """Fill the page on screen for the workspace that is on screen now."""
-        if self._context.active_workspace.id != self._workspace_id:
+        if not self._session.has_conversation:  # a secret is about to be removed, perhaps
+            self._async_actions.start(self.end_replays(), "end policy replays")
+        if self._session.workspace_id != self._workspace_id:
             self.refresh()
 
     def _follow_other_window(self) -> None:
         """Show what was saved while the user is in another window; who saves something here shows it."""
-        if self._context.windows.current.window is not self._window:
+        if self._windows.current.window is not self._window:
             self.refresh()
 
     def refresh(self) -> None:
@@ -238,16 +236,18 @@ class SettingsPresenter(QObject):
         if self._view is not None and self._window.page() == "settings":
             self._async_actions.start(self._fill(self._view.current_page()), "settings page")
 
-    async def _fill(self, page: str) -> None:
+    async def _fill(self, page: SettingsPage) -> None:
         """Fill a page, unless it shows what is stored now."""
-        self._workspace_id = self._context.active_workspace.id
+        self._workspace_id = self._session.workspace_id
         if page not in self._filled:
             self._filled.add(page)
-            filling = self._fillers[page]()
-            if filling is not None:
+            shown = self.view.page(page, QWidget)
+            if isinstance(shown, FilledPage):
+                await shown.refresh()
+            elif page in self._fillers and (filling := self._fillers[page]()) is not None:
                 await filling
 
-    async def _select(self, page: str) -> None:
+    async def _select(self, page: SettingsPage) -> None:
         await self._fill(page)
         self.view.reach_found()
 
@@ -260,11 +260,11 @@ class SettingsPresenter(QObject):
 
     def _choose_model(self) -> None:
         """Offer the models for the session on screen, behind the composer's button."""
-        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
-        if workspace is None or conversation is None:
+        if not self._session.has_conversation:
             self._open("providers")
             return
-        composer = self._session_controller.composer.widget
+        workspace, conversation = self._session.workspace, self._session.conversation
+        composer = self._window.pages.chat.composer
         menu = model_menu(
             composer,
             model_labels(self._services.settings),
@@ -281,7 +281,7 @@ class SettingsPresenter(QObject):
     def _roles_menu(self, parent: QWidget) -> QMenu:
         """Return the menu of the roles in the workspace on screen."""
         settings = self._services.settings
-        record = self._services.registry.get(self._context.active_workspace.id)
+        record = self._services.registry.get(self._session.workspace_id)
         return workspace_roles_menu(
             parent,
             model_labels(settings),
@@ -292,8 +292,8 @@ class SettingsPresenter(QObject):
 
     async def _use_in_workspace(self, role: Role, label: str) -> None:
         """Give a role of the workspace on screen another model; empty: the one of all workspaces."""
-        await self._services.use_model(self._context.active_workspace.id, label, role)
-        await self._session_controller.show_model()
+        await self._services.use_model(self._session.workspace_id, label, role)
+        await self._session.show_model()
 
     def _open_from_menu(self, page: str) -> None:
         if page == ADD_PROVIDER:
@@ -303,12 +303,10 @@ class SettingsPresenter(QObject):
 
     async def _use_in_session(self, label: str) -> None:
         """Let a model answer in the session on screen; empty: the workspace's default."""
-        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
-        if workspace is None or conversation is None:
-            return
+        workspace, conversation = self._session.workspace, self._session.conversation
         await workspace.choose_model(conversation.session.id, label)
-        if conversation is self._session_controller.conversation:
-            await self._session_controller.show_model()
+        if self._session.shows(conversation):
+            await self._session.show_model()
 
     @handles(ChooseModel)
     async def choose_model(self, name: str) -> None:
@@ -338,8 +336,9 @@ class SettingsPresenter(QObject):
                 pass
 
     def _session_provider(self) -> str:
-        conversation = self._session_controller.conversation
-        return conversation.model.label.partition("/")[0] if conversation is not None else ""
+        return (
+            self._session.conversation.model.label.partition("/")[0] if self._session.has_conversation else ""
+        )
 
     @handles(OpenSettings)
     def open_page(self, page: SettingsPage | Literal[""]) -> None:
@@ -390,5 +389,5 @@ class SettingsPresenter(QObject):
         self.view.mcp.open_tools(server)
 
     def _keep_appearance(self) -> None:
-        self._context.settings.set("theme", self._appearance.mode)
-        self._context.settings.set("text_size", self._appearance.text_px)
+        self._settings.set("theme", self._appearance.mode)
+        self._settings.set("text_size", self._appearance.text_px)

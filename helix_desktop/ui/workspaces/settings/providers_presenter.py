@@ -19,9 +19,8 @@ from helix_desktop.services.provider_changes import DEMO, ProviderChanges
 from helix_desktop.services.provider_check import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.focus import refocus
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.session.model_menu import DEMO_LABEL
 from helix_desktop.ui.settings.forms import (
     CheckNotice,
@@ -32,6 +31,7 @@ from helix_desktop.ui.settings.forms import (
 )
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.roles_page import ROLES, role_reasons
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
 
@@ -42,14 +42,12 @@ text = TextContext("Settings: Models")
 class ProvidersPresenter:
     """Binds the provider page to the app services. No server is contacted before a button is pressed."""
 
-    def __init__(
-        self, page: ProvidersPage, context: ControllerContext, session_controller: SessionController
-    ) -> None:
-        self._page, self._editor, self._services = page, page.editor, context.services
-        self._welcome = context.window.welcome
-        self._active_workspace, self._session_controller = context.active_workspace, session_controller
-        self._async_actions = AsyncActions(context.async_actions.scope, self._show_error)
-        self._changes, self._change_lock = ProviderChanges(context.services), asyncio.Lock()
+    def __init__(self, page: ProvidersPage, window: MainWindow, session: Session) -> None:
+        self._page, self._editor, self._services = page, page.editor, session.app
+        self._welcome = window.welcome
+        self._session = session
+        self._async_actions = AsyncActions(session.actions.scope, self._show_error)
+        self._changes, self._change_lock = ProviderChanges(session.app), asyncio.Lock()
         self._test_task: asyncio.Task[None] | None = None
         self._steps: tuple[CheckStep, ...] = ()
         start, editor = self._async_actions.start, self._editor
@@ -100,7 +98,7 @@ class ProvidersPresenter:
             states.append(
                 ProviderStatus(provider.name, in_use, state.source, state.text, state.new_key_text, headers)
             )
-        self._page.show_scope(bool(self._active_workspace.id))
+        self._page.show_scope(bool(self._session.workspace_id))
         self._page.show_providers(forms, states)
         self._welcome.show_model(self._services.settings.model)
 
@@ -112,7 +110,7 @@ class ProvidersPresenter:
         )
 
     def _in_use(self, name: str) -> bool:
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is not None:
             return workspace.model.info.provider == name
         return (self._services.settings.model.partition("/")[0] or DEMO) == name
@@ -135,7 +133,7 @@ class ProvidersPresenter:
         elif is_first:
             await self._use_by_default(provider)
         else:
-            await self._session_controller.show_model()
+            await self._session.show_model()
         await self.refresh()
         self.select(provider.name)
         if focused is not None and self._page.isAncestorOf(focused):
@@ -178,7 +176,7 @@ class ProvidersPresenter:
 
     def _model_in_use(self, provider: Provider) -> str:
         """Return the label of the model that answers here, as long as the provider still has it."""
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         model = workspace.model.info.name if workspace is not None else ""
         is_listed = model in {entry.name for entry in provider.models}
         return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
@@ -191,7 +189,7 @@ class ProvidersPresenter:
         self._editor.show_notices([self._default_notice()])
 
     def _default_notice(self) -> CheckNotice:
-        workspace = self._active_workspace.opened
+        workspace = self._session.opened
         if workspace is not None:
             label, default = workspace.model.info.label, self._services.settings.model
             text = tr("{model} is now the default model of this workspace.", model=label)
@@ -207,7 +205,7 @@ class ProvidersPresenter:
 
     def _first_notice(self) -> CheckNotice:
         """Say what the first model is the default of; a workspace with a model of its own keeps that one."""
-        workspace, label = self._active_workspace.opened, self._services.settings.model
+        workspace, label = self._session.opened, self._services.settings.model
         if workspace is None or workspace.model.info.label == label:
             return self._default_notice()
         own = model_name(workspace.model.info.label, workspace.model.info.demo)
@@ -217,20 +215,20 @@ class ProvidersPresenter:
     async def _use_by_default(self, provider: Provider) -> None:
         """Let the first model that is set up answer wherever no other is chosen: else the demo would."""
         await self._changes.use("", f"{provider.name}/{provider.resolve_model_name()}")
-        await self._session_controller.show_model()
+        await self._session.show_model()
 
     async def use(self, label: str) -> None:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
-        await self._changes.use(self._active_workspace.id, label)
+        await self._changes.use(self._session.workspace_id, label)
         await self._accept_model()
-        await self._session_controller.show_model()
+        await self._session.show_model()
         await self.refresh()
 
     async def _accept_model(self) -> None:
         """Let the workspace's model continue the session on screen; what was asked is answered on record."""
-        workspace, conversation = self._session_controller.workspace, self._session_controller.conversation
-        if workspace is None or conversation is None:
+        if not self._session.has_conversation:
             return
+        workspace, conversation = self._session.workspace, self._session.conversation
         if conversation.model_choice.pending is not None:
             await workspace.choose_model(conversation.session.id, "")
         else:
@@ -238,7 +236,7 @@ class ProvidersPresenter:
 
     async def _remove(self, name: str) -> None:
         await self._changes.remove(name)
-        await self._session_controller.show_model()
+        await self._session.show_model()
         await self.refresh()
 
     async def _list_models(self, form: ProviderForm) -> None:

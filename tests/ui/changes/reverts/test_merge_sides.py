@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtGui import QFont
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.changes.reverts.merge_dialog import SideView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
@@ -14,7 +13,6 @@ from helix_desktop.ui.design.themed import retint
 
 def test_a_side_has_the_code_font_without_ligatures_in_each_theme(qtbot: QtBot) -> None:
     """An arrow of two signs stays two signs, as in the diff."""
-    fonts.load(resources_dir() / "fonts")
     side = SideView("Now", "ours")
     qtbot.addWidget(side)
     side.show()

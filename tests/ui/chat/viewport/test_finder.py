@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     DividerRow,
@@ -14,13 +12,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.style import fonts
 from tests.support.window.chat_geometry import questions_and_answers, row_key
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _fonts(qapp: object) -> None:
-    fonts.load(resources_dir() / "fonts")
 
 
 def test_find_wraps_around_and_opens_collapsed_matches(qtbot: QtBot, view: ChatView) -> None:

@@ -13,7 +13,6 @@ from PySide6.QtGui import QImage, QPainter, QTextDocument
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools
 from helix_desktop.ui.chat.items.painting import PaintState
@@ -24,7 +23,6 @@ from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.document_units import slice_units
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from tests.support.window.chat_geometry import row_key
 
@@ -44,11 +42,6 @@ _PIECES = (
     "```\n\tcode\n```\n",
 )
 _TEXTS = st.lists(st.sampled_from(_PIECES), min_size=1, max_size=9).map("".join)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _fonts(qapp: object) -> None:
-    fonts.load(resources_dir() / "fonts")
 
 
 @pytest.fixture

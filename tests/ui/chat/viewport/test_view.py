@@ -14,7 +14,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.chat.actions import ControlTurn, Decide, SessionAction
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
@@ -26,7 +25,6 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.kit.intents import OpenCacheEntry, ShowInTimeline, Undo
 from tests.support.intents import performed, take_intents
@@ -51,11 +49,6 @@ def f():
 | 1 | 2 |
 
 The end."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _fonts(qapp: object) -> None:
-    fonts.load(resources_dir() / "fonts")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.open_workspace import delete_session
+from helix_desktop.agent.window.handover_writer import WHOLE_SESSION
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE
@@ -116,7 +117,7 @@ async def test_a_later_handover_keeps_what_the_session_began_with() -> None:
     new = await rig.workspace.continue_session(conversation.session.id)
     await new.run("Think.")
     await new.run("And now?")
-    await new.handovers.commit(await new.handovers.proposed.draft())
+    await new.handovers.writer.commit(await new.handovers.writer.draft())
     current = new.session.transcript.window.handover
     origin = new.session.transcript.origin
     assert current is not None
@@ -144,9 +145,11 @@ async def test_a_model_can_write_the_handover_for_a_new_session() -> None:
     conversation = await rig.begin()
     await conversation.run("Never touch b.toml. Which port is it?")
     before = list(conversation.session.log)
-    assert conversation.handovers.proposed.frees_little()
-    draft = await conversation.handovers.whole_session.draft("ports")
-    edited = await conversation.handovers.apply_edits(draft, draft.text.replace("A fact about", "My word on"))
+    assert conversation.handovers.writer.frees_little()
+    draft = await conversation.handovers.writer.draft("ports", scope=WHOLE_SESSION)
+    edited = await conversation.handovers.writer.apply_edits(
+        draft, draft.text.replace("A fact about", "My word on")
+    )
     assert conversation.session.log == before
     new = await rig.workspace.continue_session(conversation.session.id, handover=edited)
     text = handover_text(new.window.measure()[0].request)
@@ -165,7 +168,7 @@ async def test_a_draft_of_nothing_is_refused() -> None:
     rig = AgentRig(ScriptedModel(reading_script), MANUAL_ONLY)
     conversation = await rig.begin()
     with pytest.raises(CompactionRefused, match="no messages"):
-        await conversation.handovers.whole_session.draft()
+        await conversation.handovers.writer.draft(scope=WHOLE_SESSION)
 
 
 async def test_fallbacks_are_counted_over_all_sessions() -> None:
@@ -175,9 +178,9 @@ async def test_fallbacks_are_counted_over_all_sessions() -> None:
     await conversation.run("Think.")
     await conversation.run("And now?")
     assert (await rig.workspace.fallbacks.count()).summaries == 0
-    draft = await conversation.handovers.proposed.draft()
+    draft = await conversation.handovers.writer.draft()
     event = msgspec.structs.replace(draft.event, fallback="No model answered.")
-    await conversation.handovers.commit(msgspec.structs.replace(draft, event=event))
+    await conversation.handovers.writer.commit(msgspec.structs.replace(draft, event=event))
     again = rig.create_workspace(rig.store, MANUAL_ONLY)
     for workspace in (rig.workspace, again):
         rate = await workspace.fallbacks.count()

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session import CompactionProgress
-from helix_desktop.agent.window.compactor import HandoverDraft
+from helix_desktop.agent.window.handover_writer import HandoverDraft, HandoverScope
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.summaries.sections import TITLES
@@ -37,13 +37,13 @@ async def test_a_draft_records_nothing() -> None:
     """It has the handover's content, and is streamed like one; the log and the window stay unchanged."""
     rig = await ready_conversation()
     log, before = list(rig.conversation.session.log), rig.conversation.window.measure()[0].request
-    draft = await rig.conversation.handovers.proposed.draft("the login")
+    draft = await rig.conversation.handovers.writer.draft("the login")
     assert rig.conversation.session.log == log
     assert rig.conversation.window.measure()[0].request == before
     assert draft.text == SUMMARY.replace("\n## ", "\n\n## ") + "\n"
-    assert (draft.model, draft.fallback) == ("test/scripted", "")
-    assert draft.after < draft.before * 0.9
-    assert [section.title for section in draft.sections] == [*TITLES]
+    assert (draft.event.model, draft.event.fallback) == ("test/scripted", "")
+    assert draft.event.after < draft.event.before * 0.9
+    assert [section.title for section in draft.event.sections] == [*TITLES]
     assert "the login" in rig.model.summary_requests[0].messages[1].text
     updates = rig.updates_of(CompactionProgress)
     assert SUMMARY in [update.text for update in updates]
@@ -55,7 +55,7 @@ async def test_a_draft_that_is_left_stays_until_what_it_covers_changes() -> None
     """Not when something comes behind it; an exclusion inside it drops it, and its undo brings it back."""
     rig = await ready_conversation()
     handovers, window = rig.conversation.handovers, rig.conversation.window
-    draft = await handovers.proposed.draft("the login")
+    draft = await handovers.writer.draft("the login")
     await handovers.save_draft(draft, "as I changed it", 0, is_whole=False)
     left = handovers.restore_draft(0, is_whole_possible=False)
     assert left is not None
@@ -76,7 +76,7 @@ async def test_a_draft_that_is_left_stays_until_what_it_covers_changes() -> None
     assert handovers.restore_draft(0, is_whole_possible=False) is None, "it calls that completed work"
     await handovers.save_draft(draft, "again", 0, is_whole=False)
     assert handovers.restore_draft(0, is_whole_possible=False) is not None
-    await handovers.commit(await handovers.proposed.draft())
+    await handovers.writer.commit(await handovers.writer.draft())
     assert handovers.restore_draft(0, is_whole_possible=False) is None, "its messages are compacted"
     await rig.assert_consistent()
 
@@ -85,10 +85,10 @@ async def test_after_a_restart_the_draft_that_was_saved_last_is_there() -> None:
     """A newer one that was not saved yet takes nothing from it, before or after the restart."""
     rig = await ready_conversation()
     handovers, session_id = rig.conversation.handovers, rig.conversation.session.id
-    await handovers.save_draft(await handovers.proposed.draft(), "as I changed it", 0, is_whole=False)
+    await handovers.save_draft(await handovers.writer.draft(), "as I changed it", 0, is_whole=False)
     saved = handovers.restore_draft(0, is_whole_possible=False)
     assert saved is not None
-    newer = await handovers.proposed.draft("the tests")
+    newer = await handovers.writer.draft("the tests")
     assert handovers.restore_draft(0, is_whole_possible=False) == saved
     for text in (saved.text, "newer"):
         workspace = rig.create_workspace(rig.store, MANUAL_ONLY)
@@ -104,13 +104,13 @@ async def test_a_draft_accepted_as_it_is() -> None:
     """The recorded handover is the shown one, with its figures; it can be undone like any other."""
     rig = await ready_conversation()
     before = rig.conversation.window.measure()[0].request
-    draft = await rig.conversation.handovers.proposed.draft("the login")
-    await rig.conversation.handovers.commit(draft)
+    draft = await rig.conversation.handovers.writer.draft("the login")
+    await rig.conversation.handovers.writer.commit(draft)
     (handover,) = rig.events(HandoverMade)
     assert (handover.trigger, handover.focus, handover.edited) == (HandoverTrigger.MANUAL, "the login", False)
-    assert handover.sections == draft.sections
-    assert (handover.before, handover.after) == (draft.before, draft.after)
-    assert rig.conversation.window.measure()[1].used == draft.after
+    assert handover.sections == draft.event.sections
+    assert (handover.before, handover.after) == (draft.event.before, draft.event.after)
+    assert rig.conversation.window.measure()[1].used == draft.event.after
     assert (await rig.store.get(handover.index)).startswith(b"Index of cached outputs")
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
     await rig.conversation.window.undo(seq)
@@ -121,8 +121,8 @@ async def test_a_draft_accepted_as_it_is() -> None:
 async def test_a_draft_accepted_unchanged_is_not_edited() -> None:
     """Passing its own text is not an edit."""
     rig = await ready_conversation()
-    draft = await rig.conversation.handovers.proposed.draft()
-    await rig.conversation.handovers.commit(draft, draft.text)
+    draft = await rig.conversation.handovers.writer.draft()
+    await rig.conversation.handovers.writer.commit(draft, draft.text)
     assert rig.events(HandoverMade)[0].edited is False
 
 
@@ -131,10 +131,10 @@ async def test_the_user_s_own_text() -> None:
     rig = await ready_conversation(
         summary=lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
     )
-    draft = await rig.conversation.handovers.proposed.draft()
+    draft = await rig.conversation.handovers.writer.draft()
     assert f"- A wish {UNSUPPORTED}" in draft.text
     text = draft.text.replace(f"- A wish {UNSUPPORTED}", "Ship it on\n  Friday.\n- Call Ann [e4, e77777]")
-    await rig.conversation.handovers.commit(draft, text)
+    await rig.conversation.handovers.writer.commit(draft, text)
     (handover,) = rig.events(HandoverMade)
     assert handover.edited
     todo = next(section for section in handover.sections if section.title == "TODO Items")
@@ -161,59 +161,59 @@ async def test_the_user_s_own_text() -> None:
 async def test_an_unparsable_text_is_refused(text: str, reason: str) -> None:
     """The refusal names the line; nothing is recorded, and the draft can still be accepted."""
     rig = await ready_conversation()
-    draft = await rig.conversation.handovers.proposed.draft()
+    draft = await rig.conversation.handovers.writer.draft()
     with pytest.raises(InvalidInput) as refused:
-        await rig.conversation.handovers.commit(draft, text)
+        await rig.conversation.handovers.writer.commit(draft, text)
     assert reason in refused.value.why
     assert refused.value.fix
     assert rig.events(HandoverMade) == []
-    await rig.conversation.handovers.commit(draft)
+    await rig.conversation.handovers.writer.commit(draft)
     await rig.assert_consistent()
 
 
 async def test_a_longer_text_is_refused() -> None:
     """An edit may not make the window larger."""
     rig = await ready_conversation()
-    draft = await rig.conversation.handovers.proposed.draft()
+    draft = await rig.conversation.handovers.writer.draft()
     with pytest.raises(CompactionRefused, match="larger"):
-        await rig.conversation.handovers.commit(draft, draft.text + "- much\n" * 9_000)
+        await rig.conversation.handovers.writer.commit(draft, draft.text + "- much\n" * 9_000)
     assert rig.events(HandoverFailed) == []
 
 
 async def test_the_range_can_be_chosen() -> None:
     """The proposed one comes first, then the furthest; a draft up to one of them covers it and no more."""
     rig = await ready_conversation()
-    ranges = await rig.conversation.handovers.proposed.cuts()
+    ranges = await rig.conversation.handovers.writer.cuts()
     ends = [cut.upto for cut in ranges]
     assert ends[1:] == sorted(ends[1:], reverse=True)
     assert ends[0] < max(ends), "the newest turn is left out unless the user chooses otherwise"
-    near = await rig.conversation.handovers.proposed.draft(upto=ranges[4].upto)
+    near = await rig.conversation.handovers.writer.draft(upto=ranges[4].upto)
     assert near.cut == ranges[4]
-    await rig.conversation.handovers.commit(near)
+    await rig.conversation.handovers.writer.commit(near)
     assert rig.events(HandoverMade)[0].upto == ranges[4].upto
     with pytest.raises(CompactionRefused, match=r"up to this message \(e3\)"):
-        await rig.conversation.handovers.proposed.draft(upto=3)
+        await rig.conversation.handovers.writer.draft(upto=3)
     await rig.assert_consistent()
 
 
 async def test_a_draft_is_stale_when_its_history_changed() -> None:
     """Another handover or an undo makes it stale; added messages do not."""
     rig = await ready_conversation()
-    stale = await rig.conversation.handovers.proposed.draft()
-    draft = await rig.conversation.handovers.proposed.draft()
+    stale = await rig.conversation.handovers.writer.draft()
+    draft = await rig.conversation.handovers.writer.draft()
     await rig.conversation.run("And on?")
     await rig.conversation.rename("Another title")
-    await rig.conversation.handovers.commit(draft)
+    await rig.conversation.handovers.writer.commit(draft)
     with pytest.raises(CompactionRefused, match="changed in the meantime"):
-        await rig.conversation.handovers.commit(stale)
+        await rig.conversation.handovers.writer.commit(stale)
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
     rig.model.script = thinking_script(9)
     await rig.conversation.run("Think again.")
     await rig.conversation.run("And now?")
-    second = await rig.conversation.handovers.proposed.draft()
+    second = await rig.conversation.handovers.writer.draft()
     await rig.conversation.window.undo(seq)
     with pytest.raises(CompactionRefused, match="changed in the meantime"):
-        await rig.conversation.handovers.commit(second)
+        await rig.conversation.handovers.writer.commit(second)
     assert len(rig.events(HandoverMade)) == 1
     assert rig.events(HandoverFailed) == []
     await rig.assert_consistent()
@@ -224,14 +224,14 @@ async def test_a_draft_can_be_canceled() -> None:
     gate = asyncio.Event()
     rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(rig.conversation.handovers.proposed.draft())
+        task = group.create_task(rig.conversation.handovers.writer.draft())
         await rig.wait_until(lambda: rig.model.summary_requests)
         with pytest.raises(CompactionRefused, match="Already running"):
-            await rig.conversation.handovers.proposed.draft()
+            await rig.conversation.handovers.writer.draft()
         task.cancel()
     closed = rig.model.closed_streams
     gate.set()
-    assert isinstance(await rig.conversation.handovers.proposed.draft(), HandoverDraft)
+    assert isinstance(await rig.conversation.handovers.writer.draft(), HandoverDraft)
     assert rig.model.closed_streams == closed + 1
     assert rig.events(HandoverMade) == []
     await rig.assert_consistent()
@@ -244,7 +244,7 @@ async def test_only_one_handover_is_written_at_a_time() -> None:
     rig.conversation.handovers.start()
     await rig.wait_until(lambda: rig.model.summary_requests)
     with pytest.raises(CompactionRefused, match="is being compacted"):
-        await rig.conversation.handovers.proposed.draft()
+        await rig.conversation.handovers.writer.draft()
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
@@ -255,11 +255,11 @@ async def test_a_turn_runs_while_a_draft_is_written() -> None:
     gate = asyncio.Event()
     rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(rig.conversation.handovers.proposed.draft())
+        task = group.create_task(rig.conversation.handovers.writer.draft())
         await rig.wait_until(lambda: rig.model.summary_requests)
         assert (await rig.conversation.run("Meanwhile?")).how == "done"
         gate.set()
-    await rig.conversation.handovers.commit(task.result())
+    await rig.conversation.handovers.writer.commit(task.result())
     texts = [message.text for message in rig.conversation.window.measure()[0].request.messages]
     assert texts[1].startswith(TITLE)
     assert texts[-2:] == ["Meanwhile?", "Done."]
@@ -288,7 +288,7 @@ async def test_an_overflow_takes_precedence_over_a_draft() -> None:
         return ended
 
     draft, ended = await asyncio.gather(
-        rig.conversation.handovers.proposed.draft(), may_continue(), return_exceptions=True
+        rig.conversation.handovers.writer.draft(), may_continue(), return_exceptions=True
     )
     assert isinstance(draft, CompactionRefused)
     assert "changed in the meantime" in draft.why
@@ -302,18 +302,18 @@ async def test_a_draft_without_a_model() -> None:
     rig = await ready_conversation(
         summary=lambda _: [ModelUnreachable(verbatim("The server does not answer."))]
     )
-    draft = await rig.conversation.handovers.proposed.draft()
-    assert draft.model == NO_MODEL
-    assert "The server does not answer." in draft.fallback
+    draft = await rig.conversation.handovers.writer.draft()
+    assert draft.event.model == NO_MODEL
+    assert "The server does not answer." in draft.event.fallback
 
 
 async def test_nothing_to_draft() -> None:
     """Reported at once; the model gets no request."""
     rig = AgentRig(ScriptedModel(thinking_script(2)), MANUAL_ONLY)
     conversation = await rig.begin()
-    assert await conversation.handovers.proposed.cuts() == []
+    assert await conversation.handovers.writer.cuts() == []
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
-        await conversation.handovers.proposed.draft()
+        await conversation.handovers.writer.draft()
     assert rig.model.summary_requests == []
 
 
@@ -326,8 +326,8 @@ async def test_on_request_a_small_part_of_a_large_window_is_compacted() -> None:
     await conversation.run("And now?")
     gauge = conversation.window.measure()[1]
     assert gauge.share < MANUAL_ONLY.handover_least_gain
-    draft = await conversation.handovers.proposed.draft()
-    await conversation.handovers.commit(draft)
+    draft = await conversation.handovers.writer.draft()
+    await conversation.handovers.writer.commit(draft)
     (handover,) = rig.events(HandoverMade)
     assert handover.after < 0.9 * handover.before
     await rig.assert_consistent()
@@ -339,11 +339,11 @@ async def test_an_edited_draft_is_checked_again() -> None:
     conversation = await rig.begin()
     await conversation.run("Think of docs/plan.md.")
     await conversation.run("And now?")
-    draft = await conversation.handovers.proposed.draft()
+    draft = await conversation.handovers.writer.draft()
     (files,) = draft.event.coverage
     assert (files.kind, files.named, files.total) == ("files", 0, 1)
     assert files.missing == (Bullet("docs/plan.md", (3,)),)
-    await conversation.handovers.commit(draft, f"{draft.text}- The plan is in docs/plan.md [e3]\n")
+    await conversation.handovers.writer.commit(draft, f"{draft.text}- The plan is in docs/plan.md [e3]\n")
     (handover,) = rig.events(HandoverMade)
     assert [(kind.named, kind.missing) for kind in handover.coverage] == [(1, ())]
     assert "Leave Out" not in conversation.window.measure()[0].request.messages[1].text
@@ -356,7 +356,7 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
         summary=lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
     )
     handovers, window = rig.conversation.handovers, rig.conversation.window
-    await handovers.commit(await handovers.proposed.draft())
+    await handovers.writer.commit(await handovers.writer.draft())
     ((seq, former),) = rig.conversation.session.transcript.rewrites.handovers.items()
     before, spent = window.measure()[0].request, former.spent
     await handovers.revisions.put_back(seq, "TODO Items", Bullet("Call   Ann", (4, 99_999)))
@@ -388,16 +388,16 @@ async def test_the_next_handover_says_nothing_of_an_excluded_one() -> None:
     await rig.conversation.run("Think.")
     await rig.conversation.run("And now?")
     handovers, window = rig.conversation.handovers, rig.conversation.window
-    await handovers.commit(await handovers.proposed.draft())
+    await handovers.writer.commit(await handovers.writer.draft())
     ((seq, _),) = rig.conversation.session.transcript.rewrites.handovers.items()
     await window.exclude(seq)
     await rig.conversation.run("And then?")
-    draft = await handovers.proposed.draft()
+    draft = await handovers.writer.draft()
     request_text = rig.model.summary_requests[-1].messages[1].text
     assert "And now?" in request_text
     assert "Think." not in request_text
     assert "fact about todo items" not in request_text
-    await handovers.commit(draft)
+    await handovers.writer.commit(draft)
     assert "user: Think." not in window.measure()[0].request.messages[1].text
     assert "user: And now?" in window.measure()[0].request.messages[1].text
     await window.undo(seq + 1)
@@ -409,27 +409,29 @@ async def test_a_handover_is_written_again() -> None:
     """From its messages, not from itself; the new one takes its place, also where it covers less."""
     rig = await ready_conversation(summary=lambda _: text_reply(SUMMARY))
     handovers, window = rig.conversation.handovers, rig.conversation.window
-    await handovers.commit(await handovers.proposed.draft())
+    await handovers.writer.commit(await handovers.writer.draft())
     session = rig.conversation.session
     ((first, former),) = session.transcript.rewrites.handovers.items()
     before = window.measure()[0].request
-    same, *others = await handovers.rerun(first).cuts()
+    same, *others = await handovers.writer.cuts(scope=HandoverScope(first))
     assert (same.upto, same.kept_seq) == (former.upto, former.kept)
-    draft = await handovers.rerun(first).draft("the tests")
+    draft = await handovers.writer.draft("the tests", scope=HandoverScope(first))
     request_text = rig.model.summary_requests[-1].messages[1].text
     assert "the tests" in request_text
     assert "fact about todo items" not in request_text
-    await handovers.commit(draft)
+    await handovers.writer.commit(draft)
     ((second, again),) = session.transcript.rewrites.active_handovers.items()
     assert (again.replaces, again.former, again.upto) == ((first,), 0, former.upto)
     shorter = min(others, key=lambda cut: cut.upto)
     assert shorter.upto < former.upto
-    await handovers.commit(await handovers.rerun(second).draft(upto=shorter.upto))
+    await handovers.writer.commit(
+        await handovers.writer.draft(upto=shorter.upto, scope=HandoverScope(second))
+    )
     active = session.transcript.window.handover
     assert active is not None
     assert (active[1].replaces, active[1].upto) == ((second, first), shorter.upto)
     with pytest.raises(CompactionRefused, match="wasn't changed"):
-        await handovers.rerun(first).draft()
+        await handovers.writer.draft(scope=HandoverScope(first))
     for seq in (active[0], second):
         await window.undo(seq)
     assert window.measure()[0].request == before
@@ -441,22 +443,22 @@ async def test_a_handover_is_written_again() -> None:
 async def test_a_handover_written_again_is_stale_once_the_former_is_undone() -> None:
     rig = await ready_conversation(summary=lambda _: text_reply(SUMMARY))
     handovers = rig.conversation.handovers
-    await handovers.commit(await handovers.proposed.draft())
+    await handovers.writer.commit(await handovers.writer.draft())
     (first,) = rig.conversation.session.transcript.rewrites.handovers
-    draft = await handovers.rerun(first).draft()
+    draft = await handovers.writer.draft(scope=HandoverScope(first))
     await rig.conversation.window.undo(first)
     with pytest.raises(CompactionRefused, match="changed in the meantime"):
-        await handovers.commit(draft)
+        await handovers.writer.commit(draft)
 
 
 async def test_the_user_may_compact_a_single_long_turn() -> None:
     """Its message stays, and the newest steps; the policy needs none of it, not even to be on."""
     rig = AgentRig(ScriptedModel(working(12, 400)), PROFILES["off"])
     await (await rig.begin()).run("Build the thing.")
-    first, *_ = await rig.conversation.handovers.proposed.cuts()
+    first, *_ = await rig.conversation.handovers.writer.cuts()
     assert first.kept_seq == rig.conversation.session.transcript.messages.user_items[0].seq
-    draft = await rig.conversation.handovers.proposed.draft()
-    await rig.conversation.handovers.commit(draft)
+    draft = await rig.conversation.handovers.writer.draft()
+    await rig.conversation.handovers.writer.commit(draft)
     (handover,) = rig.events(HandoverMade)
     assert handover.after < handover.before * 0.5
     messages = rig.conversation.window.measure()[0].request.messages
@@ -471,11 +473,11 @@ async def test_the_user_may_compact_what_frees_nothing() -> None:
     rig = AgentRig(ScriptedModel(working(2, 5)), MANUAL_ONLY)
     await (await rig.begin()).run("Look.")
     handovers = rig.conversation.handovers
-    assert handovers.proposed.frees_little()
-    draft = await handovers.proposed.draft()
-    assert draft.after > draft.before
-    await handovers.commit(draft)
-    assert rig.conversation.window.measure()[1].used == draft.after
+    assert handovers.writer.frees_little()
+    draft = await handovers.writer.draft()
+    assert draft.event.after > draft.event.before
+    await handovers.writer.commit(draft)
+    assert rig.conversation.window.measure()[1].used == draft.event.after
     await rig.assert_consistent()
 
 
@@ -485,9 +487,9 @@ async def test_the_parts_of_a_draft_add_up_to_what_the_context_counts_for_it() -
     conversation = await rig.begin()
     for text in ("Think of docs/plan.md.", "And now? " * 20, "And now?"):
         await conversation.run(text)
-    draft = await conversation.handovers.proposed.draft()
-    parts = await conversation.handovers.proposed.parts_as_sent(draft)
-    await conversation.handovers.commit(draft)
+    draft = await conversation.handovers.writer.draft()
+    parts = await conversation.handovers.writer.parts_as_sent(draft)
+    await conversation.handovers.writer.commit(draft)
     (item,) = (item for item in conversation.window.items() if item.state == "summarized")
     assert sum(part.tokens for part in parts) == item.tokens
     assert {"note", "sections", "user"} < {part.part.kind for part in parts}
@@ -501,9 +503,9 @@ async def test_a_draft_says_what_is_cached_along_with_it() -> None:
     rig = AgentRig(ScriptedModel(working(6)), swept_along)
     conversation = await rig.begin()
     await conversation.run("Build the thing.")
-    cuts = await conversation.handovers.proposed.cuts()
-    draft = await conversation.handovers.proposed.draft(upto=cuts[-1].upto)
-    await conversation.handovers.commit(draft)
+    cuts = await conversation.handovers.writer.cuts()
+    draft = await conversation.handovers.writer.draft(upto=cuts[-1].upto)
+    await conversation.handovers.writer.commit(draft)
     (sweep,) = rig.events(SweepMade)
     assert draft.sweep_savings == sweep.saved > 0
-    assert (await (await ready_conversation()).conversation.handovers.proposed.draft()).sweep_savings == 0
+    assert (await (await ready_conversation()).conversation.handovers.writer.draft()).sweep_savings == 0

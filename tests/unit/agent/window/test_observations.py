@@ -154,7 +154,7 @@ async def test_observations_of_a_range_handed_over_meanwhile_are_not_used() -> N
     for _ in range(5):
         await rig.conversation.run("Think once more.")
     await rig.wait_until(lambda: rig.model.observation_requests)
-    await rig.conversation.handovers.commit(await rig.conversation.handovers.proposed.draft())
+    await rig.conversation.handovers.writer.commit(await rig.conversation.handovers.writer.draft())
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert rig.events(ObservationsMade) == []
@@ -266,7 +266,7 @@ async def test_a_handover_includes_observations() -> None:
     assert TITLE in next_request_text(rig)
     await run_turns(rig, 1, 1_400)
     await rig.conversation.run("And now?")
-    await rig.conversation.handovers.proposed.draft()
+    await rig.conversation.handovers.writer.draft()
     text = rig.model.summary_requests[-1].messages[-1].text
     assert "observed (1) 2025-06-15: The user wants it built; never touch main [e3]" in text
     assert "e3 user: Think. Never touch main." in text
@@ -346,7 +346,7 @@ async def test_observations_just_short_of_their_threshold_are_refined_and_not_dr
     )
     assert refined.averted_handover_at == EARLY.handover_at
     assert f"{TITLE} Reference material" in next_request_text(rig)
-    assert rig.conversation.window.measure()[1].pressure == "none"
+    assert not rig.conversation.window.measure()[1].is_due
     await rig.assert_consistent()
 
 
@@ -367,7 +367,7 @@ async def test_a_handover_waits_for_observations_that_are_being_written() -> Non
     await rig.conversation.run("Think. Never touch main.")
     model.script = thinking_turn_script(1_950)
     await rig.conversation.run("Think. Never touch main.")
-    assert rig.conversation.window.measure()[1].pressure == "compact"
+    assert rig.conversation.window.measure()[1].is_due
     assert model.summary_requests == []
     gate.set()
     await rig.wait_until_idle()
@@ -376,7 +376,7 @@ async def test_a_handover_waits_for_observations_that_are_being_written() -> Non
     await rig.wait_until_idle()
     assert rig.events(HandoverMade) == []
     assert any(placed.averted_handover_at == policy.handover_at for placed in rig.events(ObservationsPlaced))
-    assert rig.conversation.window.measure()[1].pressure == "none"
+    assert not rig.conversation.window.measure()[1].is_due
     await rig.assert_consistent()
 
 

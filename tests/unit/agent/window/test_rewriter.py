@@ -11,13 +11,14 @@ from helix_desktop.agent.session import ErrorRaised
 from helix_desktop.agent.window.rewriter import NoteTokens
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites import sweep
 from helix_desktop.context.rewrites.fold import render_fold_note
 from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger
+from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, SweepMade
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import verbatim
@@ -94,7 +95,7 @@ async def test_an_undone_handover_comes_again_only_without_hold() -> None:
     await conversation.hold(True)
     await conversation.hold(True)
     await conversation.window.undo(seq)
-    assert conversation.window.measure()[1].pressure == "compact"
+    assert conversation.window.measure()[1].is_due
     window = conversation.window.measure()[0]
     reopened = await rig.create_workspace(rig.store, EAGER).open_session(conversation.session.id)
     assert reopened.session.transcript.on_hold
@@ -201,3 +202,36 @@ async def test_a_counter_that_fails_fails_where_the_tokens_are_needed() -> None:
     await tokens.read_ahead(items)
     counter.is_damaged = False
     assert await tokens.count("a note") == 2
+
+
+@pytest.mark.parametrize(("fold_after", "rewrite"), [(2, FoldMade), (0, SweepMade)])
+async def test_outputs_of_a_tool_that_is_never_cached_stay_until_a_handover(
+    fold_after: int, rewrite: type[FoldMade] | type[SweepMade]
+) -> None:
+    """Neither a note nor a marker replaces them; those of other tools leave as before."""
+    policy = msgspec.structs.replace(
+        FOLDING, fold_after_steps=fold_after, sweep="at once", least_saving=1, never_cache=("read",)
+    )
+    calls = [
+        tool_call_reply((("say", "read")[n % 2], {"text": f"word{n}", "times": 200}), id_prefix=f"s{n}")
+        for n in range(12)
+    ]
+    rig = AgentRig(ScriptedModel(replies_in_order(*calls, *[text_reply("Done.")] * 3)), policy)
+    conversation = await rig.begin()
+    await conversation.run("Look.")
+    await conversation.run("Look again.")
+    rig.clock.advance_s(10_000)
+    await conversation.run("And again.")
+    transcript = conversation.session.transcript
+    outputs = [item for item in transcript.messages.items if isinstance(item.event, ToolAnswered)]
+    gone = {item.seq for item in outputs if not transcript.window.shows(item.seq)} | transcript.window.masked
+    named = {item.seq: item.event.name for item in outputs if isinstance(item.event, ToolAnswered)}
+    never = [seq for seq, name in named.items() if name == "read"]
+    assert len(never) == 6
+    assert gone == named.keys() - set(never)
+    assert rig.events(rewrite)
+    assert sweep.closed_candidates(transcript, policy, 0) == [], "nor where room is made at once"
+    conversation.handovers.start()
+    await rig.wait_until_idle()
+    assert not any(map(transcript.window.shows, never[:4])), "the user compacted them"
+    await rig.assert_consistent()

@@ -451,7 +451,7 @@ async def test_on_a_full_disk_the_cost_is_recorded_once_there_is_room() -> None:
 @pytest.mark.expect_errors("task .* failed")
 async def test_a_canceled_draft_on_a_full_disk() -> None:
     rig = await rig_after_two_turns()
-    draft = TaskScope().start(rig.conversation.handovers.proposed.draft(), "draft")
+    draft = TaskScope().start(rig.conversation.handovers.writer.draft(), "draft")
     await until_written(rig, CompactionProgress)
     rig.store.first_failing_write = rig.store.write_count + 1
     draft.cancel()

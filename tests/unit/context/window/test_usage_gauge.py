@@ -223,8 +223,8 @@ def test_the_gauge_is_sane(simulator: SessionSimulator) -> None:
     now = measured(simulator)
     assert now.used >= 0
     assert 0.5 <= now.ratio <= 3.0
-    assert (now.pressure == "none") == (now.used < now.handover_threshold)
-    assert (now.pressure == "panic") == (now.used >= now.panic_threshold)
+    assert now.is_due == now.trigger.is_due == (now.used >= now.handover_threshold)
+    assert now.is_full == (now.used >= now.panic_threshold)
     assert now.fits == (now.used + MODEL.reserve <= MODEL.window)
 
 
@@ -258,13 +258,13 @@ def full(steps: int = 14) -> SessionSimulator:
     """Return a history that fills more than 85 % of its window with text, which no sweep masks."""
     simulator = SessionSimulator(BALANCED, ModelInfo("test", "small", 20_000, reserve=1_000))
     simulator.send_message("Begin.")
-    while measured(simulator).pressure == "none" or simulator.transcript.messages.steps < steps:
+    while not measured(simulator).is_due or simulator.transcript.messages.steps < steps:
         simulator.step("thinking aloud " * 80, 1)
     simulator.answer_all_calls("x")
     return simulator
 
 
-def due(simulator: SessionSimulator, now: int = 10**9) -> planner.HandoverPlan | None:
+def due(simulator: SessionSimulator, now: int = 10**9) -> CutPoint | None:
     """Return the handover that is due at a time."""
     return planner.handover_due(simulator.transcript, simulator.policy, measured(simulator), now)
 
@@ -283,9 +283,7 @@ def test_the_trigger_needs_enough_messages() -> None:
     simulator = full()
     enough = due(simulator)
     assert enough is not None
-    simulator.policy = msgspec.structs.replace(
-        simulator.policy, handover_least_messages=enough.cut.messages + 1
-    )
+    simulator.policy = msgspec.structs.replace(simulator.policy, handover_least_messages=enough.messages + 1)
     assert due(simulator) is None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.ui.inspector.from_window import compaction_text
+from helix_desktop.words.rewrite_reasons import compaction_text
 
 _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
 

@@ -1,25 +1,19 @@
-"""Replays the session on screen under the policies that the policy page compares, and its single fields."""
+"""Replays the session on screen under the policies that the page compares, and its single fields."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer
-
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import EventRecorded, RequestChanged, TurnChanged
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.window.provider_cache import reports_cache
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
-from helix_desktop.replay.policy.session_replays import STORED_FROM, SessionReplays
+from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.controller_context import ControllerContext
 from helix_desktop.ui.settings.policy.comparison import (
     PolicyChoice,
     PolicyComparison,
@@ -27,7 +21,7 @@ from helix_desktop.ui.settings.policy.comparison import (
     field_effect_text,
 )
 from helix_desktop.ui.settings.policy.form import FILE_FIELDS, SLIDER_FIELDS
-from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator, translate
 
@@ -37,87 +31,28 @@ _log = logging.getLogger(__name__)
 EDITED, IN_USE, WORKSPACE = "edited", "in_use", "workspace"
 _MIN_REQUESTS = 2
 
-QUIET_MS = 3_000
-"""Since the last event of a session, or since it is on screen."""
-
-
-class ReplayPreparation(QObject):
-    """Replays the session on screen under the policy in use and all profiles, and stores what comes out."""
-
-    def __init__(
-        self,
-        context: ControllerContext,
-        session_controller: SessionController,
-        replays: SessionReplays,
-    ) -> None:
-        super().__init__(context.window)
-        self._async_actions, self._session_controller = context.async_actions, session_controller
-        self._registry, self._replays = context.services.registry, replays
-        self._task: asyncio.Task[None] | None = None
-        self._is_page_visible = False
-        self.quiet_timer = QTimer(self, singleShot=True, interval=QUIET_MS)
-        self.quiet_timer.timeout.connect(self._start)
-        session_controller.session_changed.connect(self._restart_timer)
-        session_controller.on(EventRecorded | RequestChanged | TurnChanged, lambda _: self._restart_timer())
-
-    def set_page_visible(self, *, is_visible: bool) -> None:
-        """Leave the replays to the policy page while it is in sight."""
-        self._is_page_visible = is_visible
-        self._restart_timer()
-
-    def stop(self) -> None:
-        """Stop until the next event; what was replayed so far is kept."""
-        self.quiet_timer.stop()
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-
-    def _restart_timer(self) -> None:
-        """Stop, and begin again after a while."""
-        self.stop()
-        if self._long_conversation is not None:
-            self.quiet_timer.start()
-
-    @property
-    def _long_conversation(self) -> Conversation | None:
-        """The long session on screen; None if there is none, or the page has it."""
-        conversation = self._session_controller.conversation
-        if self._is_page_visible or conversation is None or len(conversation.session.log) < STORED_FROM:
-            return None
-        return conversation
-
-    def _start(self) -> None:
-        workspace, conversation = self._session_controller.workspace, self._long_conversation
-        if workspace is not None and conversation is not None:
-            self._task = self._async_actions.start(
-                self._replay(workspace, conversation), "replay a session ahead"
-            )
-
-    async def _replay(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
-        try:
-            await self._replays.open(conversation, self._registry.data_folder(workspace.id))
-            in_use = conversation.session.transcript.session_policy or workspace.policy
-            await self._replays.complete((in_use, workspace.policy, *PROFILES.values()))
-            if not conversation.is_running:  # else its next event comes soon
-                await self._replays.store()
-        except HelixError as error:
-            self._replays.forget()
-            _log.warning("the session can't be replayed ahead: %s", error)
-
 
 class PolicyPreview:
     """Fills the replay and the fields' effects on the policy page while it is in sight."""
 
-    def __init__(self, page: PolicyPage, async_actions: AsyncActions, replays: SessionReplays) -> None:
-        self._page, self._async_actions, self._replays = page, async_actions, replays
+    def __init__(
+        self,
+        card: ReplayCard,
+        show_effects: Callable[[Mapping[str, str]], object],
+        async_actions: AsyncActions,
+        replays: SessionReplays,
+    ) -> None:
+        """`show_effects` shows texts at fields, by name."""
+        self._card, self._show_effects = card, show_effects
+        self._async_actions, self._replays = async_actions, replays
         self._conversation: Conversation | None = None
         self._workspace_folder = Path()
         self._policies: dict[str, ContextPolicy] = {}
         self._compared, self._is_compared = (EDITED, IN_USE), False  # True once the user chose what
         self._comparison = PolicyComparison()
         self._task: asyncio.Task[None] | None = None
-        page.replay_card.compared.connect(self._compare)
-        page.replay_card.retry_requested.connect(self.update)
+        card.compared.connect(self._compare)
+        card.retry_requested.connect(self.update)
 
     def show(
         self,
@@ -156,16 +91,14 @@ class PolicyPreview:
             self._show(
                 "empty", tr("After two requests, you can see here what a policy does to this session.")
             )
-        elif self._page.isVisible():
+        elif self._card.isVisible():
             self._task = self._async_actions.start(self._compute(conversation), "replay of a policy")
 
     def leave(self) -> None:
         """End what is being computed as the page goes out of sight; what replays may end, too."""
         self.stop()
-        self._async_actions.start(self._leave(), "leave replays")
-
-    async def _leave(self) -> None:
-        await self._replays.stay_ready(is_on=False)  # first: the page may be in sight again before the rest
+        if self._conversation is not None:  # nothing else was replayed
+            self._async_actions.start(self._replays.stay_ready(is_on=False), "leave replays")
 
     def stop(self) -> None:
         """End what is being computed."""
@@ -227,13 +160,13 @@ class PolicyPreview:
         effects, edited = self._show_pending_effects(), self._policies[EDITED]
         for field in effects:
             effects[field] = field_effect_text(await self._replays.effect(edited, field))
-            self._page.show_effects(effects)
+            self._show_effects(effects)
 
     def _show_pending_effects(self) -> dict[str, str]:
         """Show an ellipsis at each field that differs from its profile; return these texts by field."""
         edited = self._policies[EDITED]
         effects = {name: "…" for name in policy_fields(edited) if name not in FILE_FIELDS | SLIDER_FIELDS}
-        self._page.show_effects(effects)
+        self._show_effects(effects)
         return effects
 
     def _show(self, state: ReplayState, message: str = "") -> None:
@@ -252,7 +185,7 @@ class PolicyPreview:
             model=self._model,
             other_models=self._has_other_models(),
         )
-        self._page.replay_card.show_comparison(self._comparison)
+        self._card.show_comparison(self._comparison)
 
     def _has_other_models(self) -> bool:
         """Return True if another model than the next request's answered in the session."""

@@ -262,11 +262,11 @@ async def test_a_handover_at_the_same_cut_is_refused_after_a_draft() -> None:
     gate = asyncio.Event()
     gate.set()
     rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    draft = await rig.conversation.handovers.proposed.draft()
+    draft = await rig.conversation.handovers.writer.draft()
     gate.clear()
     rig.conversation.handovers.start()
     await rig.wait_until(lambda: len(rig.model.summary_requests) == 2)
-    await rig.conversation.handovers.commit(draft)
+    await rig.conversation.handovers.writer.commit(draft)
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1

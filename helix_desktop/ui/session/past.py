@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import compaction_outlook
 from helix_desktop.context.window.past_windows import PastWindow
+from helix_desktop.context.window.window import Window
+from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.row_key import RowKey
@@ -21,7 +21,8 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.kit.intents import LookAtStep, handles
-from helix_desktop.ui.session.controller_context import ControllerContext
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.steps import looking_at_text, sent_at_step, step_figures, step_name
 from helix_desktop.words.translation import Translator
 
@@ -34,16 +35,10 @@ class PastController(QObject):
     What runs goes on; what is sent, or would change the session, leads back to now.
     """
 
-    def __init__(
-        self, context: ControllerContext, chat: ChatPresenter, show_request: Callable[[], None]
-    ) -> None:
-        """`show_request` lets the inspector show the next request again."""
-        super().__init__(context.window)
-        self._window, self._views = context.window, context.views
-        self._async_actions, self._chat = context.async_actions, chat
-        self._show_request = show_request
-        self._workspace: OpenWorkspace | None = None
-        self._conversation: Conversation | None = None
+    def __init__(self, window: MainWindow, session: Session, chat: ChatPresenter) -> None:
+        super().__init__(window)
+        self._window, self._views, self._session, self._chat = window, window.pages, session, chat
+        self._conversation: Conversation | None = None  # whose steps were looked at
         self.step: Step | None = None
         """The step that is looked at; None: now."""
         self.window: PastWindow | None = None
@@ -53,24 +48,32 @@ class PastController(QObject):
         self._place: tuple[RowKey, float] | None = None  # in the chat of now; None: its end
         self._reveal: int = 0  # an event to be shown in the chat, once that shows the step
         chat_page = self._views.chat
-        context.window.intents.add(self)
+        window.intents.add(self)
         self._views.inspector.now_requested.connect(self.leave)
         chat_page.past_strip.action_requested.connect(self.leave)
         chat_page.view.now_required.connect(self.leave)
         for sent in (chat_page.composer.submitted, chat_page.composer.steered):
             sent.connect(lambda _: self.leave())
-        context.window.page_shown.connect(lambda _: self._follow_soon())
+        window.page_shown.connect(lambda _: self._follow_soon())
+        session.changed.connect(self._forget)
+        session.on_refresh(self._refresh)
 
-    def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
-        """Stand at now in another session; its views are about to show it."""
-        self._forget()
-        self._workspace, self._conversation = workspace, conversation
+    def _refresh(self) -> None:
+        self._show_strip()
+        if self.step is None:
+            self._chat.recount()
+
+    def request_on_screen(self) -> tuple[Window, tuple[WindowItem, ...]]:
+        """Return the request that the inspector shows, the next one or one of the past, and its parts."""
+        if self.window is not None:
+            return self.window.window, self.window.items()
+        window = self._session.conversation.window
+        return window.measure()[0], window.items()
 
     @handles(LookAtStep)
     def look_at(self, seq: int) -> None:
         """Look at the step whose answer is an event; 0: come back to now."""
-        conversation = self._conversation
-        if not seq or conversation is None:
+        if not seq:
             self.leave()
             return
         step = self._views.timeline.chart.scrubber.step_of(seq)
@@ -79,19 +82,24 @@ class PastController(QObject):
         if self.step is None:
             self._place = self._chat_place()
         self.step = step
+        self._conversation = self._session.conversation
         self._views.timeline.show_past(step)
-        self.show_strip()
+        self._show_strip()
         self._views.chat.past_strip.show()
         self._views.chat.view.is_past = True
         self._views.chat.next_messages.show_past(True)
         self._follow_soon()
 
-    def show_strip(self) -> None:
+    def _show_strip(self) -> None:
         """Say above the message field which step is looked at, and where a message goes."""
-        if self.step is None or self._conversation is None:
+        if self.step is None:
             return
         waits = tr("The agent waits for your answer at the end of the session. Messages you send go there.")
-        words = waits if self._conversation.asks else tr("Messages you send go to the end of the session.")
+        words = (
+            waits
+            if self._session.conversation.asks
+            else tr("Messages you send go to the end of the session.")
+        )
         self._views.chat.past_strip.show_text(looking_at_text(self.step), words)
 
     def leave(self) -> None:
@@ -100,7 +108,7 @@ class PastController(QObject):
             return
         place = self._place if self._chat_step is not None else None
         self._forget()
-        self._async_actions.start(self._show_now(place), "back to now")
+        self._session.start(self._show_now(place), "back to now")
 
     def show_event(self, seq: int) -> bool:
         """Show an event in the chat of the past; False if it came later than that, or now is shown."""
@@ -114,6 +122,7 @@ class PastController(QObject):
     def _forget(self) -> None:
         if self._conversation is not None:
             self._conversation.window.forget_past()
+            self._conversation = None
         self.step = self.window = self._chat_step = None
         self._reveal = 0
         self._views.timeline.show_past(None)
@@ -122,7 +131,7 @@ class PastController(QObject):
         self._views.chat.next_messages.show_past(False)
 
     async def _show_now(self, place: tuple[RowKey, float] | None) -> None:
-        self._show_request()
+        self._session.schedule_refresh()
         await self._chat.show_now()
         index = self._views.chat.model.index_of(place[0]) if place is not None else None
         if place is not None and index is not None and self.step is None:
@@ -137,7 +146,7 @@ class PastController(QObject):
 
     def _follow_soon(self) -> None:
         if self.step is not None and not self._is_following:
-            self._async_actions.start(self._follow(), "look at a step")
+            self._session.start(self._follow(), "look at a step")
 
     async def _follow(self) -> None:
         """Show the step that is looked at, until it is the one that the user wants."""
@@ -160,14 +169,12 @@ class PastController(QObject):
 
     async def _show_window(self, step: Step) -> None:
         """Let the inspector show the request that a step answered."""
-        conversation, workspace = self._conversation, self._workspace
-        if conversation is None or workspace is None:
-            return
+        conversation = self._session.conversation
         past = await conversation.window.window_at(step.seq)
-        totals = await workspace.store.totals()
+        totals = await self._session.workspace.store.totals()
         policy = conversation.window.policy
         state = await asyncio.to_thread(past_inspector_state, past, step, policy, totals)
-        if conversation is self._conversation and self.step is not None:
+        if self._session.shows(conversation) and self.step is not None:
             self.window = past
             self._views.inspector.set_state(state)
 
@@ -185,9 +192,9 @@ class PastController(QObject):
             self._chat_step = step
 
     def _reveal_event(self) -> None:
-        conversation, past = self._conversation, self.window
-        if self._reveal and conversation is not None and past is not None and self._chat_step == self.step:
-            recorded = conversation.session.log[self._reveal - 1]
+        past = self.window
+        if self._reveal and past is not None and self._chat_step == self.step:
+            recorded = self._session.conversation.session.log[self._reveal - 1]
             self._views.chat.view.jump_to(self._chat.key_of_event(recorded, past.transcript))
             self._reveal = 0
 

@@ -1,1 +1,0 @@
-"""Looking at an earlier step of the session on screen, and comparing now with one."""

@@ -1,0 +1,72 @@
+"""A window shows one session: handlers hear that one, intents without one say why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.errors import WorkspaceMissing
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.ui.kit.intents import Compact, Undo
+from helix_desktop.ui.kit.session import SessionMissing
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_an_intent_without_a_session_says_why(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        session = rig.wiring.session
+        assert (session.id, session.has_conversation, session.has_workspace) == ("", False, False)
+        assert not session.transcript.messages.items
+        with pytest.raises(SessionMissing):
+            assert session.conversation
+        with pytest.raises(WorkspaceMissing):
+            assert session.workspace
+        for intent in (Undo((1,)), Compact()):
+            rig.perform(intent)
+        await until(lambda: "No session is open." in rig.banner_text(), "why nothing was done")
+        assert rig.banner_text().count("No session is open.") == 1
+
+        identity = await rig.open_folder("project", {"a.txt": "words"})
+        assert session.workspace.id == identity
+        assert session.shows(rig.conversation)
+
+
+async def test_handlers_hear_the_session_on_screen_alone(qapp: QApplication, tmp_path: Path) -> None:
+    heard: list[str] = []
+    shown: list[str] = []
+    async with open_window(qapp, tmp_path) as rig:
+        session = rig.wiring.session
+        session.on(UserSpoke, lambda spoke: heard.append(spoke.text))
+        session.shown.connect(lambda: shown.append(session.id))
+        await rig.open_folder("project", {"a.txt": "words"})
+        first = rig.conversation
+        await rig.run_turn("Said in the first")
+        await rig.wiring.workspace_controller.new_session()
+        second = rig.conversation
+        assert second is not first
+        assert not session.shows(first)
+        await first.send("Said in the first, unseen", [])
+        await until(lambda: first.session.transcript.messages.turns == 2 and not first.is_running, "its turn")
+        await rig.run_turn("Said in the second")
+        assert heard == ["Said in the first", "Said in the second"]
+        assert shown[-1] == second.session.id
+        assert "" not in shown
+
+        await session.show(rig.workspace, None)
+        assert shown[-1] == second.session.id, "no session came on screen"
+        await session.show(rig.workspace, second)
+
+
+async def test_a_page_is_read_once_it_is_in_sight(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.run_turn("Hello")
+        await rig.wiring.session.refresh()
+        assert not rig.views.timeline.chart.scrubber.steps
+        rig.window.show_page("timeline")
+        await until(lambda: rig.views.timeline.chart.scrubber.steps, "the timeline")

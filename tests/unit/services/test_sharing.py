@@ -1,0 +1,125 @@
+"""Documents of a session for others: what they hold, and what never leaves this computer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.text_variants import ReportRedaction
+from helix_desktop.services.sharing import SharedText, SharingService
+from helix_desktop.store.memory import MemoryStore
+from helix_desktop.words.session_html import markdown_page
+from tests.support.store.builders import START_MS, make_content, make_summary
+
+STORED = make_content(b"all of it")
+KEY = "sk-proj-abcdefghijklmnop1234567890"
+EVENTS: tuple[Event, ...] = (
+    UserSpoke(f"Why does <b>{KEY}</b> fail? Ask ann@example.org", 1),
+    AssistantSpoke(
+        "See ![the plot](https://evil.example/p.png) and [this](javascript:alert(1)).\n\n"
+        "<script>alert(2)</script>",
+        "p/m",
+        1,
+        calls=(ToolCall("c1", "read_file", '{"path": "/home/ann/notes.md"}'),),
+    ),
+    ToolAnswered(
+        "c1", "read_file", "my own key: quietly-kept-word\n\x1e\nrest", STORED.digest, 9, 1, 1, target="a.py"
+    ),
+)
+
+
+class _Tags(HTMLParser):
+    """Collects the tags of a page with their attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+async def shared(suffix: str, *events: Event) -> SharedText:
+    """Return a document of a session with these events."""
+    store = MemoryStore()
+    recorded = [RecordedEvent(seq, START_MS, event) for seq, event in enumerate(events, 1)]
+    await store.commit(Commit("s", recorded, [STORED], summary=make_summary("s", title=f"About {KEY}")))
+
+    @asynccontextmanager
+    async def borrow(_: str) -> AsyncIterator[MemoryStore]:
+        yield store
+
+    async def redaction() -> ReportRedaction:
+        return ReportRedaction("/home/ann", ("quietly-kept-word",))
+
+    return await SharingService(borrow, redaction).session_text("w", "s", suffix)
+
+
+@pytest.mark.parametrize("suffix", [".md", ".html", ".jsonl"])
+async def test_no_secret_is_in_it(suffix: str) -> None:
+    document = await shared(suffix, *EVENTS)
+    for secret in (KEY, "ann@example.org", "quietly-kept-word", "/home/ann"):
+        assert secret not in document.text
+    assert document.removed >= 3
+    assert "rest" in document.text
+
+
+async def test_json_lines_have_every_event_whole() -> None:
+    plain = (UserSpoke("Hello\n\x1e\n\x1e\x1e there", 1), AssistantSpoke("Ünd so weiter", "p/m", 1))
+    lines = [json.loads(line) for line in (await shared(".jsonl", *plain)).text.splitlines()]
+    assert [(line["session"], line["seq"], line["at"]) for line in lines] == [
+        ("s", 1, START_MS),
+        ("s", 2, START_MS),
+    ]
+    assert [line["event"]["text"] for line in lines] == [event.text for event in plain]
+
+
+async def test_a_page_fetches_nothing_and_runs_nothing() -> None:
+    page = (await shared(".html", *EVENTS)).text
+    tags = _Tags(page).tags
+    assert not {tag for tag, _ in tags} & {"script", "img", "iframe", "object", "link", "form", "b"}
+    assert [attributes["href"] for tag, attributes in tags if tag == "a"] == ["https://evil.example/p.png"]
+    assert "&lt;script&gt;alert(2)&lt;/script&gt;" in page
+    assert "default-src 'none'" in page
+    assert not re.search(r"url\(|@import", page)
+
+
+@given(st.text())
+def test_whatever_a_message_says_a_page_has_no_active_part(text: str) -> None:
+    for tag, attributes in _Tags(markdown_page(text, f"{text}\n\n<{text}>\n\n![{text}]({text})")).tags:
+        assert tag not in {"script", "img", "iframe", "object", "embed", "svg", "form", "base"}
+        assert not any(name.startswith("on") or name in ("src", "srcdoc") for name in attributes)
+        assert (
+            not (attributes.get("href") or "")
+            .lower()
+            .lstrip()
+            .startswith(("javascript:", "data:", "vbscript:"))
+        )
+
+
+async def test_a_document_is_saved_whole(tmp_path: Path) -> None:
+    document = await shared(".html", *EVENTS)
+
+    async def redaction() -> ReportRedaction:
+        return ReportRedaction("")
+
+    @asynccontextmanager
+    async def borrow(_: str) -> AsyncIterator[MemoryStore]:
+        yield MemoryStore()
+
+    size = await SharingService(borrow, redaction).save(tmp_path / "a.html", document)
+    assert (tmp_path / "a.html").read_bytes() == document.text.encode()
+    assert size == len(document.text.encode())
