@@ -18,6 +18,7 @@ from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
@@ -235,7 +236,14 @@ class InspectorPresenter(QObject):
         undo = Answer(action_label("undo"), lambda: self._window.perform(Undo((seq,))), "undo", ends=True)
         session_id = conversation.session.id
         self._window.notices.notify(
-            Notice(CONTEXT_CHANGE, what, answers=(undo,), session_id=session_id, is_brief=True)
+            Notice(
+                CONTEXT_CHANGE,
+                what,
+                answers=(undo,),
+                session_id=session_id,
+                is_brief=True,
+                ends_with=(Undone, Redone),
+            )
         )
 
     async def _agrees(self, what: str, why: str, choice: DialogChoice) -> bool:

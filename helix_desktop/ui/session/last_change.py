@@ -13,7 +13,14 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import RewriteEvent, Undoable
 from helix_desktop.context.window.window_breakdown import covers_around
-from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Pinned, SweepMade, Undone, Unpinned
+from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
 from helix_desktop.ui.kit.intents import RedoLast, UndoLast, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
@@ -111,7 +118,15 @@ class LastChangeController(QObject):
     def _say(self, conversation: Conversation, text: str, why: str = "", *answers: Answer) -> None:
         session_id = conversation.session.id
         self._session.notify(
-            Notice(CONTEXT_CHANGE, text, why, answers=answers, session_id=session_id, is_brief=True)
+            Notice(
+                CONTEXT_CHANGE,
+                text,
+                why,
+                answers=answers,
+                session_id=session_id,
+                is_brief=True,
+                ends_with=(Undone, Redone),
+            )
         )
 
 

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.window.window_breakdown import covers_around
 from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.compare_dialog import ComparePresenter
@@ -87,6 +88,7 @@ class RewriteController(QObject):
                 answers=(redo,),
                 session_id=conversation.session.id,
                 is_brief=True,
+                ends_with=(Undone, Redone),
             )
         )
 

@@ -109,6 +109,10 @@ async def test_an_undo_of_several_changes_names_them_and_offers_redo(
         assert "Undone: 1 output cached" in rig.banner_text()
         assert "Together with it: 1 output cached and 1 output cached." in rig.banner_text()
         assert not rig.conversation.session.transcript.window.masked
+        rig.perform(Redo(tuple(rig.conversation.session.transcript.rewrites.undone)))
+        await until(lambda: "Together with it" not in rig.banner_text(), "it is no longer true")
+        press_action(rig.chat.view, divider, "undo")
+        await until(lambda: "Together with it" in rig.banner_text(), "once more")
         find_button(rig.window.notices, "redo").click()
         await until(
             lambda: len(rig.conversation.session.transcript.window.masked) == len(outputs[:3]), "redone"
