@@ -11,6 +11,7 @@ from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.kit.intents import ApplyRemedy
 from helix_desktop.ui.kit.notices import ErrorNotices
 from helix_desktop.ui.shell.main_window import MainWindow
 
@@ -41,7 +42,7 @@ class WindowContext(msgspec.Struct, frozen=True):
 def create_window_context(frame: WindowFrame) -> WindowContext:
     """Create the context of a frame; failures of its tasks are shown above the central page."""
     window = frame.window
-    errors = ErrorNotices(window.notices, window.remedy_requested.emit)
+    errors = ErrorNotices(window.notices, lambda remedy: window.perform(ApplyRemedy(remedy)))
 
     def on_task_error(error: BaseException) -> None:
         why = verbatim(f"{type(error).__name__}: {error}")

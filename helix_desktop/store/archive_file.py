@@ -45,7 +45,7 @@ from helix_desktop.domain.translatable_text import (
 )
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
-from helix_desktop.store.leveldb.rows import EntryRecord
+from helix_desktop.store.rows.records import EntryRecord
 from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Store")

@@ -55,17 +55,17 @@ from helix_desktop.store.archive_file import (
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import RowView, Tombstone, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.leveldb.access import StoreSnapshot
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.event_log import (
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.rows.access import StoreSnapshot
+from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows.event_log import (
     log_parts,
     read_events,
     stage_branch,
     stage_events,
     stage_summary,
 )
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, read_totals
-from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.rows.records import ROWS, EntryRecord, read_totals
 
 
 class ArchivedLog(msgspec.Struct, frozen=True):

@@ -26,15 +26,15 @@ from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.store_search import (
     EntryQuery,
 )
+from helix_desktop.store.database import damage_behind
 from helix_desktop.store.files import Quarantine
-from helix_desktop.store.leveldb.access import BulkAccess, StoreAccess
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import damage_behind
-from helix_desktop.store.leveldb.rows import StoreCounters
 from helix_desktop.store.opening import LevelDbHealth, OpenFiles, open_files
 from helix_desktop.store.redaction import LevelDbRedaction, finish_pending_deletion
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore, is_stored_order
+from helix_desktop.store.rows.access import BulkAccess, StoreAccess
+from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows.records import StoreCounters
 from helix_desktop.store.search_index import SearchIndex, match_expression
 from helix_desktop.store.search_indexer import Indexer, SearchThread
 from helix_desktop.store.threads import Backpressure, LoopBridge, ReaderThreads, WriteJob, WriterThread

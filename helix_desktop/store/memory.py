@@ -13,13 +13,13 @@ from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import RowView, WriteBatch
 from helix_desktop.store.core.row_codec import ValueRow
 from helix_desktop.store.files import Quarantine
-from helix_desktop.store.leveldb.access import StoreAccess
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.rows import StoreCounters
 from helix_desktop.store.redaction import RowRedaction
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore
+from helix_desktop.store.rows.access import StoreAccess
+from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows.records import StoreCounters
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 T = TypeVar("T")

@@ -29,8 +29,10 @@ from helix_desktop.domain.listeners import Listeners, OnProgress, no_progress
 from helix_desktop.domain.store_reports import IntegrityReport, RepairReport, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
 from helix_desktop.store.core import keys
+from helix_desktop.store.core.commit import RowView
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.store_errors import write_failure_reason
+from helix_desktop.store.database import Database, create_db, store_damaged, store_unreadable
 from helix_desktop.store.files import (
     CURRENT_SCHEMA,
     CleanState,
@@ -38,18 +40,6 @@ from helix_desktop.store.files import (
     Quarantine,
     StoreFiles,
     StoreFormat,
-)
-from helix_desktop.store.leveldb.access import StoreAccess
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import Database, create_db, store_damaged, store_unreadable
-from helix_desktop.store.leveldb.rows import (
-    check_format,
-    check_identity,
-    identity_rows,
-    read_clean_state,
-    read_format_from_db,
-    read_last_seqs,
-    read_stored_format,
 )
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.repair.salvage import (
@@ -62,6 +52,9 @@ from helix_desktop.store.repair.salvage import (
     inspect_files,
     read_current_name,
 )
+from helix_desktop.store.rows.access import StoreAccess
+from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows.records import ROWS, check_format, identity_rows, read_sequence, read_totals
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 _log = logging.getLogger(__name__)
@@ -137,7 +130,7 @@ def _is_swapped_in(store_files: StoreFiles, target_format: StoreFormat) -> bool:
     except StoreDamaged:
         return False
     try:
-        return read_stored_format(handle) == target_format
+        return _read_stored_format(handle) == target_format
     except (RowDamaged, StoreUnreadable):  # the repair reports what is wrong with it
         return False
     finally:
@@ -230,8 +223,8 @@ class RepairLadder:
     def _open_verified(self, torn_reason: str = "") -> Database:
         handle = Database(self._store_files.db)
         try:
-            check_identity(handle, self._store_format)
-            state = read_clean_state(handle)
+            check_format(_read_stored_format(handle), self._store_format)
+            state = _read_clean_state(handle)
         except RowDamaged as error:
             handle.close()
             raise store_damaged(
@@ -242,7 +235,7 @@ class RepairLadder:
             raise
         lost = max(0, self._clean_state.sequence - state.sequence) if self._clean_state else 0
         if lost:
-            self._report_lost_writes(lost, state, read_last_seqs(handle))
+            self._report_lost_writes(lost, state, _read_last_seqs(handle))
         elif torn_reason:
             _log.warning("%s. It was dropped.", torn_reason)
         return handle
@@ -357,7 +350,7 @@ class OpenFiles(msgspec.Struct, frozen=True):
         try:
             if (missing := self.database.missing_files()) is not None:
                 raise missing
-            state, ends = read_clean_state(self.database), read_last_seqs(self.database)
+            state, ends = _read_clean_state(self.database), _read_last_seqs(self.database)
             self.database.close()
             db = self.store_files.db
             files, current = file_sizes(db), read_current_name(db)
@@ -424,13 +417,13 @@ def _read_or_restore_format(store_files: StoreFiles) -> StoreFormat | None:
     try:
         store_format = store_files.read_format()
     except StoreUnreadable:
-        store_format = read_format_from_db(store_files.db)
+        store_format = _read_format_from_db(store_files.db)
         if store_format is None:
             raise
     else:
         if store_format is not None or not store_files.db.exists():
             return store_format
-        store_format = read_format_from_db(store_files.db)
+        store_format = _read_format_from_db(store_files.db)
     if store_format is not None:
         _log.warning("The store's file `format` was lost or damaged, and was written again.")
         store_files.write_format(store_format)
@@ -533,3 +526,42 @@ class LevelDbHealth:
         if result.problems:
             self._files.mark_suspect(RowDamaged(result.problems[0]))
         return result
+
+
+def _read_stored_format(database: Database) -> StoreFormat:
+    """Return the format that the rows state. Raise RowDamaged."""
+    schema, workspace = ROWS.schema.get(database), ROWS.identity.get(database)
+    if schema is None or workspace is None:
+        raise RowDamaged("they are missing")
+    return StoreFormat(schema, workspace)
+
+
+def _read_format_from_db(db: Path) -> StoreFormat | None:
+    """Return the format that the rows of a closed database state; None if they cannot be read."""
+    try:
+        handle = Database(db)
+    except StoreUnreadable:
+        return None
+    try:
+        return _read_stored_format(handle)
+    except (RowDamaged, StoreUnreadable):
+        return None
+    finally:
+        handle.close()
+
+
+def _read_clean_state(database: Database) -> CleanState:
+    """Return the counters that the rows state. Raise RowDamaged."""
+    totals = read_totals(database)
+    return CleanState(read_sequence(database), totals.entries, totals.sessions)
+
+
+def _read_last_seqs(database: Database) -> dict[str, int]:
+    """Return the seq of each session's last event. Raise RowDamaged."""
+
+    def query(view: RowView) -> dict[str, int]:
+        # The value first: its checksum covers the key, which may no longer be text.
+        last_seqs = ROWS.last_seq.scan(view, keys.LAST_EVENTS)
+        return {keys.session_of(key, keys.LAST_EVENTS): seq for key, seq in last_seqs}
+
+    return database.read(query)

@@ -29,13 +29,13 @@ from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import PendingDeletion, RowView, Tombstone, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.database import Database
 from helix_desktop.store.files import Quarantine, StoreFiles, delete_database
-from helix_desktop.store.leveldb.access import StoreAccess
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import Database
-from helix_desktop.store.leveldb.event_log import add_reference, log_parts, read_branches, remove_reference
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord
 from helix_desktop.store.retention import remove_content
+from helix_desktop.store.rows.access import StoreAccess
+from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows.event_log import add_reference, log_parts, read_branches, remove_reference
+from helix_desktop.store.rows.records import ROWS, EntryRecord
 
 text = TextContext("Store")
 

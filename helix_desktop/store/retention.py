@@ -35,16 +35,16 @@ from helix_desktop.domain.store import CacheEntry, SessionSummary
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import RowDatabase, RowView, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.leveldb.access import StoreAccess
-from helix_desktop.store.leveldb.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
-from helix_desktop.store.leveldb.event_log import (
+from helix_desktop.store.rows.access import StoreAccess
+from helix_desktop.store.rows.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
+from helix_desktop.store.rows.event_log import (
     is_referenced,
     read_draft_digests,
     read_references,
     read_session_digests,
     shared_end,
 )
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, may_be_index, may_be_trashed
+from helix_desktop.store.rows.records import ROWS, EntryRecord, may_be_index, may_be_trashed
 
 _log = logging.getLogger(__name__)
 

@@ -41,10 +41,10 @@ from helix_desktop.store.core.store_search import (
     page_from_ordered,
     page_from_unordered,
 )
-from helix_desktop.store.leveldb.access import StoreAccess
-from helix_desktop.store.leveldb.contents import find_digests, missing_error
-from helix_desktop.store.leveldb.event_log import read_events, read_handovers, stage_commit
-from helix_desktop.store.leveldb.rows import ROWS, read_totals
+from helix_desktop.store.rows.access import StoreAccess
+from helix_desktop.store.rows.contents import find_digests, missing_error
+from helix_desktop.store.rows.event_log import read_events, read_handovers, stage_commit
+from helix_desktop.store.rows.records import ROWS, read_totals
 
 _text = TextContext("Store")
 

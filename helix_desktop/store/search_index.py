@@ -25,7 +25,7 @@ from helix_desktop.domain.text_search import normalize, split_chunks
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.store_search import EntryQuery, page_from_ordered
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord
+from helix_desktop.store.rows.records import ROWS, EntryRecord
 
 _log = logging.getLogger(__name__)
 

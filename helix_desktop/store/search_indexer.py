@@ -26,10 +26,10 @@ from helix_desktop.domain.errors import StoreError
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.database import Database, ReadView
 from helix_desktop.store.files import delete_database
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import Database, ReadView
-from helix_desktop.store.leveldb.rows import ROWS, read_sequence
+from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows.records import ROWS, read_sequence
 from helix_desktop.store.search_index import (
     STAMP_BYTES,
     SearchIndex,

@@ -15,7 +15,15 @@ from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.demo.tour import SETTLE_S, ScreenshotWriter, is_page_read, show_timeline, wait_until
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
-from helix_desktop.ui.kit.intents import Compact, CompareHandover, EditHandover, Intent, RunHandoverAgain
+from helix_desktop.ui.kit.intents import (
+    Compact,
+    CompareHandover,
+    EditHandover,
+    Intent,
+    RedoLast,
+    RunHandoverAgain,
+    UndoLast,
+)
 from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from screens.states import opened_dialog
@@ -96,7 +104,7 @@ class SampleScreens:
         await self._conversation.window.exclude(row.seq, row.part)
         await asyncio.sleep(SETTLE_S)
         await self._screenshots.capture("inspector-excluded")
-        self._controllers.last_change.undo()
+        self._window.perform(UndoLast())
 
     async def _ask_about(self, action: RowAction, row: WindowRow) -> None:
         if action in row.actions:
@@ -166,10 +174,10 @@ class SampleScreens:
     async def _capture_undo(self) -> None:
         """Capture what is said after the newest handover is undone."""
         self._window.show_page("chat")
-        self._controllers.last_change.undo()
+        self._window.perform(UndoLast())
         await asyncio.sleep(SETTLE_S)
         await self._screenshots.capture("undone-chat")
         await show_timeline(self._window, self._controllers)
         await self._screenshots.capture("undone-timeline")
-        self._controllers.last_change.redo()
+        self._window.perform(RedoLast())
         self._window.show_page("chat")

@@ -50,7 +50,7 @@ from helix_desktop.store.archive_file import ArchiveManifest, SessionHeader
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import PendingDeletion, Tombstone
 from helix_desktop.store.files import CleanState, StoreFiles, StoreFormat
-from helix_desktop.store.leveldb.rows import EntryRecord
+from helix_desktop.store.rows.records import EntryRecord
 from helix_desktop.workspaces.policy_file import POLICY_FILE
 from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER, WorkspaceRecord
 from tests.support.interface_golden import assert_matches_golden, fields_of_type, to_json

@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.leveldb.contents import holds_content
-from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.rows.contents import holds_content
+from helix_desktop.store.rows.records import ROWS
 from tests.support.store.builders import WORKSPACE
 from tests.support.store.crash_checks import (
     AcknowledgedCommits,

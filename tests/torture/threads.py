@@ -22,7 +22,7 @@ from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.core import row_codec
 from helix_desktop.store.core.commit import WriteBatch
-from helix_desktop.store.leveldb.database import Database, ReadView, create_db
+from helix_desktop.store.database import Database, ReadView, create_db
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event
 

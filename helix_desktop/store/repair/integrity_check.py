@@ -13,9 +13,9 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import RowView
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.event_log import holder_of
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, handover_mark, read_sequence, read_totals
+from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows.event_log import holder_of
+from helix_desktop.store.rows.records import ROWS, EntryRecord, handover_mark, read_sequence, read_totals
 
 
 def check_row(view: RowView, key: bytes, row: bytes) -> None:

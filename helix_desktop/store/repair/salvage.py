@@ -35,11 +35,8 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import RowSink, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.database import MAX_SLICE_BYTES, Database, ReadView, store_unreadable
 from helix_desktop.store.files import CleanState, Quarantine, StoreFormat
-from helix_desktop.store.leveldb.contents import ContentStore, holds_content, rebuild_head, row_created_ms
-from helix_desktop.store.leveldb.database import MAX_SLICE_BYTES, Database, ReadView, store_unreadable
-from helix_desktop.store.leveldb.event_log import read_branches
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, RowKind, handover_mark, put_reference
 from helix_desktop.store.repair.leveldb_files import (
     LevelDbManifest,
     TableBlock,
@@ -51,6 +48,9 @@ from helix_desktop.store.repair.leveldb_files import (
     read_newest,
     read_table,
 )
+from helix_desktop.store.rows.contents import ContentStore, holds_content, rebuild_head, row_created_ms
+from helix_desktop.store.rows.event_log import read_branches
+from helix_desktop.store.rows.records import ROWS, EntryRecord, RowKind, handover_mark, put_reference
 from helix_desktop.system.files import read_regular
 
 _MAX_ROWS = 5000  # rows per synced write

@@ -6,11 +6,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.kit.intents import (
+    ApplyRemedy,
     BranchSession,
     ChooseForm,
     Intent,
@@ -188,12 +188,6 @@ class ControlTurn(Intent, frozen=True):
     """Continue, retry or stop a turn, or make an announced retry now."""
 
     how: Literal["continue", "retry", "send_without_images", "stop", "try_now"]
-
-
-class ApplyRemedy(Intent, frozen=True):
-    """Do what helps against an error."""
-
-    remedy: Remedy
 
 
 ButtonAction: TypeAlias = (

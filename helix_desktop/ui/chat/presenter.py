@@ -42,7 +42,7 @@ from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn
+from helix_desktop.ui.chat.actions import ButtonAction, ControlTurn
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
 from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
@@ -63,6 +63,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.side_questions import LiveSideQuestion
+from helix_desktop.ui.kit.intents import ApplyRemedy
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.models import model_name

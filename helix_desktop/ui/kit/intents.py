@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.async_actions import AsyncActions
 
 if TYPE_CHECKING:
+    from helix_desktop.domain.choices import Remedy
     from helix_desktop.domain.events.rewrite import Form
     from helix_desktop.ui.design.style.stylesheet import ThemeMode
 
@@ -267,5 +268,7 @@ class ChooseForm(Intent, frozen=True):
     seq: int
     form: Form
     instructions: str = ""
+class ApplyRemedy(Intent, frozen=True):  # what helps against an error: who can do it does it
+    remedy: Remedy
 class CopyText(Intent, frozen=True):
     text: str

@@ -26,6 +26,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
+from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.errors import (
     AgentWorking,
     BudgetExhausted,
@@ -528,7 +529,7 @@ def error_level(error: HelixError) -> NoticeLevel:
 
 
 def error_notice(
-    error: HelixError, help_with: Callable[[str], object], workspace_id: str = "", session_id: str = ""
+    error: HelixError, help_with: Callable[[Remedy], object], workspace_id: str = "", session_id: str = ""
 ) -> Notice:
     """Return what says what went wrong, or why what was asked for cannot be done.
 
@@ -565,7 +566,7 @@ class ErrorNotices:
     A store's errors stay: that another action worked does not say that the store does.
     """
 
-    def __init__(self, area: NoticeArea, help_with: Callable[[str], object]) -> None:
+    def __init__(self, area: NoticeArea, help_with: Callable[[Remedy], object]) -> None:
         """`help_with` does a remedy, by its name."""
         self._area, self._help_with = area, help_with
         self._failed: dict[tuple[tuple[str, str], str], Notice] = {}  # by place and action

@@ -43,8 +43,8 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.last_change import CONTEXT_CHANGE
 from helix_desktop.ui.session.past import PastController
+from helix_desktop.ui.session.rewrite_controller import CONTEXT_CHANGE
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.steps import sent_at_text

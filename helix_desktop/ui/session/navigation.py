@@ -18,11 +18,12 @@ from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cache.entry_actions import ShowEntryInChat, ShowEntryInTimeline
-from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
+from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.kit.commands import move_keys
 from helix_desktop.ui.kit.intents import (
+    ApplyRemedy,
     Compact,
     CopyText,
     ExportHandover,
@@ -73,7 +74,6 @@ class SessionNavigation(QObject):
             "send_without_images": lambda: window.perform(ControlTurn("send_without_images")),
             "send_as_message": composer.send_as_message,
         }
-        window.remedy_requested.connect(self._apply_remedy)
         views.chat.view.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
         for command in (window.commands.previous_message, window.commands.next_message):
             move_keys(command, window, views.chat)  # elsewhere Alt+Down opens lists of choices
@@ -95,11 +95,7 @@ class SessionNavigation(QObject):
         QGuiApplication.clipboard().setText(text)
 
     @handles(ApplyRemedy)
-    def pass_remedy_on(self, remedy: str) -> None:
-        """Let the part of the window whose remedy it is do what helps against an error."""
-        self._window.remedy_requested.emit(remedy)
-
-    def _apply_remedy(self, remedy: str) -> None:
+    def apply_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""
         if remedy in self._remedies:
             self._remedies[remedy]()

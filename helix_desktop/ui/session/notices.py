@@ -29,7 +29,6 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
 
-
 _BREAKER, _SUBAGENT, _WAIT = "breaker", "subagent", "summary-wait"
 _SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
 _NO_MODEL: SpendReply = "no model"

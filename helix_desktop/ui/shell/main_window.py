@@ -228,8 +228,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     first_frame = Signal()
     stop_offered = Signal(bool)
     """The agent runs and Esc was pressed: a second one stops it; False when it is too late for that."""
-    remedy_requested = Signal(str)
-    """What is to be done about an error, where another part of the window does it."""
     page_shown = Signal(str)
     settings_left = Signal()
     """The settings are not on screen any more, and the keyboard is where it is to stay."""

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject
-
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store_reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.services.backup import BackupService
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.kit.session import Session
@@ -35,87 +34,78 @@ class _BackupSummary(NamedTuple):
     problems: list[tuple[str, str]]
 
 
-class BackupController(QObject):
-    """Asks the app's backup service, and shows what became of it."""
+async def back_up(window: MainWindow, session: Session) -> None:
+    """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
+    backup = session.app.backup
+    records, errors = backup.stored_workspaces(), backup.unreadable_workspaces()
+    if errors and not records:
+        raise errors[0]
+    if not records:
+        raise InvalidInput(text("Nothing to back up."), text("No workspace has data yet."))
+    folder = await dialogs.pick_folder(window, tr("Choose a backup folder"))
+    if folder is None:
+        return
+    await backup.check_folder(folder)
+    problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
+    summary = _BackupSummary(len(records) + len(errors), [], problems)
+    ended = await session.job(
+        tr.plural(summary.requested, "Backing up %n workspace", "Backing up %n workspaces"),
+        lambda tell: _write(backup, records, folder, summary, tell),
+        tr("Files of workspaces that are done stay in the folder."),
+    )
+    session.notify(_notice(summary, folder, canceled=ended is None))
 
-    def __init__(self, window: MainWindow, session: Session) -> None:
-        super().__init__(window)
-        self._window, self._session, self._services = window, session, session.app
 
-    async def back_up(self) -> None:
-        """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
-        records, errors = (
-            self._services.backup.stored_workspaces(),
-            self._services.backup.unreadable_workspaces(),
-        )
-        if errors and not records:
-            raise errors[0]
-        if not records:
-            raise InvalidInput(text("Nothing to back up."), text("No workspace has data yet."))
-        folder = await dialogs.pick_folder(self._window, tr("Choose a backup folder"))
-        if folder is None:
-            return
-        await self._services.backup.check_folder(folder)
-        problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
-        summary = _BackupSummary(len(records) + len(errors), [], problems)
-        ended = await self._session.job(
-            tr.plural(summary.requested, "Backing up %n workspace", "Backing up %n workspaces"),
-            lambda tell: self._write(records, folder, summary, tell),
-            tr("Files of workspaces that are done stay in the folder."),
-        )
-        self._show_result(summary, folder, canceled=ended is None)
+async def _write(
+    backup: BackupService,
+    records: Sequence[WorkspaceRecord],
+    folder: Path,
+    summary: _BackupSummary,
+    on_progress: OnProgress,
+) -> bool:
+    for number, record in enumerate(records):
 
-    async def _write(
-        self,
-        records: Sequence[WorkspaceRecord],
-        folder: Path,
-        summary: _BackupSummary,
-        on_progress: OnProgress,
-    ) -> bool:
-        for number, record in enumerate(records):
-
-            def report(done: int, size: int, before: int = number) -> None:
-                on_progress(
-                    before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size),
-                    len(records) * _STEPS_PER_WORKSPACE,
-                )
-
-            try:
-                result = await self._services.backup.back_up(record.id, folder, report)
-            except HelixError as error:
-                summary.problems.append((record.name, translate(join_sentences(error.what, error.why))))
-                continue
-            summary.files.append(result)
-            lost = len(result.totals.lost) + len(result.totals.left_out)
-            if lost:
-                problem = tr.plural(
-                    lost,
-                    "%n part is damaged and isn't in the file.",
-                    "%n parts are damaged and aren't in the file.",
-                )
-                summary.problems.append((record.name, problem))
-        return True
-
-    def _show_result(self, summary: _BackupSummary, folder: Path, canceled: bool) -> None:
-        what = _result_text(summary)
-        if canceled:
-            what = translate(join_sentences(tr("Backup canceled."), what))
-        problems = [
-            tr("{workspace}: {problem}", workspace=name, problem=problem)
-            for name, problem in summary.problems[:_MAX_NAMED]
-        ]
-        more = len(summary.problems) - _MAX_NAMED
-        if more > 0:
-            problems.append(tr.plural(more, "and %n more", "and %n more", "problems"))
-        self._session.notify(
-            Notice(
-                "backup",
-                what,
-                "\n".join(problems) or tr("Folder: {folder}", folder=folder),
-                answers=(show_folder(folder),) if summary.files else (),
-                level="warning" if summary.problems else "info",
+        def report(done: int, size: int, before: int = number) -> None:
+            on_progress(
+                before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size),
+                len(records) * _STEPS_PER_WORKSPACE,
             )
-        )
+
+        try:
+            result = await backup.back_up(record.id, folder, report)
+        except HelixError as error:
+            summary.problems.append((record.name, translate(join_sentences(error.what, error.why))))
+            continue
+        summary.files.append(result)
+        lost = len(result.totals.lost) + len(result.totals.left_out)
+        if lost:
+            problem = tr.plural(
+                lost,
+                "%n part is damaged and isn't in the file.",
+                "%n parts are damaged and aren't in the file.",
+            )
+            summary.problems.append((record.name, problem))
+    return True
+
+
+def _notice(summary: _BackupSummary, folder: Path, canceled: bool) -> Notice:
+    what = _result_text(summary)
+    if canceled:
+        what = translate(join_sentences(tr("Backup canceled."), what))
+    problems = [
+        tr("{workspace}: {problem}", workspace=name, problem=problem)
+        for name, problem in summary.problems[:_MAX_NAMED]
+    ]
+    more = len(summary.problems) - _MAX_NAMED
+    if more > 0:
+        problems.append(tr.plural(more, "and %n more", "and %n more", "problems"))
+    return Notice(
+        "backup",
+        what,
+        "\n".join(problems) or tr("Folder: {folder}", folder=folder),
+        answers=(show_folder(folder),) if summary.files else (),
+        level="warning" if summary.problems else "info",
+    )
 
 
 def _result_text(summary: _BackupSummary) -> str:

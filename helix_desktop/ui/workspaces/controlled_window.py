@@ -22,9 +22,7 @@ from helix_desktop.ui.session.completion import add_completions
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
 from helix_desktop.ui.session.figures import SessionFigures
-from helix_desktop.ui.session.hold import HoldController
 from helix_desktop.ui.session.inspector import InspectorPresenter
-from helix_desktop.ui.session.last_change import LastChangeController
 from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.next_messages import NextMessagesController
@@ -41,7 +39,6 @@ from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSetting
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
-from helix_desktop.ui.workspaces.backup import BackupController
 from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cache_export import CacheExportController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
@@ -118,7 +115,6 @@ class ControlledWindow:
         window, session, workspaces = self.window, self.session, self.workspace_controller
         ViewStateController(window, session, self.past, self.timeline, self.changes)
         self.rewrites = RewriteController(window, session, workspaces.session_opener.continue_with)
-        self.last_change = LastChangeController(window, session)
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(window, session, self.composer.attachments)
         self._reverts = RevertFlow(window, session)
@@ -127,7 +123,6 @@ class ControlledWindow:
         TurnCommands(window, session)
         ApprovalController(window, session)
         follow_session(session)
-        HoldController(window, session)
         mode = ModeController(window, session)
         workspaces.on(ApprovalGiven, mode.follow_approval)
         workspaces.on(ModeChanged, mode.follow_mode)
@@ -157,12 +152,11 @@ class ControlledWindow:
         BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
         GitController(window, session, workspaces)
         RewindController(window, session, workspaces, self._reverts)
-        backup = BackupController(window, session)
         self.cache_export = CacheExportController(window, session)
         self.cleanup = CleanupController(window, session, self.sidebar)
         self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
         self.import_export = ImportExportController(
-            window, session, windows, workspaces, backup.back_up, self.cache_export.export
+            window, session, windows, workspaces, self.cache_export.export
         )
         settings = AppSettings(window, self.services, self.async_actions)
         workspace_settings = WorkspaceSettings(

@@ -134,13 +134,10 @@ class WorkspaceController(QObject):
         self._opening_timer = QTimer(self, singleShot=True, interval=_SHOW_OPENING_MS)
         self._opening_timer.timeout.connect(lambda: self.session.start(self._show_opening(), "show opening"))
         self.on(ListedUpdate, lambda *_: sidebar.schedule_refresh())
-        self._connect()
         self._windows.workspace_opened.connect(self._listen)
         for workspace in self._services.open_workspaces.values():
             self._listen(workspace)
-
-    def _connect(self) -> None:
-        window, session, start = self._window, self.session, self.session.start
+        start = session.start
         window.intents.add(self)
         for selected in (window.rail.workspace_selected, window.switcher.workspace_selected):
             selected.connect(lambda identity: start(self.open_workspace(identity), "switch"))
@@ -255,6 +252,8 @@ class WorkspaceController(QObject):
 
     async def _show_opening(self) -> None:
         """Say that the workspace is being opened; what belongs to another one leaves the screen."""
+        if not self.session.is_opening:  # it came on screen just when the page was due
+            return
         workspace_id = self.session.workspace_id
         record = self._services.registry.get(workspace_id)
         self._window.show_opening(record.name, repairing=workspace_id in self._repaired)
@@ -364,7 +363,7 @@ class WorkspaceController(QObject):
         else:
             self._window.closed_workspace.show_workspace(record.name)
             self._window.show_center_page("closed")
-            self._window.notices.notify(
+            self.session.notify(
                 Notice(
                     _CLOSED_NOTICE,
                     translate(error.what),

@@ -19,6 +19,7 @@ from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folde
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.backup import back_up
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.share_session import share_session
 from helix_desktop.words.numbers import format_size
@@ -44,7 +45,6 @@ class ImportExportController(QObject):
         session: Session,
         windows: WindowGroup,
         workspace_controller: WorkspaceController,
-        back_up: Callable[[], Awaitable[None]],
         export_entries: Callable[[Sequence[str]], Awaitable[None]],
     ) -> None:
         super().__init__(window)
@@ -57,7 +57,7 @@ class ImportExportController(QObject):
         window.sidebar.session_list.export_requested.connect(
             lambda session_id: start(self._export_session(session_id), "export")
         )
-        self._back_up, self._export_entries = back_up, export_entries
+        self._export_entries = export_entries
         self._entry_actions = window.pages.cache.entry_actions
         window.intents.add(self)
 
@@ -86,7 +86,7 @@ class ImportExportController(QObject):
             case "workspace" if workspace is not None:
                 await self.export(workspace.id)
             case "all":
-                await self._back_up()
+                await back_up(self._window, self._session)
 
     @handles(ImportFile)
     async def _import_active(self) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.kit.intents import handles
+from helix_desktop.ui.kit.intents import ApplyRemedy, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
@@ -33,9 +33,6 @@ class TrustController(QObject):
         self._strip = window.pages.chat.trust_strip
         self._strip.action_requested.connect(self._ask_current)
         window.pages.changes.trust_requested.connect(self._ask_current)
-        window.remedy_requested.connect(
-            lambda remedy: self._ask_current() if remedy == "trust_folder" else None
-        )
         window.intents.add(self)
         session.changed.connect(self.show)
 
@@ -45,6 +42,12 @@ class TrustController(QObject):
         self._strip.setVisible(
             session.has_workspace and not (session.workspace.is_read_only or session.workspace.is_trusted())
         )
+
+    @handles(ApplyRemedy)
+    def apply_remedy(self, remedy: str) -> None:
+        """Ask whether the folder on screen is trusted, where that helps against an error."""
+        if remedy == "trust_folder":
+            self._ask_current()
 
     @handles(ChangeTrust)
     async def change(self, is_trusted: bool) -> None:

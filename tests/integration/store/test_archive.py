@@ -43,8 +43,8 @@ from helix_desktop.store.archive_file import (
     check_archive,
 )
 from helix_desktop.store.archive_transfer import export_store, import_store
-from helix_desktop.store.leveldb.access import StageRows
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.rows.access import StageRows
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     START_MS,

@@ -18,7 +18,7 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.domain.store_reports import RepairReport, TruncatedSession
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import WriteBatch
-from helix_desktop.store.leveldb.database import Database
+from helix_desktop.store.database import Database
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.repair.leveldb_files import BLOCK_BYTES
 from helix_desktop.words.store_reports import repair_notice

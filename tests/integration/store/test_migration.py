@@ -13,9 +13,9 @@ import pytest
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.files import StoreFiles
-from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.opening import MigrationStep, Row, open_files
+from helix_desktop.store.rows.records import ROWS
 from helix_desktop.store.threads import LoopBridge, ReaderThreads
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.store.builders import WORKSPACE

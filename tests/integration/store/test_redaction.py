@@ -20,8 +20,8 @@ from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.store import redaction
 from helix_desktop.store.core import keys, row_codec
+from helix_desktop.store.database import Database
 from helix_desktop.store.files import StoreFiles
-from helix_desktop.store.leveldb.database import Database
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.redaction import rewrite_all_files
 from tests.support.store.builders import (

@@ -18,10 +18,10 @@ from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit, EntryFilter, EntrySort, matches_filter
 from helix_desktop.store import search_index, search_indexer
 from helix_desktop.store.files import Quarantine
-from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.store.opening import open_files
+from helix_desktop.store.rows.contents import ContentStore
 from helix_desktop.store.search_index import SearchIndex
 from helix_desktop.store.search_indexer import Indexer, SearchThread
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock

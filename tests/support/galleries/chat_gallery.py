@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import Excerpt
-from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
+from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -40,7 +40,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
+from helix_desktop.ui.kit.intents import ApplyRemedy, Redo, ShowInTimeline, Undo
 from tests.support.window.chat_geometry import row_key
 
 DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"

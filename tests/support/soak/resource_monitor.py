@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.store.leveldb.database import ReadView
+from helix_desktop.store.database import ReadView
 
 _SCAN_METHOD = "scan"  # of a view: every iterator of the store is created here
 

@@ -28,7 +28,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.kit.intents import EditHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
-from helix_desktop.ui.session.last_change import last_change
+from helix_desktop.ui.session.rewrite_controller import last_change
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import (

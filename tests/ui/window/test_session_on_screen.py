@@ -11,7 +11,7 @@ from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.kit.intents import Compact, Undo
 from helix_desktop.ui.kit.session import SessionMissing
-from tests.support.window.window_rig import open_window, until
+from tests.support.window.window_rig import act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -70,3 +70,15 @@ async def test_a_page_is_read_once_it_is_in_sight(qapp: QApplication, tmp_path: 
         assert not rig.views.timeline.chart.scrubber.steps
         rig.window.show_page("timeline")
         await until(lambda: rig.views.timeline.chart.scrubber.steps, "the timeline")
+
+
+async def test_a_page_of_opening_that_comes_too_late_takes_no_session_away(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """It is due just when the workspace comes on screen: the timer has fired, and its task comes after."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        conversation = rig.conversation
+        await act(rig.wiring.workspace_controller._opening_timer.timeout.emit)
+        assert rig.wiring.session.shows(conversation)
+        assert rig.chat.isVisible()

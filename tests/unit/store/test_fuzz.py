@@ -21,10 +21,10 @@ from helix_desktop.domain.store import SessionSummary
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, RowDamaged, RowType, with_checksum
+from helix_desktop.store.database import Database, ReadView
 from helix_desktop.store.files import Quarantine
-from helix_desktop.store.leveldb.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
-from helix_desktop.store.leveldb.database import Database, ReadView
-from helix_desktop.store.leveldb.rows import EntryRecord
+from helix_desktop.store.rows.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
+from helix_desktop.store.rows.records import EntryRecord
 from tests.support.store.builders import make_content, tool_answer_event
 
 KEY = b"a key"

@@ -92,7 +92,7 @@ class ChangesController(QObject):
                 is_brief=True,
             )
             await self._changes.refresh()  # what is on screen when it is reported
-            self._window.notices.notify(notice)
+            self._session.notify(notice)
         if paths:
             await self.revert(RevertSelection((capture_id,), paths))
 

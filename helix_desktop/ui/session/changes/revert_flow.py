@@ -48,7 +48,7 @@ class RevertFlow:
     """Asks, reverts, and reports with a way back."""
 
     def __init__(self, window: MainWindow, session: Session) -> None:
-        self._window, self._async_actions = window, session.actions
+        self._window, self._session = window, session
         self._done: dict[tuple[str, str], RevertOutcome] = {}
         self.undo: Callable[[RevertOutcome], object]
         """What a notice's Undo does; set by the controller of changes."""
@@ -99,7 +99,7 @@ class RevertFlow:
         if done.capture_id:
             name = revert_name(done.plan.scope, is_redo=done.plan.is_redo)
             why = tr("Changes lists it as “{name}”, and can undo it later.", name=name)
-        self._window.notices.notify(
+        self._session.notify(
             Notice(
                 "files-reverted",
                 what,
@@ -135,7 +135,7 @@ class RevertFlow:
     def connect_merging(self, changes: WorkspaceChanges, files: PlanView) -> None:
         """Open the three-way view for the files of a plan on screen."""
         files.merge_requested.connect(
-            lambda path: self._async_actions.start(self.merge_by_hand(changes, files, path), "merge")
+            lambda path: self._session.start(self.merge_by_hand(changes, files, path), "merge")
         )
 
     async def _ask(self, changes: WorkspaceChanges, plan: RevertPlan) -> ConfirmedPlan | None:

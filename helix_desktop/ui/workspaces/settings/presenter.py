@@ -19,7 +19,7 @@ from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.kit.intents import ChooseModel, Find, OpenSettings, handles
+from helix_desktop.ui.kit.intents import ApplyRemedy, ChooseModel, Find, OpenSettings, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.effort import EffortController
 from helix_desktop.ui.session.model_menu import (
@@ -137,7 +137,6 @@ class SettingsPresenter(QObject):
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())
-        window.remedy_requested.connect(self._handle_remedy)
         self._offer_pages()
 
     def _offer_pages(self) -> None:
@@ -319,7 +318,8 @@ class SettingsPresenter(QObject):
             return
         await self._use_in_session(find_model(name, (*model_labels(self._services.settings), DEMO_LABEL)))
 
-    def _handle_remedy(self, remedy: str) -> None:
+    @handles(ApplyRemedy)
+    def apply_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""
         match remedy:
             case "provider_settings":

@@ -28,8 +28,8 @@ from helix_desktop.store.core.commit import (
     check_stored,
 )
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, delete_reference, handover_mark, put_reference
+from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.rows.records import ROWS, EntryRecord, delete_reference, handover_mark, put_reference
 
 _log = logging.getLogger(__name__)
 

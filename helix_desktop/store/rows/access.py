@@ -12,7 +12,7 @@ import msgspec
 
 from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.commit import RowDatabase, RowView, WriteBatch
-from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.rows.contents import ContentStore
 from helix_desktop.system.clock import ClockMs
 
 T = TypeVar("T")

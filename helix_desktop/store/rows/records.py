@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import msgspec
@@ -36,8 +35,7 @@ from helix_desktop.store.core.commit import (
     WriteBatch,
 )
 from helix_desktop.store.core.row_codec import RowDamaged, RowType, is_plain
-from helix_desktop.store.files import CleanState, StoreFormat
-from helix_desktop.store.leveldb.database import Database
+from helix_desktop.store.files import StoreFormat
 
 _log = logging.getLogger(__name__)
 
@@ -304,47 +302,3 @@ def identity_rows(store_format: StoreFormat) -> dict[bytes, bytes]:
         keys.SCHEMA: row_codec.encode(keys.SCHEMA, store_format.schema),
         keys.IDENTITY: row_codec.encode(keys.IDENTITY, store_format.workspace_id),
     }
-
-
-def read_stored_format(database: Database) -> StoreFormat:
-    """Return the format that the rows state. Raise RowDamaged."""
-    schema, workspace = ROWS.schema.get(database), ROWS.identity.get(database)
-    if schema is None or workspace is None:
-        raise RowDamaged("they are missing")
-    return StoreFormat(schema, workspace)
-
-
-def read_format_from_db(db: Path) -> StoreFormat | None:
-    """Return the format that the rows of a closed database state; None if they cannot be read."""
-    try:
-        handle = Database(db)
-    except StoreUnreadable:
-        return None
-    try:
-        return read_stored_format(handle)
-    except (RowDamaged, StoreUnreadable):
-        return None
-    finally:
-        handle.close()
-
-
-def check_identity(database: Database, expected_format: StoreFormat) -> None:
-    """Raise StoreUnreadable for a database of another store, RowDamaged."""
-    check_format(read_stored_format(database), expected_format)
-
-
-def read_clean_state(database: Database) -> CleanState:
-    """Return the counters that the rows state. Raise RowDamaged."""
-    totals = read_totals(database)
-    return CleanState(read_sequence(database), totals.entries, totals.sessions)
-
-
-def read_last_seqs(database: Database) -> dict[str, int]:
-    """Return the seq of each session's last event. Raise RowDamaged."""
-
-    def query(view: RowView) -> dict[str, int]:
-        # The value first: its checksum covers the key, which may no longer be text.
-        last_seqs = ROWS.last_seq.scan(view, keys.LAST_EVENTS)
-        return {keys.session_of(key, keys.LAST_EVENTS): seq for key, seq in last_seqs}
-
-    return database.read(query)

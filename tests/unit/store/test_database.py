@@ -17,7 +17,7 @@ from helix_desktop.store import retention, row_store
 from helix_desktop.store.core.commit import RowView
 from helix_desktop.store.core.keys import Span
 from helix_desktop.store.core.store_search import build_query
-from helix_desktop.store.leveldb.database import ReadWriteLock
+from helix_desktop.store.database import ReadWriteLock
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE
 

@@ -11,7 +11,7 @@ from helix_desktop.domain.store import ContentKind, Draft
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import RowType
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, may_be_index, may_be_trashed, new_record
+from helix_desktop.store.rows.records import ROWS, EntryRecord, may_be_index, may_be_trashed, new_record
 from tests.support.store.builders import make_content, make_summary, user_message_event
 
 

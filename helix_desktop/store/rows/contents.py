@@ -19,7 +19,7 @@ from helix_desktop.store.core import keys, row_codec, store_errors
 from helix_desktop.store.core.commit import RowDatabase, RowGetter, RowView, WriteBatch, check_digest
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, ROW_VERSION, RowDamaged
 from helix_desktop.store.files import Quarantine
-from helix_desktop.store.leveldb.rows import ROWS, EntryRecord, new_record
+from helix_desktop.store.rows.records import ROWS, EntryRecord, new_record
 
 text = TextContext("Store")
 

@@ -1,1 +1,0 @@
-"""Rows in LevelDB: contents, event logs, counters, listings."""

@@ -1,0 +1,1 @@
+"""The store as rows of any database: records, contents, event logs, counters, listings."""
