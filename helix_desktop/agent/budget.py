@@ -252,8 +252,8 @@ def over_budget_warning(work: BackgroundWork, error: BudgetExhausted) -> ErrorRa
     """Return what says that background work stopped because of the budget."""
     not_done = {
         "handover": _text("The conversation wasn't compacted."),
-        "observations": _text("No observations were written."),
-        "checkpoint": _text("No checkpoint was written."),
+        "observations": _text("No facts were written."),
+        "checkpoint": _text("No handover was prepared."),
     }
     why = join_sentences(error.what, error.why)
     return ErrorRaised(not_done[work], why, error.fix, error.remedies, is_warning=True)

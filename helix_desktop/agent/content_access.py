@@ -99,7 +99,7 @@ class ContentAccess:
             data = await self.store.get(digest)
         except ContentDamaged as error:
             return VerifyResult(digest, False, join_sentences(error.what, error.why, error.fix))
-        matched = _text.plural(len(data), "%n byte matches the digest", "%n bytes match the digest")
+        matched = _text.plural(len(data), "Verified: %n byte unchanged", "Verified: %n bytes unchanged")
         return VerifyResult(digest, True, matched)
 
     async def attach(self, digest: str, first_line: int = 0, last_line: int = 0) -> Attachment:

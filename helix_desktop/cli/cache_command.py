@@ -112,7 +112,7 @@ async def search(args: argparse.Namespace, _: AppServices, workspace: OpenWorksp
     for handover in handovers:
         event, session = f"e{handover.seq}", handover.session
         print_out(
-            tr("checkpoint {event} of session {session}", event=event, session=session)
+            tr("prepared handover {event} of session {session}", event=event, session=session)
             if handover.is_checkpoint
             else tr("handover {event} of session {session}", event=event, session=session)
         )

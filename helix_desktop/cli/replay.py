@@ -114,9 +114,9 @@ _ROWS: Sequence[tuple[TranslatableText, Callable[[Totals], str]]] = (
         text("times messages were compacted as handovers"),
         lambda totals: format_integer(totals.counts.handovers),
     ),
-    (text("checkpoints"), lambda totals: format_integer(totals.counts.checkpoints)),
-    (text("times observations were written"), lambda totals: format_integer(totals.counts.observations)),
-    (text("times observations were merged"), lambda totals: format_integer(totals.counts.reflections)),
+    (text("prepared handovers"), lambda totals: format_integer(totals.counts.checkpoints)),
+    (text("times facts were written"), lambda totals: format_integer(totals.counts.observations)),
+    (text("times facts were merged"), lambda totals: format_integer(totals.counts.reflections)),
     (text("of these without a model"), lambda totals: format_integer(totals.counts.fallbacks)),
     (
         text("requests that don't continue the one before"), lambda totals: format_integer(totals.rewrites)

@@ -163,14 +163,14 @@ def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -
 
 def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
     if prepared is None:
-        return tr("a handover or observations weren't used")
+        return tr("a handover or facts weren't used")
     handover = prepared.handover
     if handover.revises:
-        return tr("checkpoint {event} edited by you", event=f"e{handover.revises}")
+        return tr("prepared handover {event} edited by you", event=f"e{handover.revises}")
     return tr.plural(
         handover.messages,
-        "checkpoint: %n message, read {read} tokens, {model}",
-        "checkpoint: %n messages, read {read} tokens, {model}",
+        "prepared handover: %n message, read {read} tokens, {model}",
+        "prepared handover: %n messages, read {read} tokens, {model}",
         read=prepared.read,
         model=handover.model,
     )
@@ -178,10 +178,10 @@ def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
 
 def _observations_line(event: ObservationsMade | ObservationsPlaced | ObservationsFailed) -> str:
     if isinstance(event, ObservationsFailed):
-        return tr("no observations written: {reason}", reason=join_sentences(event.what, event.why))
+        return tr("no facts written: {reason}", reason=join_sentences(event.what, event.why))
     if isinstance(event, ObservationsPlaced):
         return tr(
-            "compacted as observations {event} ({why}): {saved} tokens saved",
+            "compacted as facts {event} ({why}): {saved} tokens saved",
             event=f"e{event.made}",
             why=placement_text(event.reason, event.threshold, event.averted_handover_at),
             saved=event.saved,
@@ -189,15 +189,15 @@ def _observations_line(event: ObservationsMade | ObservationsPlaced | Observatio
     if event.reflection:
         return tr.plural(
             event.messages,
-            "observations merged: %n message, {tokens} tokens, {model}",
-            "observations merged: %n messages, {tokens} tokens, {model}",
+            "facts merged: %n message, {tokens} tokens, {model}",
+            "facts merged: %n messages, {tokens} tokens, {model}",
             tokens=event.tokens,
             model=event.model,
         )
     return tr.plural(
         event.messages,
-        "observations written: %n message, {tokens} tokens, {model}",
-        "observations written: %n messages, {tokens} tokens, {model}",
+        "facts written: %n message, {tokens} tokens, {model}",
+        "facts written: %n messages, {tokens} tokens, {model}",
         tokens=event.tokens,
         model=event.model,
     )

@@ -159,9 +159,9 @@ FIELDS: Mapping[str, PolicyField] = {
         _text("A large output is saved whole, and only a part enters the context. The agent can recall "
               "it. 0: only outputs over a share of the context window are large.")),
     "intake_deadline_s": PolicyField(
-        _text("Preview after"), "s",
-        _text("The agent chooses the full output, a preview or an extract. After that time, previews "
-              "are used. 0: the agent doesn't choose.")),
+        _text("Agent's time to choose"), "s",
+        _text("For each large output, the agent chooses all of it, a preview or an extract. After that "
+              "time, it gets a preview. 0: the agent doesn't choose.")),
     "preview_above": _share(0.05, 0.8),
     "preview_tokens": _COUNT,
     "least_saving": _COUNT,
@@ -177,7 +177,7 @@ FIELDS: Mapping[str, PolicyField] = {
     "protect_argument_steps": _COUNT,
     "protect_recalls": _COUNT,
     "previous_turn_share": _share(
-        0.0, 0.8, _text("Previous turn kept below"),
+        0.0, 0.8, _text("Keep the last turn up to"),
         _text("While the context is below this share of the window, outputs of the running turn and of "
               "the one before it stay whole. 0 turns this off.")),
     "never_cache": PolicyField(

@@ -227,11 +227,11 @@ def _check_observations(transcript: Transcript) -> DemoCheck:
     placed = transcript.rewrites.of_kind(ObservationsPlaced).values()
     parts = (
         tr.plural(len(observed), "written %n time", "written %n times"),
-        tr.plural(sum(len(event.observations) for event in observed), "%n observation", "%n observations"),
+        tr.plural(sum(len(event.observations) for event in observed), "%n fact", "%n facts"),
         tr.plural(len(placed), "used %n time", "used %n times"),
         _saved_text(sum(event.saved for event in placed)),
     )
-    return DemoCheck(tr("compacted as observations"), bool(placed), " · ".join(parts))
+    return DemoCheck(tr("compacted as facts"), bool(placed), " · ".join(parts))
 
 
 def _check_checkpoints(transcript: Transcript) -> DemoCheck:

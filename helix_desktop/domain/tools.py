@@ -277,7 +277,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     links lead them. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
     `is_reading`: the command only reads, and whoever allows it, it runs so that it can do nothing else.
     `effect` says in a line what it may do (empty: `summary` does), `lasting_refusal` why it is allowed once
-    only, if so.
+    only, if so. `variables` are those that it sets and because of which the rule `uncovering_rule` does not
+    allow it.
     """
 
     call_id: str
@@ -315,6 +316,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     is_reading: bool = False
     effect: str = ""
     lasting_refusal: LastingRefusal = ""
+    variables: tuple[str, ...] = ()
+    uncovering_rule: str = ""
 
     @property
     def may_change_files(self) -> bool:

@@ -236,7 +236,7 @@ def purposes_text(
         "answers": tr("answers"),
         "outputs": tr("forms of large outputs"),
         "summaries": tr("handovers"),
-        "facts": tr("observations"),
+        "facts": tr("facts"),
         "questions": tr("side questions"),
         "titles": tr("titles"),
         "unused": tr("canceled or not used"),

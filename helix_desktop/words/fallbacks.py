@@ -16,8 +16,8 @@ def fallback_text(rate: FallbackRate) -> str:
         return ""
     return tr.plural(
         rate.summaries,
-        "In this workspace, {count} of %n handover, observation or extract needed a fallback.",
-        "In this workspace, {count} of %n handovers, observations and extracts needed a fallback.",
+        "In this workspace, {count} of %n handover, set of facts or extract needed a fallback.",
+        "In this workspace, {count} of %n handovers, sets of facts and extracts needed a fallback.",
         count=format_integer(rate.fallbacks),
     )
 

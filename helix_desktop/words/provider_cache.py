@@ -23,7 +23,7 @@ _CAUSES: dict[MissKind, TranslatableText] = {
     "unexplained": text("The provider read none of it although nothing changed."),
     "sweep": text("Outputs were cached."),
     "fold": text("Steps were compacted as a note."),
-    "observations": text("Messages were compacted as observations."),
+    "observations": text("Messages were compacted as facts."),
     "handover": text("Messages were compacted as a handover."),
     "form": text("An output got another form."),
     "exclude": text("Something was left out."),

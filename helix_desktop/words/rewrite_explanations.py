@@ -42,7 +42,7 @@ STATE_WORDS: dict[MessageState, StateWords] = {
     ),
     "observed": StateWords(
         _COMPACTED,
-        text("Replaced by observations: facts that a model wrote down. The agent can recall it."),
+        text("Replaced by facts that a model wrote down. The agent can recall it."),
         _UNDO,
     ),
     "handed_over": StateWords(

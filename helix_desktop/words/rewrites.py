@@ -168,7 +168,7 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
         case HandoverMade():
             name = tr("the handover")
         case ObservationsPlaced():
-            name = tr("the observations")
+            name = tr("the facts")
         case FoldMade():
             name = tr("a note")
         case _:

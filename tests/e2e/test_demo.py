@@ -107,7 +107,7 @@ def check_findings(text: str) -> None:
     assert int(noted[2]) >= int(noted[1])
     assert _number(noted[3]) >= 1_000
     observed = re.match(
-        r"written (\d+) times? · (\d+) observations · used (\d+) times?", counts["compacted as observations"]
+        r"written (\d+) times? · (\d+) facts · used (\d+) times?", counts["compacted as facts"]
     )
     assert observed is not None
     assert min(int(number) for number in observed.groups()) >= 1

@@ -17,7 +17,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import FileChange, FileCoverage, is_folder
 from helix_desktop.domain.permissions.auto_run import auto_run_kind
 from helix_desktop.domain.permissions.data_loss import find_effects
-from helix_desktop.domain.permissions.rules import PermissionDecision, evaluate, rule_applies
+from helix_desktop.domain.permissions.rules import PermissionDecision, allowed_but_for, evaluate, rule_applies
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import (
     ANY,
@@ -169,6 +169,7 @@ class ApprovalService:
             if decision.effect != "ask":
                 return _automatic_outcome(decision)
             coverage = self._new_places(coverage)
+            near = allowed_but_for(rules, request) if decision.rule is None else None
             question = msgspec.structs.replace(
                 request,
                 coverage=coverage,
@@ -180,6 +181,8 @@ class ApprovalService:
                 mcp_change=decision.mcp_change or request.mcp_change,
                 is_safe=is_safe,
                 offers_demo_calls=self._offers_demo_calls(decision),
+                variables=near[1] if near is not None else (),
+                uncovering_rule=near[0].subject if near is not None else "",
             )
             on_ask(question)
             reply = await self._approver.decide(session_id, question)

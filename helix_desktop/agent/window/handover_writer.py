@@ -356,7 +356,7 @@ class HandoverWriter:
                 summary = await self._ask_models(source, focus)
                 if summary.value is None:
                     why = summary.rejection.why if summary.rejection else verbatim(summary.fallback_reason)
-                    raise CompactionRefused(_text("The checkpoint wasn't written."), why)
+                    raise CompactionRefused(_text("No handover was prepared."), why)
             else:
                 summary = await self._ask(source, focus, ask_model, is_last, is_draft)
             self._publish_phase("check")

@@ -102,8 +102,8 @@ class HandoverRevisions:
             newest = newest_checkpoint(self._runtime.transcript)
             if newest is None or newest[0] != draft.seq:
                 raise CompactionRefused(
-                    _text("The checkpoint wasn't changed."),
-                    _text("A newer checkpoint or handover took its place."),
+                    _text("The prepared handover wasn't changed."),
+                    _text("A newer one replaced it."),
                     _text("Open the timeline and try again."),
                 )
             return [HandoverDiscarded(unpriced=0, prepared=HandoverPrepared(event))]

@@ -205,7 +205,7 @@ class Observer:
         if failed.rejection is not None and not last_try:
             raise failed.rejection
         if not is_manual and not last_try:
-            raise CompactionRefused(_text("No observations were written."), verbatim(failed.fallback_reason))
+            raise CompactionRefused(_text("No facts were written."), verbatim(failed.fallback_reason))
         if source_input.event_range.replaces:
             observations = await asyncio.to_thread(observation.merge_observations, source_input.generations)
         else:
@@ -305,7 +305,7 @@ class Observer:
         covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):
             raise CompactionRefused(
-                _text("The observations weren't used."), _text("The history changed in the meantime.")
+                _text("The facts weren't used."), _text("The history changed in the meantime.")
             )
         if covered_tokens <= event.tokens:
             why = _text(
@@ -313,7 +313,7 @@ class Observer:
                 tokens=event.tokens,
                 covered=covered_tokens,
             )
-            raise CompactionRefused(_text("The observations weren't used."), why)
+            raise CompactionRefused(_text("The facts weren't used."), why)
         return [msgspec.structs.replace(event, before=covered_tokens)]
 
 

@@ -79,7 +79,7 @@ class UnusedSummaries:
                 raise
             raise StoreWriteFailed(
                 _text(
-                    "A handover or observations weren't used. The conversation is unchanged. The cost "
+                    "A handover or facts weren't used. The conversation is unchanged. The cost "
                     "isn't saved yet."
                 ),
                 error.why or error.what,

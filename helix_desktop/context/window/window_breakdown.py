@@ -391,11 +391,11 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
         case SummaryBlock(covers=covers):
             why = text.plural(
                 sum(len(getattr(cover.event, "observations", ())) for cover in covers),
-                "%n observation about messages up to e{last}",
-                "%n observations about messages up to e{last}",
+                "%n fact about messages up to e{last}",
+                "%n facts about messages up to e{last}",
                 last=str(entry.upto),
             )
-            return WindowItem(entry.seq, "observations", text("Observations"), tokens, "noted", why)
+            return WindowItem(entry.seq, "observations", text("Facts"), tokens, "noted", why)
         case PinnedCopy(item=item):
             return WindowItem(item.seq, "pinned", _call_text(item), tokens, "pinned", text("Pinned by you"))
         case AddedInstructions(seq=seq, event=event):

@@ -336,12 +336,54 @@ def certainly_matches(pattern: str, command: str, root: str = "") -> bool:
     return words[: len(prefix)] == prefix and (is_open or len(words) == len(prefix))
 
 
+HARMLESS_VARIABLES = frozenset({
+    "CARGO_TERM_COLOR", "CI", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LANG", "LANGUAGE",
+    "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "LINES", "NO_COLOR", "PY_COLORS",
+    "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUNBUFFERED",
+    "PYTHONUTF8", "RUST_BACKTRACE", "TERM", "TZ",
+})  # fmt: skip
+"""Variables that change how a program writes, not what it runs or from where. Each other one may: a list of
+those that do would never be whole."""
+_SETTING = r"""[A-Za-z_]\w*=(?:[^\s;&|<>()'"\\`]|'[^'\n]*'|"[^"\n]*")*"""
+_SETTINGS = re.compile(
+    rf"(?:(?:export[ \t]+)?{_SETTING}(?:[ \t]+{_SETTING}){{0,15}}[ \t]*(?:;|&&|\n)|{_SETTING}[ \t])\s*",
+    re.ASCII,
+)
+_MAX_SETTINGS = 16  # with more of them nothing matches: the time to read a command stays linear
+_EACH_SETTING = re.compile(rf"(?:^|(?<=\s)){_SETTING}", re.ASCII)
+_CHANGED_FOLDER = re.compile(r"cd[ \t]+[\w./-]+[ \t]*(?:&&|;)[ \t]*", re.ASCII)
+_HARMLESS_VALUE = re.compile(r"""(['"]?)[\w.,:@+-]*\1""", re.ASCII)
+
+
+def without_settings(command: str) -> tuple[str, tuple[str, ...]]:
+    """Return a command without the variables that are set before it, and those that may change what runs.
+
+    `export CI=1; npm test`, `CI=1 npm test`, either also behind `cd FOLDER &&`.
+    """
+    folder = _CHANGED_FOLDER.match(command)
+    at = begin = folder.end() if folder is not None else 0
+    names: list[str] = []
+    for _ in range(_MAX_SETTINGS):
+        settings = _SETTINGS.match(command, at)
+        if settings is None:
+            break
+        for setting in _EACH_SETTING.findall(settings[0]):
+            name, _, value = setting.partition("=")
+            if name not in HARMLESS_VARIABLES or not _HARMLESS_VALUE.fullmatch(value):
+                names.append(name)
+        at = settings.end()
+    return f"{command[:begin]}{command[at:]}", tuple(dict.fromkeys(names))
+
+
 def main_words(command: str, root: str = "") -> tuple[str, ...] | None:
     """Return the words of the one program with its arguments that a command is about; None if it may be more.
 
-    Before and behind it may stand what only passes its output on, and `cd FOLDER &&`: agents write
-    `cd web && npm test 2>&1 | tail -20`.
+    Before and behind it may stand what only passes its output on, `cd FOLDER &&`, and variables that don't
+    change what runs: agents write `cd web && CI=1 npm test 2>&1 | tail -20`.
     """
+    command, variables = without_settings(command)
+    if variables:
+        return None
     if (words := parse_simple_command(command)) is not None:
         return words
     commands = split_command(command)

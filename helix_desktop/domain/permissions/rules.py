@@ -19,6 +19,7 @@ from helix_desktop.domain.permissions.command_match import (
     Match,
     certainly_matches,
     possibly_matches,
+    without_settings,
 )
 from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.tools import (
@@ -76,6 +77,19 @@ def evaluate(
         return strictest
     executed = dict.fromkeys(path for decision in decisions for path in decision.auto_executed)
     return msgspec.structs.replace(strictest, data_loss=tuple(lost), auto_executed=tuple(executed))
+
+
+def allowed_but_for(
+    rules: Iterable[PermissionRule], request: ApprovalRequest
+) -> tuple[PermissionRule, tuple[str, ...]] | None:
+    """Return the rule that would allow a command if it set no variables, and these; None: that isn't why."""
+    command, variables = without_settings(request.subject)
+    if request.kind != "command" or not variables:
+        return None
+    plain = msgspec.structs.replace(request, subject=command)
+    patterns = (rule for rule in rules if (rule.kind, rule.effect) == ("pattern", "allow"))
+    rule = next((rule for rule in patterns if rule_applies(rule, plain)), None)
+    return (rule, variables) if rule is not None else None
 
 
 def _evaluate_one(

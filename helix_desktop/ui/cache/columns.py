@@ -63,7 +63,7 @@ def tool_name(row: CacheRow) -> str:
     """Return a row's tool as the table writes it; what wrote an index is not one."""
     if row.state == "index":
         return translate(INDEX_LABELS.get(row.tool, row.tool))
-    return tr("Argument") if row.tool == "argument" else display_name(row.tool)
+    return tr("Tool input") if row.tool == "argument" else display_name(row.tool)
 
 
 def target_name(row: CacheRow) -> str:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
@@ -41,6 +42,7 @@ class CachePresenter:
     def __init__(self, view: CacheBrowser, session: Session) -> None:
         self._view, self._session = view, session
         self._source: WorkspaceCacheSource | None = None  # while a workspace is on screen
+        self._verified: dict[tuple[str, str], str] = {}  # when, in words, by workspace and digest
         self._verify_task: asyncio.Task[None] | None = None
         self._compare_task: asyncio.Task[None] | None = None
         self._preview_task: asyncio.Task[None] | None = None
@@ -83,6 +85,8 @@ class CachePresenter:
         if not self._session.shows(workspace):
             return
         self._view.show_preview(PreviewState(rows[0], data))
+        if verified := self._verified.get((workspace.id, digest)):
+            self._view.set_verified(digest, True, verified)
         previous = await source.previous_version(digest)
         if previous is not None and self._session.shows(workspace):
             self._view.show_preview(PreviewState(rows[0], data, previous=previous))
@@ -105,20 +109,28 @@ class CachePresenter:
 
     @handles(VerifyEntries)
     async def verify(self, digests: Sequence[str]) -> None:
-        """Verify contents; the verdict on a single one is shown in the preview, on several in a notice."""
+        """Verify contents; the verdict on the one in the preview is shown there, on several in a notice."""
         workspace, source = self._session.workspace, self._source
         if source is None:
             return
         damaged = 0
         for digest in digests:
-            verdict = await workspace.contents.verify(digest)
-            if not verdict.is_valid:
+            if not await self._verify_one(workspace, source, digest):
                 damaged += 1
-                source.damaged.add(digest)
-            if len(digests) == 1:
-                self._view.set_verified(digest, verdict.is_valid, translate(verdict.text))
         if len(digests) > 1:
             self._notify_result(workspace.id, len(digests), damaged)
+
+    async def _verify_one(self, workspace: OpenWorkspace, source: WorkspaceCacheSource, digest: str) -> bool:
+        """Verify a content, show the verdict, and remember a good one while the window lives."""
+        verdict = await workspace.contents.verify(digest)
+        words = translate(verdict.text)
+        self._verified.pop((workspace.id, digest), None)
+        if verdict.is_valid:
+            self._verified[workspace.id, digest] = words
+        else:
+            source.damaged.add(digest)
+        self._view.set_verified(digest, verdict.is_valid, words)
+        return verdict.is_valid
 
     @handles(PinEntries)
     async def pin(self, digests: Sequence[str], is_pinned: bool) -> None:
@@ -154,9 +166,7 @@ class CachePresenter:
             for done, digest in enumerate(digests):
                 if done % _PROGRESS_STEP == 0:
                     self._view.set_progress(CacheProgress(done, len(digests)))
-                verdict = await workspace.contents.verify(digest)
-                if not verdict.is_valid:
-                    source.damaged.add(digest)
+                await self._verify_one(workspace, source, digest)
             self._notify_result(workspace.id, len(digests), len(source.damaged))
         finally:
             self._verify_task = None

@@ -12,7 +12,7 @@ STATE_LABELS: dict[CacheState, TranslatableText] = {
     **{state: words.label for state, words in STATE_WORDS.items()},
     "in_part": text("In part"),
     "elsewhere": text("Not in session"),
-    "index": text("List", "state: the list of what was compacted"),
+    "index": text("Recall list", "state: the list of what was compacted"),
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),
 }

@@ -195,8 +195,6 @@ class CacheDelegate(QStyledItemDelegate):
         """Yield the icons behind a state, with their colors; the state's tooltip says what they mean."""
         if row.is_pinned:
             yield "pin", self._pin_color
-        if row.changed_since:
-            yield "diff", self._changed_color
 
     def _text(self, painter: QPainter, rect: QRect, text: str, style: CellStyle) -> None:
         font, _, color = self._styles[style]

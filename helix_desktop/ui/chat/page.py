@@ -362,6 +362,14 @@ class ChatPage(QWidget):
         if card is not None and self.composer.text():
             card.take_numbers()
 
+    def show_first_ask(self) -> None:
+        """Bring the first card that waits for the user into sight, with its buttons; else do nothing."""
+        rows = self.model.raw_rows()
+        first = next((at for at, row in enumerate(rows) if isinstance(row, AskRow)), None)
+        if first is not None:
+            self.view.chat_viewport.show_ask(first)
+            self._has_left_end = not self.view.is_following
+
     def _show_first_ask(self, index: int) -> None:
         """Keep the first of several cards that wait for the user in sight: the end has only the last one."""
         rows = self.model.raw_rows()

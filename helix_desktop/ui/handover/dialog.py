@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
@@ -337,6 +338,9 @@ class HandoverDialog(Themed, SizedDialog):
         self.estimate_label.setObjectName("handover-price")
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()
         self.model_output.setReadOnly(True)
+        self._writing_since_s = 0.0
+        self._seconds = QTimer(self, interval=1_000)
+        self._seconds.timeout.connect(self._show_waiting)
         self.model_output.setAccessibleName(tr("Text from the model"))
         self.draft_page = DraftPage()
         self.editor = self.draft_page.editor
@@ -414,6 +418,9 @@ class HandoverDialog(Themed, SizedDialog):
         """Show how far the writing is, and what has arrived."""
         if self.step != "writing":
             self.model_output.clear()
+            self._writing_since_s = time.monotonic()
+            self._show_waiting()
+            self._seconds.start()
             self._show("writing")
         self.phase_steps.set_phase(phase)
         current_text = self.model_output.toPlainText()
@@ -427,6 +434,18 @@ class HandoverDialog(Themed, SizedDialog):
                 bar.setValue(bar.maximum())
         elif text:
             self.model_output.setPlainText(text)
+
+    def _show_waiting(self) -> None:
+        """Say in the empty page what happens, and for how long: a model may read for half a minute."""
+        seconds = round(time.monotonic() - self._writing_since_s)
+        self.model_output.setPlaceholderText(
+            "\n".join(
+                (
+                    tr("The model reads the messages. Its text appears here as it is written."),
+                    tr("Waiting for {seconds} s. Stop changes nothing.", seconds=seconds),
+                )
+            )
+        )
 
     def show_draft(self, draft: DraftRow) -> None:
         """Let the user read and change a draft of the chosen range."""
@@ -529,6 +548,8 @@ class HandoverDialog(Themed, SizedDialog):
     def _show(self, step: HandoverStep) -> None:
         self._pages.setCurrentIndex(_STEPS.index(step))
         writing = step == "writing"
+        if not writing:
+            self._seconds.stop()
         self.range_box.setEnabled(not writing and self.range_box.count() > 1)
         self.focus_input.setEnabled(not writing)
         self._show_buttons()

@@ -78,7 +78,9 @@ class WindowRow(msgspec.Struct, frozen=True):
                 return tr("You")
             case "assistant" | "arguments":
                 return tr("Answer")
-            case "handover" | "observations" | "fold":
+            case "observations":
+                return tr("Facts")
+            case "handover" | "fold":
                 return tr("Older messages")
         return self.name
 

@@ -53,7 +53,7 @@ from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
-from helix_desktop.ui.inspector.row_actions import COMMAND_ACTIONS, RowButtons, action_key, action_text
+from helix_desktop.ui.inspector.row_actions import COMMAND_ACTIONS, RowButton, action_key, action_text
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator
@@ -128,7 +128,7 @@ class RequestDelegate(QStyledItemDelegate):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.covered_row, self.covered_px = -1, 0  # the row with buttons at its end
+        self.covered_row = -1  # the row with the button
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
@@ -157,11 +157,9 @@ class RequestDelegate(QStyledItemDelegate):
         painter.setBrush(QColor(SEGMENT_COLORS[row.kind](self._theme)))
         middle = rect.top() + rect.height() / 2
         painter.drawEllipse(QPointF(rect.left() + _DOT_PX / 2, middle), _DOT_PX / 2, _DOT_PX / 2)
-        right = float(rect.right())
+        right = self._paint_end(painter, rect, row)
         if index.row() == self.covered_row:
-            right -= self.covered_px
-        else:
-            right = self._paint_end(painter, rect, row)
+            right -= scaled(ROW_HEIGHT)
         line = QRectF(rect.left() + _TEXT_X, rect.top(), right - rect.left() - _TEXT_X, rect.height())
         painter.setFont(self._name)
         painter.setPen(QColor(self._theme.text))
@@ -184,6 +182,12 @@ class RequestDelegate(QStyledItemDelegate):
             painter.setPen(QPen(QColor(self._theme.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(rect).adjusted(2, 2, -2, -2), 7, 7)
+
+    def end_px(self, row: WindowRow) -> float:
+        """Return how wide tokens and state are, with the gaps before them and the one at the row's end."""
+        width = _OUT_PX + self._small_metrics.horizontalAdvance(row.tokens_text) + 8
+        words = row.shown_state if row.state is not None else ""
+        return width + (self._pill_metrics.horizontalAdvance(words) + 14 + 8 if words else 0)
 
     def _paint_end(self, painter: QPainter, rect: QRect, row: WindowRow) -> float:
         """Paint tokens and state; return where they begin, with the gap before them."""
@@ -293,11 +297,11 @@ class RequestList(Themed, QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(tr("Next request"))
-        self.buttons = RowButtons(self.viewport())
-        self.buttons.triggered.connect(self.action_triggered)
-        self.buttons.left.connect(self._show_buttons)
-        self.entered.connect(self._show_buttons)
-        self.selectionModel().currentChanged.connect(self._show_buttons)
+        self.button = RowButton(self.viewport())
+        self.button.menu_requested.connect(self._open_menu)
+        self.button.left.connect(self._show_button)
+        self.entered.connect(self._show_button)
+        self.selectionModel().currentChanged.connect(self._show_button)
         self.clicked.connect(lambda index: self._trigger(("show",), index.data(ROW_ROLE)))
         self.doubleClicked.connect(lambda index: self.row_opened.emit(index.data(ROW_ROLE)))
 
@@ -314,7 +318,7 @@ class RequestList(Themed, QListView):
             if at >= 0 or not self.hasFocus():
                 self.setCurrentIndex(self.entries.index(at) if at >= 0 else QModelIndex())
         self._hide_fixed()
-        self._show_buttons()
+        self._show_button()
 
     def show_fixed(self, shows_fixed: bool) -> None:
         """Show what stands in every request, or not."""
@@ -332,7 +336,7 @@ class RequestList(Themed, QListView):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme and the text size in force."""
         self._delegate.tint(theme)
-        retint(self.buttons, theme)
+        retint(self.button, theme)
         set_style_sheet(self, "QListView { background: transparent; border: 0; }")
         self._hide_fixed()
         self.scheduleDelayedItemsLayout()  # else rows keep the height of the text size before
@@ -362,19 +366,19 @@ class RequestList(Themed, QListView):
             self._open_menu(row, event.globalPos())
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the buttons of the row that has the keyboard."""
+        """Show the button of the row that has the keyboard."""
         super().focusInEvent(event)
-        self._show_buttons()
+        self._show_button()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Hide the buttons, unless they have the keyboard now."""
+        """Hide the button, unless it has the keyboard now."""
         super().focusOutEvent(event)
-        QTimer.singleShot(0, self, self._show_buttons)
+        QTimer.singleShot(0, self, self._show_button)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Leave the buttons to the row that has the keyboard."""
+        """Leave the button to the row that has the keyboard."""
         super().leaveEvent(event)
-        self._show_buttons()
+        self._show_button()
 
     def _trigger(self, actions: tuple[RowAction, ...], row: WindowRow) -> None:
         possible = self._actions_of(row)
@@ -385,18 +389,19 @@ class RequestList(Themed, QListView):
     def _actions_of(self, row: WindowRow) -> tuple[RowAction, ...]:
         return tuple(action for action in row.actions if action == "show" or not self.is_read_only)
 
-    def _show_buttons(self, *_: object) -> None:
-        """Show the buttons on the row under the mouse, else on the one that has the keyboard."""
+    def _show_button(self, *_: object) -> None:
+        """Show the button on the row under the mouse, else on the one that has the keyboard."""
         at = self.viewport().mapFromGlobal(QCursor.pos())
         index = self.indexAt(at) if self.viewport().rect().contains(at) and self.underMouse() else None
-        has_keyboard = self.hasFocus() or self.buttons.isAncestorOf(self.focusWidget() or self)
+        has_keyboard = self.hasFocus() or self.button.hasFocus()
         if index is None or not index.isValid():
             index = self.currentIndex() if has_keyboard else QModelIndex()
         row = index.data(ROW_ROLE)
-        self.buttons.show_on(None if self.is_read_only else row, self.visualRect(index))
-        covered = -1 if self.buttons.isHidden() else index.row()
-        if (covered, self.buttons.width()) != (self._delegate.covered_row, self._delegate.covered_px):
-            self._delegate.covered_row, self._delegate.covered_px = covered, self.buttons.width()
+        end_px = self._delegate.end_px(row) if row is not None else 0.0
+        self.button.show_on(None if self.is_read_only else row, self.visualRect(index), end_px)
+        covered = -1 if self.button.isHidden() else index.row()
+        if covered != self._delegate.covered_row:
+            self._delegate.covered_row = covered
             self.viewport().update()
 
     def _open_menu(self, row: WindowRow, at: QPoint) -> None:
@@ -406,5 +411,6 @@ class RequestList(Themed, QListView):
         menu.addAction(show_text, lambda: self.row_opened.emit(row))
         for action in self._actions_of(row):
             words = "\t".join(filter(None, (action_text(action, row), action_key(action, self._keys))))
-            menu.addAction(words, partial(self.action_triggered.emit, action, row))
+            entry = menu.addAction(words, partial(self.action_triggered.emit, action, row))
+            entry.setObjectName(f"row_{action}")
         menu.popup(at)

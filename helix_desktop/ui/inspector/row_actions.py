@@ -1,14 +1,13 @@
-"""What can be done with a row of the request: words, keys, and the buttons that stand on it."""
+"""What can be done with a row of the request: words, keys, and the button that opens its menu."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRect, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QStyle, QWidget
+from PySide6.QtCore import QRect, Signal
+from PySide6.QtGui import QFocusEvent
+from PySide6.QtWidgets import QStyle, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.numbers import format_token_count, format_tokens
@@ -24,16 +23,9 @@ COMMAND_ACTIONS: dict[str, tuple[RowAction, ...]] = {
     "context_exclude": ("exclude", "include"),
 }
 """The action of a key's command; of two the one that the row has."""
-_ICONS: dict[RowAction, str] = {
-    "cache": "zap",
-    "recall": "archive-restore",
-    "pin": "pin",
-    "unpin": "pin-off",
-    "exclude": "eye-off",
-    "include": "undo-2",
-}
-"""The actions with a button: a click on the row itself shows it, the menu has all."""
-_EDGE, _GAP, _AROUND = 22, 3, 1  # pixels of a button, between two, and around them
+_CHANGES: frozenset[RowAction] = frozenset({"cache", "recall", "pin", "unpin", "exclude", "include"})
+"""Actions that change what the model sees: a row with one of them has the button."""
+_EDGE, _AROUND = 22, 2  # pixels of the button, and left and right of it
 
 
 def action_text(action: RowAction, row: WindowRow) -> str:
@@ -87,57 +79,37 @@ def _resent_text(resent: int) -> str:
     return tr("Reads {tokens} again uncached, once.", tokens=format_token_count(resent))
 
 
-class RowButtons(Themed, QWidget):
-    """The buttons of one row, over its end: its tooltip has what they cover."""
+class RowButton(IconButton):
+    """The button that opens a row's menu, left of its state and tokens, which stay in sight."""
 
-    triggered = Signal(str, object)  # RowAction, WindowRow
-    left = Signal()  # the mouse or the keyboard left it
+    menu_requested = Signal(object, object)  # WindowRow, and the place on the screen
+    left = Signal()  # the keyboard left it
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("row_buttons")
+        super().__init__("ellipsis", tr("Pin, cache, leave out…"), px=14, edge=_EDGE)
+        self.setParent(parent)
+        self.setObjectName("row_menu")
         self._row: WindowRow | None = None
-        self._line = QHBoxLayout(self)
-        self._line.setContentsMargins(4, _AROUND, 4, _AROUND)
-        self._line.setSpacing(_GAP)
-        self._buttons: dict[RowAction, IconButton] = {}
-        for action, icon in _ICONS.items():
-            button = IconButton(icon, "", px=13, edge=_EDGE)
-            button.setObjectName(f"row_{action}")
-            button.clicked.connect(lambda _=False, action=action: self.triggered.emit(action, self._row))
-            button.installEventFilter(self)
-            self._buttons[action] = button
-            self._line.addWidget(button)
+        self.clicked.connect(
+            lambda: self.menu_requested.emit(self._row, self.mapToGlobal(self.rect().bottomLeft()))
+        )
         self.hide()
 
-    def show_on(self, row: WindowRow | None, rect: QRect) -> None:
-        """Show the buttons of a row on its rectangle; without one, or without actions, hide."""
-        actions = [action for action in row.actions if action in self._buttons] if row is not None else []
-        if row is None or not actions:
+    def show_on(self, row: WindowRow | None, rect: QRect, end_px: float) -> None:
+        """Show it on a row's rectangle, before what takes the last `end_px` of it; hide without changes."""
+        if row is None or not _CHANGES.intersection(row.actions):
             self.hide()
             return
         self._row = row
-        for action, button in self._buttons.items():
-            button.setVisible(action in actions)
-            if action in actions:
-                button.set_tip(action_text(action, row))
-        width = len(actions) * (scaled(_EDGE) + _GAP) + 8
-        height = scaled(_EDGE) + 2 * _AROUND
-        place = QRect(rect.right() - width - 4, rect.center().y() - height // 2, width, height)
+        edge = scaled(_EDGE)
+        place = QRect(
+            rect.right() - round(end_px) - edge - _AROUND, rect.center().y() - edge // 2, edge, edge
+        )
         self.setGeometry(QStyle.visualRect(self.layoutDirection(), rect, place))
         self.show()
         self.raise_()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Say when the keyboard left the buttons."""
-        if event.type() == QEvent.Type.FocusOut:
-            self.left.emit()
-        return super().eventFilter(watched, event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background that covers the row's words."""
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QColor(self._theme.border))
-        painter.setBrush(QColor(self._theme.surface))
-        painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 7, 7)
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Say that the keyboard left it."""
+        super().focusOutEvent(event)
+        self.left.emit()

@@ -116,7 +116,8 @@ class ProviderCacheCard(Card):
                 "session. Handovers, side questions and subagents aren't counted here."
             )
         )
-        requests = IconButton("eye", tr("Show all requests"), px=15, edge=28)
+        requests = PushButton(tr("Show all"), "link", name="show_requests")
+        requests.setAccessibleName(tr("Show all requests"))
         requests.clicked.connect(self.requests_requested)
         self.body.addWidget(
             ResponsiveRow(TextLine(tr("Prompt cache discount"), 13, 600), [self._share, requests])
@@ -256,6 +257,7 @@ class Inspector(Themed, QWidget):
     action_triggered = Signal(str, object)  # RowAction, WindowRow
     row_text_requested = Signal(object)  # WindowRow whose text show_page is to show
     now_requested = Signal()  # from a request of the past to the next one
+    text_shown = Signal(bool)  # a text lies over the overview now, or no longer
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -275,6 +277,7 @@ class Inspector(Themed, QWidget):
         self._unknown = QWidget()  # until there is a state
         for part in (self._overview(), self._reader(), self.empty, self._unknown):
             self._stack.addWidget(part)
+        self._stack.currentChanged.connect(lambda at: self.text_shown.emit(at == 1))
         self.requests.action_triggered.connect(self.action_triggered)
         self.requests.row_opened.connect(self.row_text_requested)
         self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
@@ -459,8 +462,8 @@ class Inspector(Themed, QWidget):
 
     def _request(self) -> QWidget:
         """Return the list of what is sent next."""
-        show_request = IconButton("eye", tr("Show request"), px=15, edge=28)
-        show_request.setObjectName("show_request")
+        show_request = PushButton(tr("Show text"), "link", name="show_request")
+        show_request.setAccessibleName(tr("Show request"))
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)
         self.always_sent = AlwaysSentRow()

@@ -171,6 +171,8 @@ class GoToOwnMessage(Intent, frozen=True):  # of the user: the previous (-1) or 
     direction: int
 class ShowPage(Intent, frozen=True):  # chat, cache, timeline or changes
     name: str
+class WidenPanel(Intent, frozen=True):  # for a text that is read in it, or not
+    is_wide: bool
 class ClosePage(Intent, frozen=True): ...  # and show the one before it
 class SearchCache(Intent, frozen=True):
     words: str
@@ -200,6 +202,7 @@ class Steer(Intent, frozen=True): ...  # send what is typed into the running tur
 # stop the running command, and send a message that waits for it, by its event; 0: the first
 class StopAndSend(Intent, frozen=True):
     seq: int = 0
+class ShowWaiting(Intent, frozen=True): ...  # the first card of the session that waits for the user
 class AnswerApproval(Intent, frozen=True):  # the first card that waits: once or deny
     answer: str
 class AskSideQuestion(Intent, frozen=True):  # nothing typed: let the user write it

@@ -15,7 +15,7 @@ from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, Approval
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.kit.commands import action_shortcut
-from helix_desktop.ui.kit.intents import AnswerApproval, handles
+from helix_desktop.ui.kit.intents import AnswerApproval, ShowWaiting, handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeArea
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.commands import WAITING_APPROVAL
@@ -91,6 +91,12 @@ class ApprovalController(QObject):
             self._chat.view.answer_first_approval(answer)
         else:
             self._window.show_page("chat")
+
+    @handles(ShowWaiting)
+    def show_waiting(self) -> None:
+        """Show the first card that waits, with its buttons."""
+        self._window.show_page("chat")
+        self._chat.show_first_ask()
 
     @handles(AnswerQuestion)
     async def answer_question(self, call_id: str, reply: QuestionReply) -> None:

@@ -416,7 +416,10 @@ class FileMentions(QObject):
             refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
             problems = [f"{translate(error.what)} {translate(error.why)}" for error in refused]
             self.looked_up.emit([result for result in tried.values() if isinstance(result, Attachment)])
-            missing_texts = (translate(found.missing_text), _other_names_text(found.other_names))
+            popup = self._composer.completer.popup
+            is_listing = popup is not None and bool(popup.completions)  # the names that it may become
+            other_names = () if is_listing else found.other_names
+            missing_texts = (translate(found.missing_text), _other_names_text(other_names))
             parts = (*missing_texts, _folders_text(found.folders), *problems, _attached_text(tried))
             self._composer.set_note(
                 " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)

@@ -18,6 +18,7 @@ from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
@@ -31,10 +32,21 @@ from helix_desktop.ui.inspector.inspector_data import RequestTexts, RowAction, W
 from helix_desktop.ui.inspector.request_status import with_rewrite_status
 from helix_desktop.ui.inspector.request_text import curl_command, indented_json, request_text, window_json
 from helix_desktop.ui.inspector.row_actions import change_price_text, recall_price_text
-from helix_desktop.ui.kit.intents import OpenCacheEntry, ShowEvent, ShowRequest, ToggleContextPanel, handles
+from helix_desktop.ui.kit.intents import (
+    OpenCacheEntry,
+    ShowEvent,
+    ShowRequest,
+    ToggleContextPanel,
+    Undo,
+    WidenPanel,
+    handles,
+)
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.past import PastController
+from helix_desktop.ui.session.rewrite_controller import CONTEXT_CHANGE
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.steps import sent_at_text
 from helix_desktop.words.translation import Translator
 
@@ -62,6 +74,7 @@ class InspectorPresenter(QObject):
         self._inspector.row_text_requested.connect(self._show_row)
         self._inspector.provider_cache.requests_requested.connect(self._show_cache_uses)
         session.changing.connect(self._inspector.close_page)
+        self._inspector.text_shown.connect(lambda is_shown: window.perform(WidenPanel(is_shown)))
         session.on_refresh(self.refresh)
         window.intents.add(self)
 
@@ -206,6 +219,7 @@ class InspectorPresenter(QObject):
         cost = change_price_text(saved, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("cache", tr("Cache now"), "primary")):
             await conversation.window.cache_now(row.seq)
+            self._offer_undo(conversation, tr("Cached “{name}”.", name=ellipsize(row.name, _NAME_CHARS)))
 
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
         what = tr("Leave “{name}” out of the requests?", name=ellipsize(row.name, _NAME_CHARS))
@@ -214,6 +228,23 @@ class InspectorPresenter(QObject):
         cost = change_price_text(saved, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Leave out"), "primary")):
             await conversation.window.exclude(row.seq, row.part)
+            self._offer_undo(conversation, tr("Left out “{name}”.", name=ellipsize(row.name, _NAME_CHARS)))
+
+    def _offer_undo(self, conversation: Conversation, what: str) -> None:
+        """Say what was changed, with its undo: its row may be out of sight by now."""
+        seq = conversation.session.transcript.window.last_rewrite_seq
+        undo = Answer(action_label("undo"), lambda: self._window.perform(Undo((seq,))), "undo", ends=True)
+        session_id = conversation.session.id
+        self._window.notices.notify(
+            Notice(
+                CONTEXT_CHANGE,
+                what,
+                answers=(undo,),
+                session_id=session_id,
+                is_brief=True,
+                ends_with=(Undone, Redone),
+            )
+        )
 
     async def _agrees(self, what: str, why: str, choice: DialogChoice) -> bool:
         cancel = DialogChoice("", tr("Cancel"))

@@ -67,16 +67,18 @@ def model_menu(
         menu.addAction(action)
     menu.addSeparator()
     menu.addMenu(effort_menu(menu))
-    menu.addMenu(roles_menu(menu))
+    roles = roles_menu(menu)
+    roles.addSeparator()
+    menu.addMenu(roles)
     menu.addSeparator()
-    for text, page in (
-        (tr("Model roles…"), "roles"),
-        (tr("Add provider…"), ADD_PROVIDER),
+    for text, page, place in (
+        (tr("In all workspaces…"), "roles", roles),
+        (tr("Add provider…"), ADD_PROVIDER, menu),
     ):
         action = QAction(text, menu)
         action.setObjectName(f"page:{page}")
         action.triggered.connect(lambda _=False, page=page: show_page(page))
-        menu.addAction(action)
+        place.addAction(action)
     return menu
 
 
@@ -91,7 +93,7 @@ def workspace_roles_menu(
 
     An empty label is the model of `defaults`, MAIN the workspace's main model.
     """
-    menu = QMenu(tr("Roles in this workspace"), parent)
+    menu = QMenu(tr("Model roles"), parent)
     for role, name, _ in ROLES:
         part = menu.addMenu(translate(name))
         part.setObjectName(f"role:{role}")

@@ -340,7 +340,15 @@ class RewriteController(QObject):
     def _say(self, conversation: Conversation, text: str, why: str = "", *answers: Answer) -> None:
         session_id = conversation.session.id
         self._session.notify(
-            Notice(CONTEXT_CHANGE, text, why, answers=answers, session_id=session_id, is_brief=True)
+            Notice(
+                CONTEXT_CHANGE,
+                text,
+                why,
+                answers=answers,
+                session_id=session_id,
+                is_brief=True,
+                ends_with=(Undone, Redone),
+            )
         )
 
 

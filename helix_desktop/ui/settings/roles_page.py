@@ -98,7 +98,7 @@ class RolesPage(Themed, QWidget):
             tr("Model roles"),
             tr(
                 "One model can do everything. Faster, cheaper or larger models can take over some work. A "
-                "workspace can have its own: Roles in this workspace, in the menu of models."
+                "workspace can have its own: Model roles, in the menu of models."
             ),
             column(self.form, self._slow_card, gap=18),
         )

@@ -56,6 +56,7 @@ from helix_desktop.ui.kit.intents import (
     ToggleContextPanel,
     ToggleSidebar,
     ToggleTheme,
+    WidenPanel,
     Zoom,
     handles,
 )
@@ -380,6 +381,11 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         for chosen in (self.switcher.workspace_selected, self.switcher.session_selected):
             chosen.connect(self.leave_settings)
         self.commands.new_session.changed.connect(self._show_new_session_keys)
+
+    @handles(WidenPanel)
+    def widen_panel(self, is_wide: bool) -> None:
+        """Give the panel room for a text, or what it had before."""
+        self._panes.widen_inspector(is_wide)
 
     @handles(PressKey)
     def press_key(self, key: str) -> None:

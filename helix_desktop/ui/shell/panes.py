@@ -10,6 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.fonts import scaled
 
 INSPECTOR_MIN_WINDOW_PX = 1280
 SIDEBAR_MIN_WINDOW_PX = 760
@@ -20,6 +21,7 @@ LAYOUT_NAMES = ("geometry", "splitter", "sidebar", "inspector", "page", "workspa
 _FIRST_WIDTHS = (272, 826, 278)
 _SIDE_SHARES, _WIDEST_SIDES = (0.14, 0.155), (350, 390)
 """Of all that is there, until the user moves a handle: a large window has room for longer titles."""
+_READING_PX = 620  # of the inspector while a text is read in it
 _SIDES_PX = 328  # the rail and the sidebar
 
 
@@ -49,6 +51,7 @@ class Panes(QSplitter):
         self._available = {"sidebar": False, "inspector": False}
         self._fits = (False, False)  # whether there is room for the sidebar, and the inspector
         self._is_sidebar_alone = False
+        self._widths_before: list[int] | None = None  # the inspector was widened
         for pane in (sidebar, center, inspector):
             self.addWidget(pane)
         self.setHandleWidth(1)
@@ -92,10 +95,20 @@ class Panes(QSplitter):
         self._remember_visible("inspector", visible)
         self._apply(self._sidebar.isVisibleTo(self), visible)
 
+    def widen_inspector(self, is_wide: bool) -> None:
+        """Give the inspector room for a text that is read in it, or what it had before."""
+        if is_wide and self._widths_before is None:
+            self._widths_before = left, center, right = self.sizes()
+            wide = max(right, min(scaled(_READING_PX), (center + right) // 2))
+            self.setSizes([left, center + right - wide, wide])
+        elif not is_wide and self._widths_before is not None:
+            self.setSizes(self._widths_before)
+            self._widths_before = None
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give both sides their share of a large window, until the user moves a handle."""
         super().resizeEvent(event)
-        if not self._has_own_widths:
+        if not self._has_own_widths and self._widths_before is None:
             left, right = (
                 max(first, min(widest, round(self.width() * share)))
                 for first, widest, share in zip(_FIRST_WIDTHS[::2], _WIDEST_SIDES, _SIDE_SHARES, strict=True)
@@ -103,11 +116,13 @@ class Panes(QSplitter):
             self.setSizes([left, max(0, self.width() - left - right), right])
 
     def save(self) -> None:
-        """Remember the widths."""
+        """Remember the widths, but for those that are for a text."""
+        if self._widths_before is not None:
+            return
         self._layout_store.save("splitter", bytes(self.saveState().data()))
 
     def _on_moved(self) -> None:
-        self._has_own_widths = True
+        self._has_own_widths, self._widths_before = True, None
         self.changed.emit()
 
     def _remember_visible(self, key: str, visible: bool) -> None:

@@ -41,7 +41,7 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.commands import keep_tip
-from helix_desktop.ui.kit.intents import ShowPage, perform
+from helix_desktop.ui.kit.intents import ShowPage, ShowWaiting, perform
 from helix_desktop.ui.shell.commands import WindowCommands, more_menu
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
@@ -251,6 +251,27 @@ class PageSwitch(Themed, TabList):
             button.setIcon(QIcon() if self._detail == "words" else icon(icon_name, color, side, gap=gap))
 
 
+class _StateLine(TextLine):
+    """The state of the session; a click on one that waits shows what it asks, as the keys of answers do."""
+
+    def __init__(self) -> None:
+        super().__init__("", 12, role="muted")
+        self._is_waiting = False
+
+    def set_waiting(self, is_waiting: bool) -> None:
+        """Take clicks, or none."""
+        self._is_waiting = is_waiting
+        shape = Qt.CursorShape.PointingHandCursor if is_waiting else Qt.CursorShape.ArrowCursor
+        self.setCursor(shape)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Show the card that waits."""
+        if self._is_waiting and self.rect().contains(event.position().toPoint()):
+            perform(self, ShowWaiting())
+            return
+        super().mouseReleaseEvent(event)
+
+
 class TopBar(Themed, QWidget):
     """Title, what is unusual about the session, pages and buttons; shortens as the window narrows."""
 
@@ -271,7 +292,7 @@ class TopBar(Themed, QWidget):
         self._dot = Dot("seg_assistant")
         self._badge = Badge(translate(DEMO_BADGE))
         self._badge.setToolTip(tr("Answers come from a built-in script. No model or network is used."))
-        self._state = TextLine("", 12, role="muted")
+        self._state = _StateLine()
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
         self.pages = PageSwitch()
@@ -324,6 +345,7 @@ class TopBar(Themed, QWidget):
         words, color = _state(header)
         self._dot.set_color_token(color)
         self._state.set_text(words)
+        self._state.set_waiting(header is not None and header.waiting)
         self._state.set_note(header.failure if header is not None and not header.running else "")
         self._is_demo = header is not None and header.demo
         for part in (self.pages, self.inspector):

@@ -58,9 +58,9 @@ def _undo_title(card: UndoCard) -> str:
 def _form_title(card: FormCard) -> str:
     match card.form:
         case "full":
-            return tr("Sent whole: {output}", output=card.output)
+            return tr("Full output sent: {output}", output=card.output)
         case "preview" | "compact":
-            return tr("Sent in part: {output}", output=card.output)
+            return tr("Part of the output sent: {output}", output=card.output)
 
 
 def send_form_text(form: Form) -> str:
@@ -79,7 +79,7 @@ def chooser_text(card: FormCard) -> str:
     if card.has_failed and card.instructions:
         return tr("Preview instead of the requested extract")
     if card.has_failed and card.chooser == "rule":
-        return tr("No form was chosen")
+        return tr("No choice was made")
     match card.chooser:
         case "rule":
             return tr("By the policy: over the size limit")
@@ -144,7 +144,7 @@ def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
         "handovers": tr("Handovers, and those prepared for the next compaction."),
-        "compacted": tr("Notes, observations and handovers that replaced older messages."),
+        "compacted": tr("Notes, facts and handovers that replaced older messages."),
         "cached": tr("Outputs and arguments that became markers, and large outputs sent in part."),
         "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
     }
@@ -156,7 +156,7 @@ def point_kind_text(kind: PointKind) -> str:
     texts: dict[PointKind, str] = {
         "sweep": tr("after outputs were cached"),
         "fold": tr("after steps were compacted"),
-        "observations": tr("after messages were compacted as observations"),
+        "observations": tr("after messages were compacted as facts"),
         "handover": tr("after messages were compacted as a handover"),
         "form": tr("after you sent an output in another form"),
         "exclude": tr("after you left something out"),

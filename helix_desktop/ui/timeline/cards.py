@@ -293,8 +293,8 @@ class FormView(Card):
         show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
         show.setAccessibleName(tr("Show in chat: {title}", title=card_title(card)))
         show.clicked.connect(lambda: perform(self, ShowEvent(card.seq)))
-        self.form_button = PushButton(tr("Change form"), "link", name="change-form")
-        self.form_button.setAccessibleName(tr("Change form of {output}", output=card.output))
+        self.form_button = PushButton(tr("Send more or less…"), "link", name="change-form")
+        self.form_button.setAccessibleName(tr("Send more or less of {output}", output=card.output))
         self.form_button.clicked.connect(self._open_menu)
         for button in (show, self.form_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -320,7 +320,7 @@ class FormView(Card):
         safe = (
             tr("The full output is cached: let the agent recall it.")
             if card.inside
-            else tr("The full output is cached: choose another form, or let the agent recall it.")
+            else tr("The full output is cached: send more of it, or let the agent recall it.")
         )
         return [
             " · ".join(filter(None, (chooser_text(card), cost if card.cost else ""))),

@@ -50,13 +50,12 @@ from helix_desktop.words.translation import Translator, translate
 text = TextContext("Timeline")
 tr = Translator("Timeline")
 
-_VITAL, _NORMAL, _MINOR = 1, 2, 3
+_VITAL, _MINOR = 1, 3  # the usual one between them is not named
 _PRIORITIES: dict[int, tuple[TranslatableText, Tone, TextRole]] = {
-    _VITAL: (text("Vital", "priority of a fact"), "accent", "text"),
-    _NORMAL: (text("Useful", "priority of a fact"), "neutral", "text"),
+    _VITAL: (text("Important", "priority of a fact"), "accent", "text"),
     _MINOR: (text("Minor", "priority of a fact"), "neutral", "muted"),
 }
-_PRIORITY_PX = 52  # width of the column of priorities
+_PRIORITY_PX = 70  # width of the column of priorities
 
 
 def _state_pill(card: ObservationsCard) -> Pill:
@@ -154,17 +153,20 @@ class ObservationsView(Card):
     def _fact(self, fact: ObservedFact) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
-        words, tone, role = _PRIORITIES.get(fact.priority, _PRIORITIES[_NORMAL])
-        pill = Pill(translate(words), tone)
-        pill.setToolTip(tr("Priority {number} of {count}", number=fact.priority, count=_MINOR))
+        holder = QWidget()
+        role: TextRole = "text"
+        holder.setFixedWidth(_PRIORITY_PX)
+        inside = QHBoxLayout(holder)
+        inside.setContentsMargins(0, 2, 0, 0)
         if fact.is_over:
             pill, role = Pill(tr("Past", "fact that no longer holds")), "faint"
             pill.setToolTip(tr("A later fact says that it is no longer true. It left the context."))
-        holder = QWidget()
-        holder.setFixedWidth(max(_PRIORITY_PX, pill.width()))
-        inside = QHBoxLayout(holder)
-        inside.setContentsMargins(0, 2, 0, 0)
-        inside.addWidget(pill, 0, Qt.AlignmentFlag.AlignRight)
+            inside.addWidget(pill, 0, Qt.AlignmentFlag.AlignRight)
+        elif fact.priority in _PRIORITIES:
+            words, tone, role = _PRIORITIES[fact.priority]
+            pill = Pill(translate(words), tone)
+            pill.setToolTip(tr("Priority {number} of {count}", number=fact.priority, count=_MINOR))
+            inside.addWidget(pill, 0, Qt.AlignmentFlag.AlignRight)
         row.addWidget(holder, 0, Qt.AlignmentFlag.AlignTop)
         view = BulletView(Bullet(fact.text, fact.sources), "faint" if self._card.is_undone else role)
         row.addWidget(view, 1)

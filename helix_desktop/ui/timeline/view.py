@@ -241,7 +241,10 @@ def _what_keeps(state: TimelineState, used: str) -> str:
     handovers = [card for card in state.cards if isinstance(card, HandoverCard)]
     if any(not (card.origin or card.is_checkpoint) for card in handovers):  # or undone
         return tr("The context is {used} full.", used=used)
-    holding = [card for card in state.cards if not getattr(card, "is_undone", False)]
+    changed = [card for card in state.cards if isinstance(card, PlacedCard | FoldCard | SweepCard)]
+    holding = [card for card in changed if not card.is_undone]
+    if changed and not holding:
+        return tr("Everything was undone. The context is {used} full.", used=used)
     is_compacted = any(isinstance(card, PlacedCard | FoldCard) for card in holding)
     match is_compacted, any(isinstance(card, SweepCard) for card in holding):
         case True, True:
@@ -455,7 +458,8 @@ class Timeline(Themed, QWidget):
             return
         about = "≈ " if state.is_estimated else ""
         self._used.set_text(about + format_tokens(state.used))
-        self._show_captions(tr("of {size} tokens in context", size=format_tokens(state.window)), "")
+        look_back = tr("Drag the ring to look back") if state.steps else ""
+        self._show_captions(tr("of {size} tokens in context", size=format_tokens(state.window)), look_back)
 
     def _show_captions(self, *words: str) -> None:
         """Write what the figure of the chart is of; each stands whole, where need be below the other."""

@@ -66,9 +66,22 @@ class BranchController(QObject):
     async def _branch(self, make: _MakeBranch) -> Conversation:
         """Make a branch of the session on screen, show it and return it."""
         workspace, conversation = self._session.workspace, self._session.conversation
-        return await self._workspace_controller.session_opener.show_new_session(
+        compacted = conversation.session.transcript.window.handover
+        made = await self._workspace_controller.session_opener.show_new_session(
             workspace, make(workspace, conversation.session.id)
         )
+        if compacted not in (None, made.session.transcript.window.handover):
+            self._session.notify(
+                Notice(
+                    "before-compaction",
+                    tr("This begins before the last compaction."),
+                    tr(
+                        "The context has those messages again, as they were. The original keeps its handover."
+                    ),
+                    session_id=made.session.id,
+                )
+            )
+        return made
 
     @handles(RetryAnswer)
     async def retry(self, seq: int) -> None:

@@ -22,7 +22,7 @@ from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, handles
+from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, ShowWaiting, handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeArea
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
@@ -392,6 +392,12 @@ class WorkspaceController(QObject):
             if session_id != self.session.id:
                 await self.session_opener.open_session(session_id)
             self._window.show_page("chat")
+
+    async def show_waiting(self, workspace_id: str, session_id: str) -> None:
+        """Show what a session asks the user, in the window that shows it or in this one."""
+        await self.open_in_front(workspace_id, session_id)
+        other = self.other_window_with(workspace_id, session_id)
+        (self._window if other is None else other.window).perform(ShowWaiting())
 
     async def new_session_in(self, workspace_id: str) -> None:
         """Begin a session in a workspace, which is shown."""

@@ -389,7 +389,7 @@ def long_timeline_state() -> TimelineState:
                  "Errors and warnings only", "", "6.2k tokens"),
         FailureCard(453, at, "The server rejected the request.", "The message is too large.", retry="turn",
                     safe="Every message and output until then is saved.", is_turn=True),
-        FailureCard(458, at, "No observations were written. Nothing was changed.", "The model said nothing."),
+        FailureCard(458, at, "No facts were written. Nothing was changed.", "The model said nothing."),
         observations_card(456, placed_seq=457, is_undone=True,
                      fallback="The summary model's window is too small."),
         *short.cards[2:],
@@ -443,7 +443,7 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(0, "system", "System prompt", 1_120, "fixed", "First in every request"),
         WindowRow(0, "tools", "7 tools", 980, "fixed", "Tool descriptions"),
         WindowRow(210, "handover", "Handover", 2_300, "summarized", "Replaces 46 messages, up to e92"),
-        WindowRow(211, "observations", "Facts", 1_240, "noted", "12 observations about messages up to e205"),
+        WindowRow(211, "observations", "Facts", 1_240, "noted", "12 facts about messages up to e205"),
         WindowRow(212, "fold", "Note", 790, "noted", "Replaces 28 steps, e12 to e148"),
     )
     rest = []

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from msgspec.structs import replace
-from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt, QTimer
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -356,3 +356,14 @@ def test_an_instruction_that_the_draft_does_not_say_is_quoted_and_added_with_one
     assert text.partition("## User Preferences")[2].rstrip().endswith(f"- {rule.text} [e7]")
     assert text.count("## ") == max(1, DRAFT.text.count("## ") + ("## User Preferences" not in DRAFT.text))
     assert not any(words.isVisible() and words.text() in quotes for words in dialog.findChildren(QLabel))
+
+
+def test_while_the_model_reads_the_page_says_so(dialog: HandoverDialog, qtbot: QtBot) -> None:
+    """Else it is empty for as long as the model says nothing."""
+    dialog.show_writing("read")
+    said = dialog.model_output.placeholderText()
+    assert said.startswith("The model reads the messages.")
+    assert "Waiting for 0 s. Stop changes nothing." in said
+    qtbot.waitUntil(lambda: dialog.model_output.placeholderText() != said)
+    dialog.show_draft(DRAFT)
+    assert not any(timer.isActive() for timer in dialog.findChildren(QTimer) if timer.interval() == 1_000)

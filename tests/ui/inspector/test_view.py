@@ -7,12 +7,13 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, Qt
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     RowKind,
@@ -185,19 +186,22 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
         QTest.keyClick(pane.requests, Qt.Key.Key_P)
 
 
-def test_the_buttons_of_a_row_leave_the_beginning_of_its_name_in_sight(pane: Inspector) -> None:
+def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspector) -> None:
     requests = pane.requests
     at = next(at for at, row in enumerate(inspector_state().rows) if row.kind == "output")
     requests.setFocus()
     requests.setCurrentIndex(requests.model().index(at, 0))
     row = requests.visualRect(requests.currentIndex())
-    assert requests.buttons.isVisible()
-    assert row.contains(requests.buttons.geometry())
-    assert requests.buttons.x() > row.width() // 3
+    assert requests.button.isVisible()
+    assert row.contains(requests.button.geometry())
+    assert requests.button.x() > row.width() // 3
+    shown = inspector_state().rows[at]
+    tokens_px = QFontMetricsF(ui_font(12)).horizontalAdvance(shown.tokens_text)
+    assert requests.button.geometry().right() < row.right() - tokens_px
     requests.is_read_only = True
     requests.setCurrentIndex(QModelIndex())
     requests.setCurrentIndex(requests.model().index(at, 0))
-    assert requests.buttons.isHidden()
+    assert requests.button.isHidden()
 
 
 def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector) -> None:

@@ -18,7 +18,7 @@ from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
-from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme
+from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme, WidenPanel
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.shell.commands import RUNNING_AGENT, WindowCommands
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -293,6 +293,18 @@ def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow)
 
     window.jobs.show_jobs([])
     assert not window.jobs.isVisible()
+
+
+def test_the_panel_has_room_for_a_text_that_is_read_in_it(qtbot: QtBot, window: MainWindow) -> None:
+    """The raw text of a request was 260 pixels wide; afterwards all is as wide as before."""
+    window.resize(1440, 900)
+    window.show_center_page("work")
+    qtbot.wait(1)
+    before = window.inspector_pane.width()
+    window.perform(WidenPanel(is_wide=True))
+    qtbot.waitUntil(lambda: window.inspector_pane.width() > 500)
+    window.perform(WidenPanel(is_wide=False))
+    qtbot.waitUntil(lambda: window.inspector_pane.width() == before)
 
 
 def test_nothing_that_comes_by_itself_moves_a_page(qtbot: QtBot, window: MainWindow) -> None:

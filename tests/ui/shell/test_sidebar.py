@@ -17,7 +17,7 @@ from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.style import stylesheet
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.kit.intents import NewSession, OpenFolder, SearchMessages
+from helix_desktop.ui.kit.intents import NewSession, OpenFolder, SearchMessages, ShowPage
 from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
@@ -502,3 +502,13 @@ def test_tab_stays_in_the_switcher_and_enter_presses_its_button(qtbot: QtBot, wi
         QTest.keyClick(add, Qt.Key.Key_Return)
     assert intents == [OpenFolder()]
     assert not window.switcher.isVisible()
+
+
+def test_the_size_of_the_cache_leads_to_the_cache(sidebar: Sidebar) -> None:
+    sidebar.show_cache("2.1 MB · 312 entries")
+    sidebar.show_closed("")
+    (footer,) = find_buttons(sidebar, "sidebar_footer")
+    assert footer.accessibleName() == "Cache: 2.1 MB · 312 entries"
+    with performed(sidebar) as intents:
+        footer.click()
+    assert intents == [ShowPage("cache")]

@@ -67,6 +67,6 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         view = pane.card_widget(3)
         assert isinstance(view, FormView)
         assert view.form_button.isHidden() == bool(inside)
-        assert ("choose another form" in view.accessibleName()) == (not inside)
+        assert ("send more of it" in view.accessibleName()) == (not inside)
         pills = [pill.text() for pill in view.findChildren(Pill)]
         assert pills == (["Compacted later"] if inside else [])

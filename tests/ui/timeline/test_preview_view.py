@@ -63,7 +63,7 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(4, is_undone=True),), saved=0),
-            f"Nothing was compacted yet. The context is 14 % full. {NEXT}",
+            f"Everything was undone. The context is 14 % full. {NEXT}",
         ),
         (
             replace(

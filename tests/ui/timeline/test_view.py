@@ -335,8 +335,8 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
     assert isinstance(view, ObservationsView)
     view.parts[0].head.click()
     pills = [pill.text() for pill in view.findChildren(Pill)]
-    priorities = [text for text in pills if text in ("Vital", "Useful", "Minor", "Past")]
-    assert priorities == ["Vital", "Useful", "Useful", "Past"]
+    priorities = [text for text in pills if text in ("Important", "Useful", "Minor", "Past")]
+    assert priorities == ["Important", "Past"], "the usual priority is not named"
     days = [line.text for line in view.findChildren(TextLine) if line.text.startswith("20")]
     assert len(days) == 2
     assert days == sorted(days)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from helix_desktop.domain.events.conversation import ApprovalGiven, MessageQueued, ToolAnswered
 from helix_desktop.ui.chat.actions import AllowAllOnce
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
+from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
@@ -171,7 +172,7 @@ async def _check_numbers(rig: WindowRig) -> None:
         await until(
             lambda: [row.position for row in rig.rows(ApprovalRow)] == ["1 of 3", "2 of 3"], "two left"
         )
-        assert [row.allowed_together for row in rig.rows(ApprovalRow)] == [("c0", "c1"), ()]
+        assert [row.allowed_together for row in rig.rows(ApprovalRow)] == [("c0", "c1"), ("c0", "c1")]
         assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
         await rig.wiring.chat.load()
         assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
@@ -231,6 +232,19 @@ async def _check_waiting(rig: WindowRig) -> None:
         press(line, "waiting-sessions")
         await until(lambda: rig.workspace.id == first and bool(rig.rows(ApprovalRow)), "the way there")
         await until(lambda: not line.isVisible(), "the line gone: the card says it")
+        viewport = rig.chat.view.chat_viewport
+        viewport.show_row(0)
+        rig.window.show_page("cache")
+        lines = rig.window.top_bar.findChildren(TextLine)
+        state = next(line for line in lines if line.text == "Waiting for you")
+        QTest.mouseClick(state, Qt.MouseButton.LeftButton)
+        assert rig.window.page() == "chat"
+        card = len(viewport.model) - 1
+        area = viewport.item(card).hit_area("decide:once")
+        assert area is not None
+        placed = viewport.placed_row(card)
+        assert placed is not None
+        assert placed.y + area.rect.bottom() < rig.chat.view.viewport().height(), "its buttons are in sight"
         assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
         await rig.answer_approval("once")
         await rig.wait_for_turn_end()

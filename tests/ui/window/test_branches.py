@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, TurnFooterRow, UserRow
 from helix_desktop.ui.kit.intents import BranchSession
@@ -218,3 +219,24 @@ def _focused(rig: WindowRig) -> str:
     """Return the name of the place of the chat that has the keyboard."""
     widget = rig.chat.view.chat_viewport.widget_pool.focused_widget()
     return widget.stop_name if widget is not None else ""
+
+
+async def test_a_version_from_before_a_handover_says_so(qapp: QApplication, tmp_path: Path) -> None:
+    """Else the context is full again without a word."""
+    async with (
+        ChatServer(lambda _: text_reply("Noted. " * 300)) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.change_policy(handover_least_gain=0.0, observe_at=0.0)
+        for turn in range(3):
+            await rig.conversation.run(f"Message {turn} " + "with many words " * 900)
+        rig.conversation.handovers.start()
+        await until(lambda: rig.events(HandoverMade), "the handover")
+        await rig.conversation.wait_for_background_work()
+        answers = [row.key.seq for row in rig.rows(AssistantRow)]
+        rig.perform(RetryAnswer(answers[-1]))
+        await until(lambda: "This begins before the last compaction." in rig.banner_text(), "the word")
+        await rig.wait_for_turn_end()
+        assert not rig.conversation.session.transcript.window.handover

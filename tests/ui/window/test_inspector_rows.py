@@ -9,13 +9,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Redone, SweepMade
 from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.chat.rows.row_types import ToolRow
-from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.inspector.inspector_data import WindowRow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
@@ -156,12 +155,22 @@ async def _check_a_marker(rig: WindowRig) -> None:
         await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
         full = row(rig, "output").tokens
         select(rig, "output")
-        buttons = rig.views.inspector.requests.buttons
-        visible = [button for button in buttons.findChildren(IconButton) if button.isVisible()]
-        assert len(visible) == len({button.accessibleName() for button in visible}) == 3
-        press(buttons, "row_cache")
+        requests = rig.views.inspector.requests
+        requests.button.click()
+        await until(lambda: requests.findChildren(QMenu), "the menu")
+        (menu,) = requests.findChildren(QMenu)
+        entries = {action.objectName(): action for action in menu.actions()}
+        assert {"row_cache", "row_pin", "row_exclude"} <= entries.keys()
+        entries["row_cache"].trigger()
+        menu.close()
         await answer(rig, "cache")
         await until(lambda: row(rig, "output").state == "cached", "the marker")
+        assert "Cached “" in rig.banner_text()
+        press(rig.window.notices, "undo")
+        await until(lambda: row(rig, "output").tokens == full, "undone by the notice")
+        commands = rig.window.commands
+        commands.redo_compaction.trigger()
+        await until(lambda: row(rig, "output").state == "cached", "the marker again")
         assert [event.reason.value for event in rig.events(SweepMade)] == ["manual"]
         assert row(rig, "output").tokens < full
         select(rig, "output")

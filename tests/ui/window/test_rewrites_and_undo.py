@@ -23,7 +23,7 @@ from helix_desktop.ui.kit.intents import Recall, Redo, RedoLast, ShowEvent, Undo
 from helix_desktop.words.numbers import format_tokens
 from tests.support.part_files import part_files, reads_all
 from tests.support.window.buttons import find_button
-from tests.support.window.chat_geometry import action_names, press_action, row_widget
+from tests.support.window.chat_geometry import action_names, click_area, press_action, row_widget
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -109,6 +109,10 @@ async def test_an_undo_of_several_changes_names_them_and_offers_redo(
         assert "Undone: 1 output cached" in rig.banner_text()
         assert "Together with it: 1 output cached and 1 output cached." in rig.banner_text()
         assert not rig.conversation.session.transcript.window.masked
+        rig.perform(Redo(tuple(rig.conversation.session.transcript.rewrites.undone)))
+        await until(lambda: "Together with it" not in rig.banner_text(), "it is no longer true")
+        press_action(rig.chat.view, divider, "undo")
+        await until(lambda: "Together with it" in rig.banner_text(), "once more")
         find_button(rig.window.notices, "redo").click()
         await until(
             lambda: len(rig.conversation.session.transcript.window.masked) == len(outputs[:3]), "redone"
@@ -151,6 +155,13 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert divider.text.endswith(f" → {format_tokens(after[1].used)} · you asked")
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
+
+        question = rig.rows(UserRow)[0]
+        assert (question.context_note, question.cover_seq) == ("Compacted", divider.key.seq)
+        rig.chat.view.jump_to(question.key)
+        click_area(rig.chat.view, question.key, "open:rewrite")
+        assert rig.window.page() == "timeline", "its chip leads to what stands for it"
+        rig.window.show_page("chat")
 
         press_action(rig.chat.view, divider, "open_handover")
         assert rig.window.page() == "timeline"
@@ -271,6 +282,15 @@ async def _check_recall(rig: WindowRig) -> None:
         entries = (await rig.workspace.store.totals()).entries
         rig.perform(VerifyAllEntries())
         await until(lambda: f"{entries} entries verified." in rig.banner_text(), "the outcome")
+        preview = rig.views.cache.preview
+        verified = preview.verified.text
+        assert verified != "Not verified yet"
+        other = rig.events(ToolAnswered)[0].digest
+        for shown in (other, digest):
+            rig.wiring.navigation.show_cache_entry(shown)
+            await until(lambda: preview.digest == shown, "the preview")  # noqa: B023 - awaited in its round
+            await until(lambda: preview.verified.text.startswith("Verified: "), "what was found before")
+        assert preview.verified.text == verified
 
 
 async def _check_the_request(rig: WindowRig) -> None:

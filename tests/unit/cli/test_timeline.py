@@ -108,10 +108,10 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
     assert first.startswith("e2  compacted (60 % reached): ")
     assert below == gist
     first, *below = list(rewrite_lines(log[:3]))[7:]
-    assert first == "e3  checkpoint: 8 messages, read 880 tokens, lab/m"
+    assert first == "e3  prepared handover: 8 messages, read 880 tokens, lab/m"
     assert below == gist
     assert list(rewrite_lines(log))[14:17] == [
-        "e4  checkpoint e3 edited by you",
+        "e4  prepared handover e3 edited by you",
         "    TODO Items",
         "    - Ask Ann",
     ]
@@ -125,11 +125,11 @@ def test_reflections_and_observations_are_distinguished() -> None:
     averting = ObservationsPlaced(3, PlacementReason.COLD, 20, averted_handover_at=0.85)
     cold = msgspec.structs.replace(averting, averted_handover_at=0.0)
     assert lines(observed, placement, refined, cold, averting) == [
-        "observations written: 5 messages, 40 tokens, lab/m",
-        "compacted as observations e1 (38 % reached): 260 tokens saved",
-        "observations merged: 5 messages, 20 tokens, lab/m",
-        "compacted as observations e3 (idle, or another model): 20 tokens saved",
-        "compacted as observations e3 (back below 85 %): 20 tokens saved",
+        "facts written: 5 messages, 40 tokens, lab/m",
+        "compacted as facts e1 (38 % reached): 260 tokens saved",
+        "facts merged: 5 messages, 20 tokens, lab/m",
+        "compacted as facts e3 (idle, or another model): 20 tokens saved",
+        "compacted as facts e3 (back below 85 %): 20 tokens saved",
     ]
 
 

@@ -57,7 +57,10 @@ _REFUSALS: dict[LastingRefusal, TranslatableText] = {
     "destroys": text("Always allow isn't offered: the command can destroy files or commits."),
     "leaves": text("Always allow isn't offered: the command leaves the sandbox."),
 }
-_MAX_DETAIL_LINES = 60
+_MAX_DETAIL_LINES = 12  # of an edit, until the user wants all: the answers are in sight with the card
+_FIRST_LINES, _LAST_LINES = 7, 5  # of a longer command: what it ends with counts as much
+_FIRST_CHARS, _LAST_CHARS = 480, 260
+_GAP_LINE = "⋯"
 _ABOUT_LINES, _ABOUT_CHARS = 5, 400  # of what a server says of its tool, until the user wants all
 _MCP_CHANGES: dict[McpChange, TranslatableText] = {
     "server": text("The server has changed since you allowed this."),
@@ -80,6 +83,12 @@ def _reason_texts(row: ApprovalRow) -> list[str]:
     """Return why the user is asked, and what there is to know before the answer."""
     matched = translate(change_facts(row.matched_rule, escape_command))
     reasons = [tr("Approval required by rule: {rule}", rule=matched)] if row.matched_rule else []
+    if row.variables:
+        names = ", ".join(map(escape_invisible, row.variables))
+        rule = escape_command(row.uncovering_rule)
+        reasons.append(
+            tr("Your rule “{rule}” doesn't cover it: {names} can change what runs.", rule=rule, names=names)
+        )
     if row.data_loss:
         names = _first_places(row.data_loss)
         reasons.append(tr("Auto mode asks because this can't be undone: {names}", names=names))
@@ -183,7 +192,9 @@ class ApprovalItem(RowItem):
 
     @property
     def sandbox_text(self) -> str:
-        """What holds a command or a server's tool; empty for other calls."""
+        """What holds a command or a server's tool; empty for other calls, and where its effect says it."""
+        if self._approval.effect:
+            return ""
         if self._approval.is_sandboxed:
             return tr("Sandboxed, with network") if self._approval.has_network else tr("Sandboxed")
         return tr("Not sandboxed") if self._approval.kind in ("command", "mcp") else ""
@@ -204,15 +215,30 @@ class ApprovalItem(RowItem):
 
     def _plain_detail(self, tools: ItemTools) -> TextLayout:
         escape = escape_command if self._approval.kind == "command" else escape_invisible
-        lines = escape(self._approval.detail).rstrip("\n").split("\n")
-        if "detail" not in self.context.expanded and not self._is_command:
-            self._hidden_lines = max(0, len(lines) - _MAX_DETAIL_LINES)
-        visible = lines[: len(lines) - self._hidden_lines]
-        detail = tools.writer.write_plain("\n".join(visible), mono=True)
+        words = escape(self._approval.detail).rstrip("\n")
+        lines = words.split("\n")
+        if "detail" not in self.context.expanded:
+            if self._is_command:
+                words = self._shorten_command(words, lines)
+            else:
+                self._hidden_lines = max(0, len(lines) - _MAX_DETAIL_LINES)
+                words = "\n".join(lines[: len(lines) - self._hidden_lines])
+        detail = tools.writer.write_plain(words, mono=True)
         detail.wrap_at_words()
         if any(line.startswith(("@@", "--- ", "+++ ")) for line in lines):
             self._color_diff(detail)
         return detail
+
+    def _shorten_command(self, words: str, lines: Sequence[str]) -> str:
+        """Return a command without its middle where it is long: a click shows all of it."""
+        if len(lines) > _FIRST_LINES + _LAST_LINES + 1:
+            self._hidden_lines = len(lines) - _FIRST_LINES - _LAST_LINES
+            lines = [*lines[:_FIRST_LINES], _GAP_LINE, *lines[-_LAST_LINES:]]
+            words = "\n".join(lines)
+        if len(words) > _FIRST_CHARS + _LAST_CHARS:
+            self._hidden_lines = max(1, self._hidden_lines)
+            words = f"{words[:_FIRST_CHARS]}\n{_GAP_LINE}\n{words[-_LAST_CHARS:]}"
+        return words
 
     def _color_diff(self, detail: TextLayout) -> None:
         theme = self.style.theme
@@ -285,10 +311,12 @@ class ApprovalItem(RowItem):
         if self._hidden_lines:
             rect = QRectF(pad + 6, y - 8 * (not self._blocks), style.px(200), style.px(_LINK))
             label = tr.plural(self._hidden_lines, "Show %n more line", "Show %n more lines")
+            if self._is_command:
+                label = tr("Show the whole command")
             self.hit_areas.append(HitArea("open:detail", ToggleSection("detail"), label, rect, radius=6))
             y += style.px(24)
         self._well = QRectF(pad, top, inner, y - top)
-        return y + style.px(4 if self._blocks else 12)
+        return y + style.px(8 if self._blocks else 12)
 
     def _arrange_uncovered(self, y: float, inner: float) -> float:
         """Place the line on what can't be undone; a click shows each place with its reason."""

@@ -29,7 +29,7 @@ from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, TINY, ChatStyle
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
-from helix_desktop.ui.kit.intents import OpenCacheEntry, RewindTo
+from helix_desktop.ui.kit.intents import OpenCacheEntry, RewindTo, ShowInTimeline
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -53,8 +53,9 @@ class UserMessageItem(RowItem):
         if row.is_side:
             self._notes.append(_NoteChip(tr("Side question: not in context"), "", "message-square"))
             self.accessible_notes.append(tr("Side question: not in context"))
+        self._cover_seq, self._context_chip = row.cover_seq, _NoteChip(row.context_note, "", "layers")
         if row.context_note:
-            self._notes.append(_NoteChip(row.context_note, "", "layers"))
+            self._notes.append(self._context_chip)
             self.accessible_notes.append(row.context_note)
         if row.steered:
             self._notes.append(_NoteChip(tr("Sent during the turn"), "", "zap"))
@@ -161,6 +162,12 @@ class UserMessageItem(RowItem):
             for note, rect in reversed(self._placed_notes)
             if note.digest
         ]
+        if self._cover_seq:
+            rect = next(rect for note, rect in self._placed_notes if note is self._context_chip)
+            action, label = ShowInTimeline(self._cover_seq), tr("Show in timeline")
+            self.hit_areas.append(
+                HitArea("open:rewrite", action, label, rect, radius=rect.height() / 2, tip=label)
+            )
         return top
 
     def _visible_text(self) -> str:

@@ -139,6 +139,8 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         always="" if request.lasting_refusal else always,
         always_offer=number,
         lasting_refusal=request.lasting_refusal,
+        variables=request.variables,
+        uncovering_rule=request.uncovering_rule,
     )
 
 

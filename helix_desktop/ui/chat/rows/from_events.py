@@ -201,9 +201,10 @@ class UserRows:
         states = MessageStates(transcript)
         changed = []
         for key, row in self._rows.items():
-            note = context_note(states.state_of(key.seq))
-            if note != row.context_note:
-                changed.append(replace(row, context_note=note))
+            note, cover = context_note(states.state_of(key.seq)), states.cover_of(key.seq)
+            cover_seq = cover.seq if cover is not None and note else 0
+            if (note, cover_seq) != (row.context_note, row.cover_seq):
+                changed.append(replace(row, context_note=note, cover_seq=cover_seq))
         self._rows |= {row.key: row for row in changed}
         return changed
 

@@ -90,7 +90,7 @@ class UserRow(msgspec.Struct, frozen=True):
 
     `prompt` names the command and the file that the text was made from.
     It can be edited if `is_editable`, as `versions` say that it was. `is_side`: it was asked beside the
-    conversation. `context_note` says why it is no longer sent, if it isn't.
+    conversation. `context_note` says why it is no longer sent, if it isn't, `cover_seq` what stands for it.
     """
 
     key: RowKey
@@ -104,6 +104,7 @@ class UserRow(msgspec.Struct, frozen=True):
     versions: Versions | None = None
     is_side: bool = False
     context_note: str = ""
+    cover_seq: int = 0
 
 
 class AssistantRow(msgspec.Struct, frozen=True):
@@ -296,6 +297,7 @@ class ApprovalRow(msgspec.Struct, frozen=True):
     allows the call. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
     `effect` says in a line what it may do. `always` is what the button allows from now on, empty if it is not
     offered, `always_offer` the number of its rule; `lasting_refusal` says why none may be saved that allows.
+    `variables` are why `uncovering_rule`, which the user saved, does not allow a command.
     """
 
     key: RowKey
@@ -326,6 +328,8 @@ class ApprovalRow(msgspec.Struct, frozen=True):
     always: str = ""
     always_offer: int = 0
     lasting_refusal: LastingRefusal = ""
+    variables: tuple[str, ...] = ()
+    uncovering_rule: str = ""
 
 
 class QuestionRow(msgspec.Struct, frozen=True):

@@ -7,10 +7,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtGui import QAction, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QHBoxLayout,
+    QLayout,
+    QStackedWidget,
+    QStyle,
+    QStyleOption,
+    QWidget,
+)
 
-from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.buttons import EnterActivates, IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.git_label import GitLabel
@@ -21,7 +30,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.kit.commands import action_shortcut, keep_tip
-from helix_desktop.ui.kit.intents import SearchMessages, perform
+from helix_desktop.ui.kit.intents import SearchMessages, ShowPage, perform
 from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_rows import message_query
 from helix_desktop.words.git import GitText
@@ -68,6 +77,28 @@ class _NameButton(PushButton):
         self.setIconSize(QSize(side, side))
 
 
+class _Footer(EnterActivates, QAbstractButton):
+    """How much the workspace's cache has; a click shows the cache."""
+
+    def __init__(self, words: QLayout) -> None:
+        super().__init__()
+        self.setObjectName("sidebar_footer")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setToolTip(tr("Open the cache"))
+        self.setLayout(words)
+        self.clicked.connect(lambda: perform(self, ShowPage("cache")))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the line above it, and a frame while it has the keyboard."""
+        option, painter = QStyleOption(), QPainter(self)
+        option.initFrom(self)
+        self.style().drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option, painter, self)
+        if self.hasFocus():
+            painter.setPen(QPen(self.palette().highlight().color(), 2))
+            painter.drawRoundedRect(self.rect().adjusted(3, 3, -3, -3), 6, 6)
+
+
 class Sidebar(QFrame):
     """Header, search, session list, footer."""
 
@@ -106,9 +137,7 @@ class Sidebar(QFrame):
         self._cache = ElidedLabel(role="faint")
         self._closed_reason = label("", "muted", wrap=True)
         self._nothing = label("", "muted", wrap=True)
-        self._footer = QFrame()
-        self._footer.setObjectName("sidebar_footer")
-        self._footer.setLayout(
+        self._footer = _Footer(
             row(IconLabel("hard-drive", px=15), self._cache, margins=(18, 9, 12, 9), gap=8)
         )
         head = self._make_header()
@@ -223,7 +252,9 @@ class Sidebar(QFrame):
 
     def show_cache(self, text: str) -> None:
         """Show the size of the cache as text, e.g. "2.1 MB · 312 entries"."""
-        self._cache.set_full_text(tr("Cache: {usage}", usage=text) if text else tr("Cache: empty"))
+        words = tr("Cache: {usage}", usage=text) if text else tr("Cache: empty")
+        self._cache.set_full_text(words)
+        self._footer.setAccessibleName(words)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """From the search: Down goes to the list, Enter opens the first hit, Esc clears."""

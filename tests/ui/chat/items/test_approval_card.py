@@ -73,7 +73,7 @@ def test_it_offers_rules_in_words_that_hold_for_each_answer(qtbot: QtBot) -> Non
 
 
 def test_the_command_comes_first_and_whole(qtbot: QtBot) -> None:
-    command = "\n".join(f"echo {number}" for number in range(200))
+    command = "\n".join(f"echo {number}" for number in range(13))
     request = msgspec.structs.replace(_CONFINED, detail=command, effect="Writes only in the workspace.")
     _, item = _shown(qtbot, request)
     item.layout(900)
@@ -119,10 +119,20 @@ def test_what_destroys_or_leaves_the_sandbox_is_never_allowed_always(
     assert names == ["never:0", "never:1"]
 
 
+def test_it_says_why_a_saved_rule_does_not_cover_a_command(qtbot: QtBot) -> None:
+    near = msgspec.structs.replace(
+        _CONFINED, variables=("PYTHONPATH",), uncovering_rule="python3 -m unittest *"
+    )
+    words = _shown(qtbot, near)[1].accessible_text()
+    assert "Your rule “python3 -m unittest *” doesn't cover it: PYTHONPATH can change what runs." in words
+
+
 def test_it_calls_a_sandbox_with_network_what_it_is(qtbot: QtBot) -> None:
     assert _shown(qtbot, _CONFINED)[1].sandbox_text == "Sandboxed"
     networked = msgspec.structs.replace(_CONFINED, confined=False, has_network=True)
     assert _shown(qtbot, networked)[1].sandbox_text == "Sandboxed, with network"
+    said = msgspec.structs.replace(_CONFINED, effect="Sandboxed (bubblewrap): no network.")
+    assert _shown(qtbot, said)[1].sandbox_text == "", "once"
     free = msgspec.structs.replace(networked, is_sandboxed=False)
     assert _shown(qtbot, free)[1].sandbox_text == "Not sandboxed"
 
@@ -183,7 +193,7 @@ def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:
     view.highlighter.finish()
 
 
-def test_the_first_card_offers_to_allow_all_if_each_is_safe(qtbot: QtBot) -> None:
+def test_each_card_offers_to_allow_all_if_each_is_safe(qtbot: QtBot) -> None:
     view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(view)
     model = view.chat_viewport.model
@@ -198,9 +208,10 @@ def test_the_first_card_offers_to_allow_all_if_each_is_safe(qtbot: QtBot) -> Non
         rows.show(msgspec.structs.replace(safe, call_id="p"))
         rows.show(msgspec.structs.replace(other, call_id="q"))
         allowed = [row.allowed_together for row in model.raw_rows() if isinstance(row, ApprovalRow)]
-        assert allowed == [offered, ()]
-        words = view.chat_viewport.item(0).accessible_text()
-        assert ("“Allow all 2 once” also allows: git push" in words) == bool(offered)
+        assert allowed == [offered, offered]
+        for at in range(2):
+            words = view.chat_viewport.item(at).accessible_text()
+            assert ("“Allow all 2 once” also allows: git push" in words) == bool(offered)
     view.highlighter.finish()
 
 

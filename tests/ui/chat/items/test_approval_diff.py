@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.tools import ApprovalKind
 from helix_desktop.tools.files.edit import unified_diff
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.patch_lines import patch_files
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import click_area, questions_and_answers, row_key, row_widget
 
 _LINES = [f"line {number}\n" for number in range(40)]
 _OLD = "".join(_LINES).encode()
@@ -77,10 +78,10 @@ def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -
     view.chat_viewport.model.reset(rows)
     edit, cut, plain = ([text.text() for text in view.chat_viewport.item(n).texts] for n in range(3))
     assert edit[1].startswith("- line 0\n+ first\n  line 1")
-    assert cut[1] == "\n".join(["+ \\u202ex"] * 60)
+    assert cut[1] == "\n".join(["+ \\u202ex"] * 12)
     more = view.chat_viewport.item(1).hit_area("open:detail")
     assert more is not None
-    assert more.label == "Show 10 more lines"
+    assert more.label == "Show 58 more lines"
     assert plain[1] == "--- a plan"
     view.highlighter.finish()
 
@@ -93,4 +94,41 @@ def test_an_edit_of_several_files_names_each_above_the_lines(qtbot: QtBot) -> No
     view.chat_viewport.model.reset([row])
     texts = [text.text() for text in view.chat_viewport.item(0).texts]
     assert texts[1] == "c.txt · new file · +70 \N{MINUS SIGN}0\nsrc/a.py · +2 \N{MINUS SIGN}2"
+    view.highlighter.finish()
+
+
+@pytest.mark.parametrize("size", [(640, 470), (1100, 720)])
+@pytest.mark.parametrize("kind", ["edit", "command", "one line"])
+def test_the_answers_are_visible_with_the_card(qtbot: QtBot, size: tuple[int, int], kind: str) -> None:
+    """Long content is shortened above them; a command keeps its end, and a click shows all of it."""
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    view.resize(*size)
+    with qtbot.waitExposed(view):
+        view.show()
+    if kind == "edit":
+        detail = unified_diff("c.txt", None, b"x\n" * 200)
+    else:
+        detail = ("\n" if kind == "command" else "; ").join(f"echo {n}" for n in range(500))
+    row_kind: ApprovalKind = "edit" if kind == "edit" else "command"
+    row = ApprovalRow(row_key("c"), "run_command", "Do it", detail, (), row_kind)
+    viewport = view.chat_viewport
+    viewport.model.reset(questions_and_answers(5))
+    viewport.model.put(row)
+    viewport.show_ask(len(viewport.model) - 1)
+    widget = row_widget(view, "c")
+    assert widget.item is not None
+    top = widget.y()
+    for name in ("decide:once", "decide:deny"):
+        area = widget.item.hit_area(name)
+        assert area is not None
+        assert top >= 0, "its head is in sight"
+        assert top + area.rect.bottom() < view.viewport().height(), "its answers are in sight"
+    if kind != "edit":
+        assert any("echo 499" in text.text() for text in widget.item.texts), "what it ends with"
+    more = widget.item.hit_area("open:detail")
+    assert more is not None
+    click_area(view, row.key, "open:detail")
+    shown = "\n".join(text.text() for text in viewport.item(len(viewport.model) - 1).texts)
+    assert shown.count("echo" if kind != "edit" else "+ x") == (500 if kind != "edit" else 200)
     view.highlighter.finish()

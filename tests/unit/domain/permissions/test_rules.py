@@ -19,6 +19,7 @@ from helix_desktop.domain.permissions.command_match import (
 )
 from helix_desktop.domain.permissions.rule_offers import suggest_command_rules, suggest_pattern
 from helix_desktop.domain.permissions.rules import (
+    allowed_but_for,
     evaluate,
     parse_rule,
     rule_applies,
@@ -157,6 +158,57 @@ def test_shell_syntax_matches_no_pattern(text: str) -> None:
 def test_plain_commands_match_their_pattern(text: str) -> None:
     assert certainly_matches("git log *", text)
     assert not certainly_matches("git log", f"{text} more")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "export PYTHONDONTWRITEBYTECODE=1; python3 -m unittest -v", "CI=1 NO_COLOR=1 python3 -m unittest",
+        "export CI=true LANG=C.UTF-8 && python3 -m unittest", "TZ='UTC' python3 -m unittest",
+        "export CI=1\nexport TERM=dumb\npython3 -m unittest", "CI=1; python3 -m unittest 2>&1 | tail -5",
+        "cd web && CI=1 python3 -m unittest",
+    ],
+)  # fmt: skip
+def test_a_rule_covers_a_command_behind_harmless_variables(text: str) -> None:
+    """They change how a program writes: the card asked again for what the user had just allowed."""
+    assert certainly_matches("python3 -m unittest *", text, "/w")
+    assert suggest_pattern(text, "/w") == "python3 -m unittest *"
+
+
+_RUNNING_VARIABLES = (
+    "PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "PYTHONWARNINGS",
+    "PYTHONBREAKPOINT", "BASH_ENV", "ENV", "IFS", "HOME", "NODE_OPTIONS", "NODE_ENV", "PYTEST_ADDOPTS",
+    "GIT_SSH_COMMAND", "PAGER", "MY_OWN",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _RUNNING_VARIABLES)
+@pytest.mark.parametrize(
+    "form",
+    ["export {}=x; {}", "{}=x {}", "CI=1 {}=x {}", "{}=x; {}", "export CI=1 {}=x && {}", "cd a && {}=x {}"],
+)
+def test_a_variable_that_may_change_what_runs_asks_and_says_why(name: str, form: str) -> None:
+    saved = PermissionRule("run_command", "python3 -m unittest *", kind="pattern", confined=True)
+    asked = command(form.format(name, "python3 -m unittest"))
+    assert evaluate([saved], asked).effect == "ask"
+    assert allowed_but_for([saved], asked) == (saved, (name,))
+    assert allowed_but_for([], asked) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CI=$(id) python3 -m unittest", "CI=`id` python3 -m unittest", "CI=/etc python3 -m unittest",
+        'CI="$X" python3 -m unittest', "'CI'=1 python3 -m unittest", "CI=1 rm x; python3 -m unittest",
+        "export -f CI; python3 -m unittest", "CI=1 & python3 -m unittest",
+        "export CI=1 | python3 -m unittest",
+        "CI=1 exec python3 -m unittest", "CI+=1 python3 -m unittest", "CI[0]=1 python3 -m unittest",
+        "env CI=1 python3 -m unittest", "CI=~ python3 -m unittest", "CI=1 >x python3 -m unittest",
+        "CI=1", "CI=1 ", "CI=1;", f"{'CI=1 ' * 40_000}python3 -m unittest",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_harmless_variable_matches_no_rule(text: str) -> None:
+    assert not certainly_matches("python3 -m unittest *", text, "/w")
 
 
 @given(st.text(max_size=30))
