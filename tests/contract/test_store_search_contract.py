@@ -111,7 +111,7 @@ async def test_the_previous_version_is_the_newest_before_of_the_same_tool_and_ta
         expected = older[0] if older and entry.target else None
         assert await store.previous_version(entry.digest) == expected
         found += expected is not None
-    assert found >= 5
+    assert found >= 3
 
 
 async def test_equal_entries_come_newest_first_when_descending(store: Store) -> None:

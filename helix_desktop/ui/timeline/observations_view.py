@@ -22,6 +22,7 @@ from helix_desktop.ui.design.layout.disclosure import (
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill, Tone
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.kit.intents import ShowEvent, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView, source_pill
@@ -55,7 +56,7 @@ _PRIORITIES: dict[int, tuple[TranslatableText, Tone, TextRole]] = {
     _VITAL: (text("Important", "priority of a fact"), "accent", "text"),
     _MINOR: (text("Minor", "priority of a fact"), "neutral", "muted"),
 }
-_PRIORITY_PX = 70  # width of the column of priorities
+_PRIORITY_PX = 106  # width of the column of priorities: a translated word is longer
 
 
 def _state_pill(card: ObservationsCard) -> Pill:
@@ -155,7 +156,7 @@ class ObservationsView(Card):
         row.setSpacing(8)
         holder = QWidget()
         role: TextRole = "text"
-        holder.setFixedWidth(_PRIORITY_PX)
+        holder.setFixedWidth(scaled(_PRIORITY_PX))
         inside = QHBoxLayout(holder)
         inside.setContentsMargins(0, 2, 0, 0)
         if fact.is_over:
