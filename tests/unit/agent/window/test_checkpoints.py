@@ -372,7 +372,7 @@ async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> N
     edited = checkpoints(rig)[edited_seq].handover
     assert (edited.edited, edited.revises, edited.upto) == (True, seq, prepared.handover.upto)
     assert list(checkpoints(rig)) == [seq, edited_seq], "the former text stays"
-    with pytest.raises(CompactionRefused, match="took its place"):
+    with pytest.raises(CompactionRefused, match="A newer one replaced it"):
         await revisions.record(draft, changed)
     titles = handover_titles(rig.conversation.session.transcript.written_handovers, checkpoints(rig))
     assert list(titles.values()) == ["Prepared handover 1", "Prepared handover 1, edited"]
