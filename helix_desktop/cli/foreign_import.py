@@ -19,7 +19,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.words.foreign_sessions import kept_text, sessions_text
+from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
 
@@ -32,7 +32,11 @@ def import_sessions(args: argparse.Namespace) -> int:
     if not (args.list or args.workspace):
         raise InvalidInput(
             text("No workspace was named."),
-            fix=text("Add {option} with the project folder to import into.", option="--workspace"),
+            fix=text(
+                "Add {option} with the project folder to import into. {list} shows what is found.",
+                option="--workspace",
+                list="--list",
+            ),
         )
     if len(args.paths) == 1 and args.paths[0].suffix == ARCHIVE_SUFFIX and not args.list:
         args.file = args.paths[0]
@@ -56,9 +60,9 @@ def import_sessions(args: argparse.Namespace) -> int:
             print_out(json.dumps(as_builtins(done), indent=1))
         else:
             print_out(f"{sessions_text(done.result)}.")
-            if kept := kept_text(done.kept, done.damaged):
-                print_err(kept)
-            for records in done.kept:
+            if data_records := data_records_text(done.by_kind, done.damaged):
+                print_err(data_records)
+            for records in done.by_kind:
                 print_err(f"  {records.count:>6}  {escape_hidden_name(records.kind)}")
         for name, why in done.failed:
             print_notice(

@@ -35,7 +35,7 @@ AGENT_NAMES: dict[ForeignAgent, str] = {
     "cline": "Cline",
     "roo-code": "Roo Code",
     "pi": "Pi",
-    "chat-messages": "Chat messages",
+    "chat-messages": "chat messages",
 }
 
 

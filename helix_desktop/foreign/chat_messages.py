@@ -14,7 +14,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.foreign.items import (
     AnswerPart,
     AnyItem,
-    Kept,
+    DataRecord,
     Output,
     Picture,
     UserMessage,
@@ -59,13 +59,13 @@ class ChatMessagesReader:
             yield from self._message(data, raw)
             return
         if self._has_list:
-            yield Kept(kind="another conversation", data=raw)
+            yield DataRecord(kind="another conversation", data=raw)
             return
         self._has_list = True
         for message in as_list(data.get("messages")):
             yield from self._message(as_dict(message), encode(message))
         if rest := rest_of(data, "messages"):
-            yield Kept(kind="fields of the conversation", data=encode(rest))
+            yield DataRecord(kind="fields of the conversation", data=encode(rest))
 
     def end(self) -> Iterator[AnyItem]:
         """Nothing is left."""
@@ -83,7 +83,7 @@ class ChatMessagesReader:
             elif (found := picture(url)) is not None:
                 pictures.append(found)
             elif block.get("type") != "text":
-                yield Kept(
+                yield DataRecord(
                     at_ms=at_ms, kind=kind_name(message.get("role"), block.get("type")), data=encode(block)
                 )
         text = "\n\n".join(texts)
@@ -97,10 +97,10 @@ class ChatMessagesReader:
                 yield Output(at_ms=at_ms, call_id=call_id, text=text, pictures=tuple(pictures))
             case role:
                 is_known = role in ("system", "developer", "user")
-                yield Kept(at_ms=at_ms, kind=kind_name(role), data=raw, is_known=is_known)
+                yield DataRecord(at_ms=at_ms, kind=kind_name(role), data=raw, is_known=is_known)
                 return
         if rest := rest_of(message, *_TAKEN):
-            yield Kept(at_ms=at_ms, kind=kind_name(message.get("role"), "fields"), data=encode(rest))
+            yield DataRecord(at_ms=at_ms, kind=kind_name(message.get("role"), "fields"), data=encode(rest))
 
     def _answer(self, message: dict[str, Any], text: str, at_ms: int) -> AnswerPart:
         self._answers += 1

@@ -18,7 +18,7 @@ from helix_desktop.foreign.items import (
     AnyItem,
     CallUsage,
     Compacted,
-    Kept,
+    DataRecord,
     Output,
     Picture,
     Title,
@@ -103,7 +103,7 @@ class ClaudeCodeReader:
             case _:
                 detail = data.get("subtype") or as_dict(data.get("data")).get("type")
                 detail = detail or as_dict(data.get("attachment")).get("type")
-                yield Kept(**place, kind=kind_name(kind, detail), data=raw, is_known=kind in _KNOWN)
+                yield DataRecord(**place, kind=kind_name(kind, detail), data=raw, is_known=kind in _KNOWN)
 
     def end(self) -> Iterator[AnyItem]:
         """Yield a compaction whose summary never came."""
@@ -139,7 +139,7 @@ class ClaudeCodeReader:
         for block in blocks:
             if block.get("type") == "tool_result":
                 yield from self._output(block, as_dict(data.get("toolUseResult")), place)
-        kept = rest_of(data, *_ENVELOPE)
+        rest = rest_of(data, *_ENVELOPE)
         pictures = []
         for block in blocks:
             if block.get("type") in ("text", "tool_result"):
@@ -148,16 +148,16 @@ class ClaudeCodeReader:
             if found is not None:
                 pictures.append(found)
             else:
-                yield Kept(**place, kind=kind_name("user", block.get("type")), data=encode(block))
+                yield DataRecord(**place, kind=kind_name("user", block.get("type")), data=encode(block))
         if data.get("isMeta") is True and text:
-            yield Kept(**place, kind="user: added by Claude Code", data=encode({"text": text}))
+            yield DataRecord(**place, kind="user: added by Claude Code", data=encode({"text": text}))
         elif text.startswith(_STOPPED):
             yield TurnOver(**place, how="stopped")
-            yield Kept(**place, kind="user: interrupted", data=encode({"text": text}))
+            yield DataRecord(**place, kind="user: interrupted", data=encode({"text": text}))
         elif text or pictures:
             yield UserMessage(**place, text=text, pictures=tuple(pictures))
-        for name, value in kept.items():
-            yield Kept(
+        for name, value in rest.items():
+            yield DataRecord(
                 **place, kind=kind_name("user", name), data=encode({"uuid": place["node"], name: value})
             )
 
@@ -171,7 +171,7 @@ class ClaudeCodeReader:
             elif (found := _picture(part)) is not None:
                 pictures.append(found)
             else:
-                yield Kept(**place, kind=kind_name("output", part.get("type")), data=encode(part))
+                yield DataRecord(**place, kind=kind_name("output", part.get("type")), data=encode(part))
         yield Output(
             **place,
             call_id=as_text(block.get("tool_use_id")),
@@ -190,7 +190,7 @@ class ClaudeCodeReader:
         model = as_text(message.get("model"))
         if data.get("isApiErrorMessage") is True or model == "<synthetic>":
             yield TurnOver(**place, how="failed", why=text)
-            yield Kept(**place, kind="assistant: error", data=encode({"text": text}))
+            yield DataRecord(**place, kind="assistant: error", data=encode({"text": text}))
             return
         group, reasoning, calls = as_text(message.get("id")), [], list[ToolCall]()
         for block in blocks:
@@ -200,14 +200,14 @@ class ClaudeCodeReader:
                 case "thinking":
                     reasoning.append(as_text(block.get("thinking")))
                     if opaque := rest_of(block, "type", "thinking"):
-                        kept = encode({"uuid": place["node"], **opaque})
-                        yield Kept(**place, kind="thinking: signature", data=kept)
+                        rest = encode({"uuid": place["node"], **opaque})
+                        yield DataRecord(**place, kind="thinking: signature", data=rest)
                 case "tool_use":
                     self._calls += 1
                     fallback = f"call-{self._calls}"
                     calls.append(tool_call(block.get("id"), block.get("name"), block.get("input"), fallback))
                 case other:
-                    yield Kept(**place, kind=kind_name("assistant", other), data=encode(block))
+                    yield DataRecord(**place, kind=kind_name("assistant", other), data=encode(block))
         stop = _STOPS.get(as_text(message.get("stop_reason")), "calls" if calls else "end")
         yield AnswerPart(
             **place,
@@ -222,7 +222,7 @@ class ClaudeCodeReader:
         if usage:
             yield CallUsage(**place, group=group, usage=anthropic_usage(usage))
         for name, value in rest_of(data, *_ENVELOPE, "requestId").items():
-            yield Kept(
+            yield DataRecord(
                 **place, kind=kind_name("assistant", name), data=encode({"uuid": place["node"], name: value})
             )
 

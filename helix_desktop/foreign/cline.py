@@ -19,7 +19,7 @@ from helix_desktop.foreign.items import (
     AnyItem,
     CallUsage,
     Compacted,
-    Kept,
+    DataRecord,
     Output,
     Picture,
     UserMessage,
@@ -67,7 +67,7 @@ class ClineReader:
         role = data.get("role")
         if data.get("isSummary") is True:
             yield Compacted(at_ms=at_ms, summary="\n\n".join(_texts(data.get("content"))))
-            yield Kept(at_ms=at_ms, kind="summary: marks", data=encode(rest_of(data, "content")))
+            yield DataRecord(at_ms=at_ms, kind="summary: marks", data=encode(rest_of(data, "content")))
             return
         match role:
             case "user":
@@ -78,10 +78,12 @@ class ClineReader:
                 yield from self._outputs(blocks_of(data.get("content")), at_ms)
             case _:
                 is_known = data.get("type") in ("reasoning", "ui-message", "task-metadata")
-                yield Kept(at_ms=at_ms, kind=kind_name(role, data.get("type")), data=raw, is_known=is_known)
+                yield DataRecord(
+                    at_ms=at_ms, kind=kind_name(role, data.get("type")), data=raw, is_known=is_known
+                )
                 return
         if rest := rest_of(data, *_FIELDS):
-            yield Kept(at_ms=at_ms, kind=kind_name(role, "fields"), data=encode(rest))
+            yield DataRecord(at_ms=at_ms, kind=kind_name(role, "fields"), data=encode(rest))
 
     def end(self) -> Iterator[AnyItem]:
         """Nothing is left."""
@@ -101,9 +103,9 @@ class ClineReader:
             if kind == "image" and (found := _picture(block)) is not None:
                 pictures.append(found)
             elif kind != "text":
-                yield Kept(at_ms=at_ms, kind=kind_name("user", kind), data=encode(block))
+                yield DataRecord(at_ms=at_ms, kind=kind_name("user", kind), data=encode(block))
             elif _ADDED.match(text):
-                yield Kept(at_ms=at_ms, kind="user: added by the agent", data=encode(block))
+                yield DataRecord(at_ms=at_ms, kind="user: added by the agent", data=encode(block))
             elif self._open is not None and (result := _RESULT.match(text)):
                 is_output = True
                 if rest := text[result.end() :]:
@@ -124,7 +126,7 @@ class ClineReader:
     def _outputs(self, blocks: list[dict[str, Any]], at_ms: int) -> Iterator[AnyItem]:
         for block in blocks:
             if block.get("type") not in ("tool_result", "tool-result"):
-                yield Kept(at_ms=at_ms, kind=kind_name("tool", block.get("type")), data=encode(block))
+                yield DataRecord(at_ms=at_ms, kind=kind_name("tool", block.get("type")), data=encode(block))
                 continue
             output = block.get("content", block.get("output"))
             if isinstance(output, dict):
@@ -148,7 +150,7 @@ class ClineReader:
                 case "thinking" | "reasoning":
                     reasoning.append(as_text(block.get("thinking")) or as_text(block.get("text")))
                     if opaque := rest_of(block, "type", "thinking", "text"):
-                        yield Kept(at_ms=at_ms, kind="thinking: signature", data=encode(opaque))
+                        yield DataRecord(at_ms=at_ms, kind="thinking: signature", data=encode(opaque))
                 case "tool_use" | "tool-call":
                     self._calls += 1
                     call_id, name = (
@@ -157,7 +159,7 @@ class ClineReader:
                     )
                     calls.append(tool_call(call_id, name, block.get("input"), f"call-{self._calls}"))
                 case kind:
-                    yield Kept(at_ms=at_ms, kind=kind_name("assistant", kind), data=encode(block))
+                    yield DataRecord(at_ms=at_ms, kind=kind_name("assistant", kind), data=encode(block))
         text = "\n\n".join(filter(None, texts))
         if not calls and "</" in text:
             written = text
@@ -166,7 +168,9 @@ class ClineReader:
             self._open = call
             calls += [call] if call is not None else []
             if text != written:
-                yield Kept(at_ms=at_ms, kind="assistant: calls as written", data=encode({"text": written}))
+                yield DataRecord(
+                    at_ms=at_ms, kind="assistant: calls as written", data=encode({"text": written})
+                )
         info = as_dict(data.get("modelInfo"))
         model = "/".join(filter(None, (as_text(info.get("providerId")), as_text(info.get("modelId")))))
         yield AnswerPart(

@@ -19,7 +19,7 @@ from helix_desktop.foreign.items import (
     AnyItem,
     CallUsage,
     Compacted,
-    Kept,
+    DataRecord,
     Output,
     Picture,
     RolledBack,
@@ -88,7 +88,7 @@ class CodexReader:
             yield from self._about(data, raw, at_ms)
         else:
             name = kind or data.get("record_type")
-            yield Kept(at_ms=at_ms, kind=kind_name(name), data=raw, is_known="record_type" in data)
+            yield DataRecord(at_ms=at_ms, kind=kind_name(name), data=raw, is_known="record_type" in data)
 
     def end(self) -> Iterator[AnyItem]:
         """Nothing is left."""
@@ -104,7 +104,7 @@ class CodexReader:
                 folder=as_text(meta.get("cwd")),
                 version=as_text(meta.get("cli_version")),
             )
-        yield Kept(at_ms=at_ms, kind="session_meta", data=raw)
+        yield DataRecord(at_ms=at_ms, kind="session_meta", data=raw)
 
     def _record(self, kind: str, payload: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
         match kind:
@@ -112,13 +112,13 @@ class CodexReader:
                 yield from self._about(payload, raw, at_ms)
             case "turn_context":
                 self._model = as_text(payload.get("model")) or self._model
-                yield Kept(at_ms=at_ms, kind=kind, data=raw)
+                yield DataRecord(at_ms=at_ms, kind=kind, data=raw)
             case "response_item":
                 yield from self._item(payload, raw, at_ms)
             case "compacted":
                 yield Compacted(at_ms=at_ms, summary=as_text(payload.get("message")))
                 if rest := rest_of(payload, "message"):
-                    yield Kept(at_ms=at_ms, kind="compacted: replacement history", data=encode(rest))
+                    yield DataRecord(at_ms=at_ms, kind="compacted: replacement history", data=encode(rest))
             case _:
                 yield from self._event(payload, raw, at_ms)
 
@@ -139,7 +139,7 @@ class CodexReader:
                 yield RolledBack(at_ms=at_ms, messages=as_count(event.get("num_turns")))
             case "thread_name_updated" if title := as_text(event.get("thread_name")):
                 yield Title(text=title)
-        yield Kept(at_ms=at_ms, kind=kind_name("event_msg", kind), data=raw, is_known=kind in _EVENTS)
+        yield DataRecord(at_ms=at_ms, kind=kind_name("event_msg", kind), data=raw, is_known=kind in _EVENTS)
 
     @property
     def _group(self) -> str:
@@ -159,7 +159,7 @@ class CodexReader:
                     at_ms, reasoning="\n\n".join(filter(None, map(_block_text, map(as_dict, blocks))))
                 )
                 if opaque := rest_of(item, "type", "summary", "content"):
-                    yield Kept(at_ms=at_ms, kind="reasoning: encrypted", data=encode(opaque))
+                    yield DataRecord(at_ms=at_ms, kind="reasoning: encrypted", data=encode(opaque))
             case "function_call" | "tool_search_call":
                 yield self._call(at_ms, call_id, item.get("name") or "tool_search", item.get("arguments"))
             case "custom_tool_call":
@@ -173,9 +173,9 @@ class CodexReader:
                 yield Output(at_ms=at_ms, call_id=as_text(call_id), text=tools)
             case "compaction" | "compaction_summary":
                 yield Compacted(at_ms=at_ms)
-                yield Kept(at_ms=at_ms, kind="compaction: encrypted", data=raw)
+                yield DataRecord(at_ms=at_ms, kind="compaction: encrypted", data=raw)
             case _:
-                yield Kept(
+                yield DataRecord(
                     at_ms=at_ms, kind=kind_name("response_item", kind), data=raw, is_known=kind in _ITEMS
                 )
 
@@ -206,9 +206,9 @@ class CodexReader:
             elif block.get("type") == "input_image" and (found := picture(block.get("image_url"))):
                 pictures.append(found)
             else:
-                yield Kept(at_ms=at_ms, kind="message: added by Codex", data=encode(block))
+                yield DataRecord(at_ms=at_ms, kind="message: added by Codex", data=encode(block))
         if item.get("role") != "user":
-            yield Kept(at_ms=at_ms, kind=kind_name("message", item.get("role")), data=raw)
+            yield DataRecord(at_ms=at_ms, kind=kind_name("message", item.get("role")), data=raw)
         elif texts or pictures:
             self._answers += 1
             yield UserMessage(at_ms=at_ms, text="\n\n".join(texts), pictures=tuple(pictures))
@@ -225,7 +225,9 @@ class CodexReader:
                 elif words := _block_text(block):
                     texts.append(words)
                 else:
-                    yield Kept(at_ms=at_ms, kind=kind_name("output", block.get("type")), data=encode(block))
+                    yield DataRecord(
+                        at_ms=at_ms, kind=kind_name("output", block.get("type")), data=encode(block)
+                    )
             text = "\n".join(texts)
         else:
             text, is_ok = as_text(as_dict(output).get("content")), as_dict(output).get("success") is not False

@@ -1,7 +1,7 @@
 """What a reader makes of another agent's records: one item after the other, in the order of the records.
 
-A reader gets decoded records one by one and never fails: what it has no place for becomes `Kept`. Nothing
-here knows files, stores or events.
+A reader gets decoded records one by one and never fails: what it has no place for becomes `DataRecord`.
+Nothing here knows files, stores or events.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class RolledBack(Item, frozen=True, kw_only=True):
     messages: int
 
 
-class Kept(Item, frozen=True, kw_only=True):
+class DataRecord(Item, frozen=True, kw_only=True):
     """A record, or a part of one, that there is no place for; `data` is JSON on one line."""
 
     kind: str
@@ -143,7 +143,7 @@ AnyItem = (
     | Compacted
     | TurnOver
     | RolledBack
-    | Kept
+    | DataRecord
     | Damaged
 )
 

@@ -20,7 +20,7 @@ from helix_desktop.foreign.items import (
     AnyItem,
     CallUsage,
     Compacted,
-    Kept,
+    DataRecord,
     Output,
     Picture,
     Title,
@@ -77,9 +77,9 @@ class OpencodeReader:
                 )
                 if title := as_text(info.get("title")):
                     yield Title(text=title)
-                yield Kept(at_ms=at_ms, kind="session", data=raw)
+                yield DataRecord(at_ms=at_ms, kind="session", data=raw)
             case role:
-                yield Kept(at_ms=at_ms, kind=kind_name("message", role), data=raw, is_known=False)
+                yield DataRecord(at_ms=at_ms, kind=kind_name("message", role), data=raw, is_known=False)
 
     def end(self) -> Iterator[AnyItem]:
         """Nothing is left."""
@@ -95,20 +95,20 @@ class OpencodeReader:
                 pictures.append(found)
             else:
                 name = "text: added by opencode" if is_added else kind_name("user", part.get("type"))
-                yield Kept(
+                yield DataRecord(
                     at_ms=at_ms, kind=name, data=encode(part), is_known=as_text(part.get("type")) in _KNOWN
                 )
         text = "\n\n".join(filter(None, texts))
         if text or pictures:
             yield UserMessage(at_ms=at_ms, text=text, pictures=tuple(pictures))
         if rest := rest_of(info, "id", "sessionID", "role", "time"):
-            yield Kept(at_ms=at_ms, kind="user: info", data=encode(rest))
+            yield DataRecord(at_ms=at_ms, kind="user: info", data=encode(rest))
 
     def _assistant(self, info: dict[str, Any], parts: list[dict[str, Any]], at_ms: int) -> Iterator[AnyItem]:
         if info.get("summary") is True:
             texts = [as_text(part.get("text")) for part in parts if part.get("type") == "text"]
             yield Compacted(at_ms=at_ms, summary="\n\n".join(filter(None, texts)))
-            yield Kept(
+            yield DataRecord(
                 at_ms=at_ms, kind="assistant: summary", data=encode(rest_of(info, "id", "sessionID", "role"))
             )
             return
@@ -123,7 +123,7 @@ class OpencodeReader:
                     answer = AnswerPart(at_ms=at_ms, group=group, model=model)
                     yield replace(answer, text=text) if kind == "text" else replace(answer, reasoning=text)
                     if metadata := rest_of(as_dict(part.get("metadata"))):
-                        yield Kept(at_ms=at_ms, kind=kind_name(kind, "metadata"), data=encode(metadata))
+                        yield DataRecord(at_ms=at_ms, kind=kind_name(kind, "metadata"), data=encode(metadata))
                 case "tool":
                     call, *rest = self._tool(part, group, model, at_ms)
                     yield call
@@ -136,7 +136,7 @@ class OpencodeReader:
                     yield _usage(part, group, at_ms)
                 case kind:
                     name = kind_name("assistant", kind)
-                    yield Kept(at_ms=at_ms, kind=name, data=encode(part), is_known=kind in _KNOWN)
+                    yield DataRecord(at_ms=at_ms, kind=name, data=encode(part), is_known=kind in _KNOWN)
         if not has_usage and info.get("tokens"):
             yield _usage(info, f"{as_text(info.get('id'))}-{step}", at_ms)
         yield from outputs
@@ -165,7 +165,7 @@ class OpencodeReader:
             )
         rest = rest_of(state, "status", "input", "output", "error", "time", "title")
         if rest:
-            yield Kept(at_ms=at_ms, kind="tool: metadata", data=encode({"callID": call.id, **rest}))
+            yield DataRecord(at_ms=at_ms, kind="tool: metadata", data=encode({"callID": call.id, **rest}))
 
 
 def _picture(part: dict[str, Any]) -> Picture | None:

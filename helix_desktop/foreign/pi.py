@@ -16,7 +16,7 @@ from helix_desktop.foreign.items import (
     AnyItem,
     CallUsage,
     Compacted,
-    Kept,
+    DataRecord,
     Output,
     Picture,
     Title,
@@ -73,7 +73,7 @@ class PiReader:
                     version=str(version) if isinstance(version, int | str) else "",
                     at_ms=time_ms(data.get("timestamp")),
                 )
-                yield Kept(kind="session", data=raw)
+                yield DataRecord(kind="session", data=raw)
             case "message":
                 yield from self._message(as_dict(data.get("message")), place, raw)
             case "compaction":
@@ -81,7 +81,7 @@ class PiReader:
                 yield Compacted(**place, summary=summary, tokens=tokens)
                 rest = rest_of(data, "type", "summary", "tokensBefore", "timestamp", "id", "parentId")
                 if rest:
-                    yield Kept(**place, kind="compaction", data=encode(rest))
+                    yield DataRecord(**place, kind="compaction", data=encode(rest))
             case "branch_summary":
                 yield Compacted(**place, summary=as_text(data.get("summary")), trigger="branch")
             case "custom_message":
@@ -91,7 +91,7 @@ class PiReader:
             case "session_info" if name := as_text(data.get("name")):
                 yield Title(text=name)
             case kind:
-                yield Kept(
+                yield DataRecord(
                     **place, kind=kind_name(kind, data.get("customType")), data=raw, is_known=kind in _KNOWN
                 )
 
@@ -115,11 +115,11 @@ class PiReader:
                     pictures=_pictures(content),
                 )
                 if details := rest_of(as_dict(message.get("details"))):
-                    yield Kept(**place, kind="toolResult: details", data=encode(details))
+                    yield DataRecord(**place, kind="toolResult: details", data=encode(details))
             case "bashExecution" if message.get("excludeFromContext") is not True:
                 command, output = as_text(message.get("command")), as_text(message.get("output"))
                 yield UserMessage(**place, text=f"$ {command}", pasted=((command, output),) if output else ())
-                yield Kept(
+                yield DataRecord(
                     **place,
                     kind="bashExecution",
                     data=encode(rest_of(message, "role", "command", "output", "timestamp")),
@@ -129,7 +129,7 @@ class PiReader:
             case "branchSummary" | "compactionSummary":
                 yield Compacted(**place, summary=as_text(message.get("summary")))
             case role:
-                yield Kept(
+                yield DataRecord(
                     **place, kind=kind_name("message", role), data=raw, is_known=role == "bashExecution"
                 )
 
@@ -143,7 +143,7 @@ class PiReader:
                 case "thinking":
                     reasoning.append(as_text(block.get("thinking")))
                     if opaque := rest_of(block, "type", "thinking"):
-                        yield Kept(**place, kind="thinking: signature", data=encode(opaque))
+                        yield DataRecord(**place, kind="thinking: signature", data=encode(opaque))
                 case "toolCall":
                     self._calls += 1
                     fallback = f"call-{self._calls}"
@@ -151,7 +151,7 @@ class PiReader:
                         tool_call(block.get("id"), block.get("name"), block.get("arguments"), fallback)
                     )
                 case other:
-                    yield Kept(**place, kind=kind_name("assistant", other), data=encode(block))
+                    yield DataRecord(**place, kind=kind_name("assistant", other), data=encode(block))
         stop = as_text(message.get("stopReason"))
         provider, model = as_text(message.get("provider")), as_text(message.get("model"))
         yield AnswerPart(

@@ -35,7 +35,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.foreign import (
     ForeignCompaction,
     ForeignRecords,
-    KeptRecords,
+    RecordCount,
     SessionImported,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -53,7 +53,7 @@ from helix_desktop.foreign.items import (
     CallUsage,
     Compacted,
     Damaged,
-    Kept,
+    DataRecord,
     Output,
     Reader,
     RolledBack,
@@ -152,9 +152,9 @@ class Conversion:
         self._nodes: dict[str, tuple[ConvertedSession, int]] = {}
         self._subagents = dict(subagents or {})
         self.subagent_titles: dict[str, str] = {}
-        self.kept: Counter[tuple[str, bool]] = Counter()
+        self.data_counts: Counter[tuple[str, bool]] = Counter()
         self.damaged: list[int] = []
-        self._new_kept: Counter[tuple[str, bool]] = Counter()
+        self._new_counts: Counter[tuple[str, bool]] = Counter()
         self._new_damaged: list[int] = []
         self._kept_lines: list[bytes] = []
         self._kept_size = 0
@@ -188,7 +188,7 @@ class Conversion:
     async def _add(self, item: AnyItem) -> None:
         self._last_at = item.at_ms or self._last_at
         match item:
-            case Kept(kind=kind, data=data, is_known=is_known):
+            case DataRecord(kind=kind, data=data, is_known=is_known):
                 await self._keep(kind, data, is_known=is_known)
             case Damaged(record=record):
                 self._new_damaged.append(record)
@@ -510,7 +510,7 @@ class Conversion:
         self._cost += item.cost
 
     async def _keep(self, kind: str, data: bytes, *, is_known: bool) -> None:
-        self._new_kept[kind, is_known] += 1
+        self._new_counts[kind, is_known] += 1
         self._kept_lines.append(data)
         self._kept_size += len(data)
         if self._kept_size >= _KEPT_BYTES and self.main.is_started:
@@ -522,11 +522,11 @@ class Conversion:
         data = b"\n".join(self._kept_lines)
         digest = digest_of(data) if data else ""
         kinds = tuple(
-            KeptRecords(kind, count, is_known) for (kind, is_known), count in sorted(self._new_kept.items())
+            RecordCount(kind, count, is_known) for (kind, is_known), count in sorted(self._new_counts.items())
         )
         if data:
             name = AGENT_NAMES[self._agent]
-            words = ", ".join(kept.kind for kept in kinds)
+            words = ", ".join(each.kind for each in kinds)
             self._store(
                 self.main, Content(digest, data, f"{name} records", "", title_line(words), kind="record")
             )
@@ -535,9 +535,9 @@ class Conversion:
             tuple(self._new_damaged[:_LISTED_LINES]), self._usage, self._cost,
         )  # fmt: skip
         self._record(self.main, event)
-        self.kept += self._new_kept
+        self.data_counts += self._new_counts
         self.damaged += self._new_damaged
-        self._new_kept, self._new_damaged = Counter(), []
+        self._new_counts, self._new_damaged = Counter(), []
         self._kept_lines, self._kept_size, self._usage, self._cost = [], 0, None, 0.0
 
     async def _end_import(self, records: int) -> None:
@@ -546,7 +546,7 @@ class Conversion:
             await self._flush(session)
             if session.is_started and session.turn_open and session.is_answered:
                 self._end_turn(session, TurnEnded("done"))
-        if self.main.is_started and (self._new_kept or self._new_damaged or self._has_news(self.main)):
+        if self.main.is_started and (self._new_counts or self._new_damaged or self._has_news(self.main)):
             await self._record_kept(records)
         for session in self.sessions:
             if session is not self.main and session.is_started and self._has_news(session):

@@ -12,7 +12,7 @@ import msgspec
 
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.foreign import ForeignRecords, KeptRecords
+from helix_desktop.domain.events.foreign import ForeignRecords, RecordCount
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.store_reports import ImportResult
 from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
@@ -48,7 +48,7 @@ class ForeignImport(msgspec.Struct, frozen=True):
 
     result: ImportResult
     sessions: tuple[str, ...] = ()
-    kept: tuple[KeptRecords, ...] = ()
+    by_kind: tuple[RecordCount, ...] = ()
     damaged: int = 0
     failed: tuple[tuple[str, str], ...] = ()
 
@@ -155,12 +155,12 @@ class ForeignSessions:
             finally:
                 stop.set()
             result = await store.import_from(path, lambda done, size: on_progress(size + done, 2 * size))
-        kept = tuple(
-            KeptRecords(kind, sum(each.kept[kind, known] for each in conversions), known)
-            for kind, known in dict.fromkeys(key for each in conversions for key in sorted(each.kept))
+        by_kind = tuple(
+            RecordCount(kind, sum(each.data_counts[kind, known] for each in conversions), known)
+            for kind, known in dict.fromkeys(key for each in conversions for key in sorted(each.data_counts))
         )
         damaged = sum(len(each.damaged) for each in conversions)
-        return ForeignImport(result, (main_id,), kept, damaged)
+        return ForeignImport(result, (main_id,), by_kind, damaged)
 
     def _convert(
         self, spool: ArchiveSpool, found: FoundSession, marks: Mapping[str, Sequence[int]], report: OnProgress
@@ -201,8 +201,8 @@ async def _marks(store: AnyStore, session_id: str) -> list[int]:
 def _sum(one: ForeignImport, other: ForeignImport) -> ForeignImport:
     first, second = one.result, other.result
     counts: dict[tuple[str, bool], int] = {}
-    for kept in (*one.kept, *other.kept):
-        counts[kept.kind, kept.is_known] = counts.get((kept.kind, kept.is_known), 0) + kept.count
+    for each in (*one.by_kind, *other.by_kind):
+        counts[each.kind, each.is_known] = counts.get((each.kind, each.is_known), 0) + each.count
     return ForeignImport(
         ImportResult(
             first.name,
@@ -217,7 +217,7 @@ def _sum(one: ForeignImport, other: ForeignImport) -> ForeignImport:
             first.trashed + second.trashed,
         ),
         one.sessions + other.sessions,
-        tuple(KeptRecords(kind, count, is_known) for (kind, is_known), count in counts.items()),
+        tuple(RecordCount(kind, count, is_known) for (kind, is_known), count in counts.items()),
         one.damaged + other.damaged,
         one.failed + other.failed,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helix_desktop.domain.events.foreign import KeptRecords
+from helix_desktop.domain.events.foreign import RecordCount
 from helix_desktop.domain.store_reports import ImportResult
 from helix_desktop.words.translation import Translator
 
@@ -29,10 +29,10 @@ def sessions_text(result: ImportResult) -> str:
     return ", ".join(words for count, words in counts if count) or tr("Nothing to import")
 
 
-def kept_text(kept: Sequence[KeptRecords], damaged: int) -> str:
+def data_records_text(by_kind: Sequence[RecordCount], damaged: int) -> str:
     """Return what is kept as data and what was skipped; empty where all became messages."""
-    known = sum(records.count for records in kept if records.is_known)
-    unknown = sum(records.count for records in kept if not records.is_known)
+    known = sum(records.count for records in by_kind if records.is_known)
+    unknown = sum(records.count for records in by_kind if not records.is_known)
     parts = []
     if known:
         parts.append(

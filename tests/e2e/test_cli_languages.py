@@ -195,7 +195,7 @@ DEEPSEEK_API_KEY GEMINI_API_KEY GROQ_API_KEY MISTRAL_API_KEY TOGETHER_API_KEY XA
 HELIX_MY_SERVER_KEY balanced lean classic plain off recall_cached_content search_cached_content
 list_cached_content role system user assistant tool content TEXT tool_calls id name arguments tool_call_id
 created size tokens used digest target src app py md --message --session ID --trust --yes --http --base-url
-html jsonl Claude Code Codex opencode Cline Roo Pi Chat messages
+html jsonl Claude Code Codex opencode Cline Roo Pi chat messages
 claude-code codex cline roo-code pi chat-messages
 and
 """

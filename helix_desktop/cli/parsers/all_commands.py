@@ -404,7 +404,7 @@ def add_import(commands: Commands, common: argparse.ArgumentParser) -> None:
     importing.add_argument("--all", action="store_true", help=tr("import all that is found"))
     importing.add_argument(
         "--agent",
-        choices=("", *AGENT_NAMES),
+        choices=tuple(AGENT_NAMES),
         default="",
         metavar="AGENT",
         help=tr("only sessions of this agent: {agents}", agents=", ".join(AGENT_NAMES)),

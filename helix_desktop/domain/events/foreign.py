@@ -21,7 +21,7 @@ class SessionImported(EventBase, frozen=True, tag="session-imported"):
     version: str = ""
 
 
-class KeptRecords(msgspec.Struct, frozen=True):
+class RecordCount(msgspec.Struct, frozen=True):
     """Records of one kind, or parts of records, for which a session has no place: kept as data.
 
     `is_known` is False for a kind that this version does not know.
@@ -42,7 +42,7 @@ class ForeignRecords(EventBase, frozen=True, tag="foreign-records"):
 
     digest: str = ""
     size: int = 0
-    kept: tuple[KeptRecords, ...] = ()
+    by_kind: tuple[RecordCount, ...] = ()
     records: int = 0
     damaged: int = 0
     damaged_lines: tuple[int, ...] = ()

@@ -174,7 +174,7 @@ async def test_a_session_comes_in_whole(rig: Rig) -> None:
     assert (compacted.summary, compacted.before) == ("So far: 8080.", 155_528)
     assert [ended.how for ended in await rig.events(session_id, TurnEnded)] == ["done", "done"]
     (records,) = await rig.events(session_id, ForeignRecords)
-    assert {kept.kind for kept in records.kept} == {"file-history-snapshot", "user: toolUseResult"}
+    assert {kept.kind for kept in records.by_kind} == {"file-history-snapshot", "user: toolUseResult"}
     kept = (await rig.store.get(records.digest)).splitlines()
     assert json.loads(kept[1])["toolUseResult"] == {"file": {"numLines": 1}}
     assert (records.records, records.usage.output) == (len(TALK), 12)
@@ -427,7 +427,7 @@ async def test_a_task_of_roo_code(rig: Rig) -> None:
     done = await rig.run([found])
     (result,) = await rig.events(done.sessions[0], ToolAnswered)
     assert await rig.store.get(result.digest) == b"PORT = 8080"
-    assert "ui-message" in {kept.kind for kept in done.kept}
+    assert "ui-message" in {kept.kind for kept in done.by_kind}
     path.write_text(json.dumps(history)[:-30])  # half written
     assert [spoke.text for spoke in (await rig.events((await rig.run()).sessions[0], UserSpoke))] == [
         "Which port?"

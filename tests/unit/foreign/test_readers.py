@@ -24,7 +24,7 @@ from helix_desktop.foreign.items import (
     CallUsage,
     Compacted,
     Damaged,
-    Kept,
+    DataRecord,
     Output,
     Reader,
     Record,
@@ -83,7 +83,7 @@ def of(items: Iterable[AnyItem], kind: Any) -> list[Any]:
 
 def kinds(items: Iterable[AnyItem]) -> list[str]:
     """Return the kinds of what is kept as data."""
-    return [item.kind for item in items if isinstance(item, Kept)]
+    return [item.kind for item in items if isinstance(item, DataRecord)]
 
 
 class TestClaudeCode:
@@ -180,7 +180,7 @@ class TestClaudeCode:
                 {"type": "user", "message": {"role": "user", "content": "[Request interrupted by user]"}},
             ],
         )
-        kept = of(items, Kept)
+        kept = of(items, DataRecord)
         assert [(item.kind, item.is_known) for item in kept[:2]] == [
             ("progress: bash_progress", True),
             ("novelty", False),
@@ -443,7 +443,7 @@ class TestCline:
         assert (output.call_id, output.text) == (first.calls[0].id, "x = 1\n")
         assert of(items, Compacted)[0].summary == "So far."
         assert (
-            json.loads(next(item.data for item in of(items, Kept) if "as written" in item.kind))["text"]
+            json.loads(next(item.data for item in of(items, DataRecord) if "as written" in item.kind))["text"]
             == written
         )
 

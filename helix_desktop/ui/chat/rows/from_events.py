@@ -26,7 +26,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.foreign import (
     ForeignCompaction,
     ForeignRecords,
-    KeptRecords,
+    RecordCount,
     SessionImported,
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -553,14 +553,14 @@ def _foreign_notice(
             sizes = tr("{before} → {after} tokens.", before=before, after=tokens) if before and tokens else ""
             kept = tr("Nothing left this session for it: all messages above are still here.")
             return NoticeRow(key, "info", what, " ".join(filter(None, (sizes, kept))), details=summary)
-        case ForeignRecords(records=records, kept=kept_records, damaged=damaged) if records:
-            return _records_notice(key, kept_records, damaged)
+        case ForeignRecords(records=records, by_kind=by_kind, damaged=damaged) if records:
+            return _records_notice(key, by_kind, damaged)
     return None
 
 
-def _records_notice(key: RowKey, kept: Sequence[KeptRecords], damaged: int) -> NoticeRow | None:
+def _records_notice(key: RowKey, by_kind: Sequence[RecordCount], damaged: int) -> NoticeRow | None:
     """Say how many records are kept as data, and how many could not be read."""
-    count = sum(record.count for record in kept)
+    count = sum(record.count for record in by_kind)
     if not (count or damaged):
         return None
     skipped = tr.plural(damaged, "%n damaged record was skipped.", "%n damaged records were skipped.")
@@ -569,7 +569,7 @@ def _records_notice(key: RowKey, kept: Sequence[KeptRecords], damaged: int) -> N
         "warning" if damaged else "info",
         tr.plural(count, "%n record is kept as data.", "%n records are kept as data."),
         skipped if damaged else "",
-        details="\n".join(f"{record.count} × {record.kind}" for record in kept),
+        details="\n".join(f"{record.count} × {record.kind}" for record in by_kind),
     )
 
 
