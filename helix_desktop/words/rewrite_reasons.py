@@ -172,7 +172,6 @@ def _pause_text(seconds: int) -> str:
 
 
 def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_hold: bool) -> str:
-    """Return how far the next compaction is, in a few words."""
     if not is_managed:
         return tr("compaction off")
     if is_on_hold:
@@ -183,7 +182,6 @@ def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_ho
 
 
 def preview_trigger_text(trigger: CompactionTrigger, is_managed: bool) -> str:
-    """Return when a handover as it is previewed replaces older messages."""
     share = format_whole_percent(trigger.share)
     if not is_managed:
         return tr("Context management is off.")

@@ -149,7 +149,6 @@ class MessageLog:
         self._steps_beyond: dict[tuple[int, int], int] = {}
 
     def append(self, recorded: RecordedEvent, event: MessageEvent) -> LogItem:
-        """Add a message behind the others."""
         tokens = tokens_of(event)
         cumulative = self.total_tokens + tokens
         item = LogItem(
@@ -180,7 +179,6 @@ class MessageLog:
         return item
 
     def drop_after(self, seq: int) -> None:
-        """Drop the messages after an event, as if they had never been sent."""
         count = self.position(seq)
         del self.items[count:], self._seqs[count:], self._counts[count:]
         del self._cumulative[count:], self._cumulative_full[count:]
@@ -220,11 +218,9 @@ class MessageLog:
         return MessageCounts(ends.messages - begin.messages, ends.calls - begin.calls)
 
     def users_between(self, after: int, upto: int) -> list[LogItem]:
-        """Return the user's messages after `after` up to and including `upto`."""
         return _between(self.user_items, after, upto)
 
     def user_words_between(self, after: int, upto: int) -> list[LogItem]:
-        """Return those of `user_words` after `after` up to and including `upto`."""
         return _between(self.user_words, after, upto)
 
     def step_beyond(self, item: LogItem, tokens: int) -> int | None:
@@ -253,10 +249,8 @@ class MessageLog:
         return self._cumulative_full[-1] if self._cumulative_full else 0
 
     def full_tokens_after(self, seq: int) -> int:
-        """Return the tokens of the messages after an event, with large outputs in full."""
         count = self.position(seq)
         return self.full_total_tokens - (self._cumulative_full[count - 1] if count else 0)
 
     def fork(self) -> MessageLog:
-        """Return a copy that can grow without changing this one."""
         return forked(self)

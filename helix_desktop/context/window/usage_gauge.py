@@ -64,12 +64,10 @@ class UsageGauge(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Return the use as a share of the window."""
         return self.used / self.window
 
     @property
     def trigger(self) -> CompactionTrigger:
-        """What compacts the conversation next by the policy."""
         distance = self.handover_threshold - self.used
         share = self.handover_threshold / max(1, self.window)
         return CompactionTrigger(HandoverTrigger.THRESHOLD, distance, share)
@@ -139,7 +137,6 @@ def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFra
 
 
 def count_window(transcript: Transcript, policy: ContextPolicy, window_size: int) -> WindowCount:
-    """Return the count of a session's next request, for a model with a window of `window_size` tokens."""
     entries, images = transcript.window.tokens
     handed_over, own_policy = transcript.window.handover is not None, transcript.session_policy
     return WindowCount(

@@ -53,7 +53,6 @@ class ChatStyle:
         return font
 
     def metrics(self, font: QFont) -> QFontMetricsF:
-        """Measures of a font."""
         key = font.key()
         metrics = self._metrics.get(key)
         if metrics is None:
@@ -61,7 +60,6 @@ class ChatStyle:
         return metrics
 
     def width(self, text: str, font: QFont) -> float:
-        """Return how wide a line of text is, pixels."""
         return self.metrics(font).horizontalAdvance(text)
 
     def color(self, token: str) -> QColor:
@@ -72,7 +70,6 @@ class ChatStyle:
         return color
 
     def palette(self, text: str) -> QPalette:
-        """Return the palette that text without a color of its own is drawn with."""
         palette = self._palettes.get(text)
         if palette is None:
             palette = QPalette()
@@ -81,11 +78,9 @@ class ChatStyle:
         return palette
 
     def icon(self, name: str, color: str, size: int = 15) -> QPixmap:
-        """Return an icon in a color token."""
         return pixmap(name, color, round(size * self.zoom), self.ratio)
 
     def format(self, size: float, weight: QFont.Weight = REGULAR, mono: bool = False) -> QTextCharFormat:
-        """Return a character format that carries a font of the window."""
         result = QTextCharFormat()
         result.setFont(self.font(size, weight, mono))
         return result

@@ -123,7 +123,6 @@ class TimeLabel(TextLine):
         super().tint(theme)
 
     def update_time(self, now_ms: int) -> None:
-        """Say it as seen from another moment."""
         self.set_text(format_relative_time(self._at_ms, now_ms, with_time=True))
 
 
@@ -150,7 +149,6 @@ def cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
 
 
 def index_pill(digest: str, entries: int) -> Pill:
-    """Return the way to the index entry of what a rewrite covers."""
     pill = Pill(
         tr.plural(entries, "List of %n cached output", "List of %n cached outputs"),
         icon_name="database",
@@ -162,7 +160,6 @@ def index_pill(digest: str, entries: int) -> Pill:
 
 
 def session_pill(text: str, session_id: str) -> Pill:
-    """Return the way to another session."""
     pill = Pill(text, icon_name="link", clickable=True)
     pill.setToolTip(tr("Open session"))
     pill.clicked.connect(lambda: perform(pill, OpenSession(session_id)))
@@ -177,7 +174,6 @@ def inside_pill(name: str) -> Pill:
 
 
 def replaced_pill(name: str) -> Pill:
-    """Says that another handover stands in place of one."""
     pill = Pill(tr("Replaced by {title}", title=name))
     pill.setToolTip(tr("Restored when {title} is undone", title=name))
     return pill
@@ -230,8 +226,6 @@ def _headline(icon: str, text: str, undone: bool) -> tuple[IconLabel, Selectable
 
 
 class SweepView(Card):
-    """What was cached, in one line; unfolds to the digests of it."""
-
     def __init__(self, card: SweepCard, now_ms: int) -> None:
         super().__init__((14, 5, 8, 5), 8)
         self._digests = card.digests
@@ -274,8 +268,6 @@ class SweepView(Card):
 
 
 class FormView(Card):
-    """A large output in one line, with who chose its form; another form can be chosen."""
-
     def __init__(self, card: FormCard, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 0)
         self._card = card
@@ -330,7 +322,6 @@ class FormView(Card):
         ]
 
     def form_menu(self) -> QMenu:
-        """Return the forms that can be chosen instead."""
         menu, card = QMenu(self), self._card
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for form in get_args(Form):
@@ -347,8 +338,6 @@ class FormView(Card):
 
 
 class FailureView(Card):
-    """What failed, why, what is as it was, and what can be done."""
-
     def __init__(self, card: FailureCard, now_ms: int) -> None:
         super().__init__((14, 10 - _WORDS_PAD_PX, 14, 10), 0)
         face, color = ("triangle-alert", "warn") if card.is_limit else ("circle-alert", "error")
@@ -385,8 +374,6 @@ class FailureView(Card):
 
 
 class PlacedView(Card):
-    """Observations that were put in place, in one line with their undo."""
-
     def __init__(self, card: PlacedCard, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
         size = context_change_text(card.before, card.after)
@@ -435,8 +422,6 @@ class ManualActionView(QWidget):
 
 
 class UndoView(QWidget):
-    """An undo or redo, in one quiet line."""
-
     def __init__(self, card: UndoCard, now_ms: int) -> None:
         super().__init__()
         icon = IconLabel("undo-2" if card.kind == "undo" else "redo-2", px=13, color_token="faint")

@@ -127,7 +127,6 @@ def build_cards(
 
 
 def _session_choice(recorded: RecordedEvent) -> ManualActionCard | None:
-    """Return the card of what the user decided about the session."""
     seq, at = recorded.seq, recorded.at
     match recorded.event:
         case PolicyChosen(policy=fields):
@@ -140,7 +139,6 @@ def _session_choice(recorded: RecordedEvent) -> ManualActionCard | None:
 
 
 def _branch_text(how: BranchKind) -> str:
-    """Return where a branch begins, and what the user did there."""
     match how:
         case "edit":
             return tr("Version begins here: message edited")

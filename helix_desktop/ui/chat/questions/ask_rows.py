@@ -99,7 +99,6 @@ class AskRows:
 
 
 def _ask_key(call_id: str) -> RowKey:
-    """Return the key of the card with which a call waits for the user."""
     return RowKey(0, call_id, "approval")
 
 

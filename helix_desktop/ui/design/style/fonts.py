@@ -38,7 +38,6 @@ def _families(path: Path) -> tuple[str, ...]:
 
 
 def base(px: int = BASE_PX) -> QFont:
-    """Return the application's font at a size in pixels."""
     font = QFont(UI_FAMILY)
     font.setPixelSize(px)
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
