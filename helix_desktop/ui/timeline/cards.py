@@ -8,8 +8,8 @@ from typing import get_args
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Form, PlacementReason, SweepReason
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
