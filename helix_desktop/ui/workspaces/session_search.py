@@ -16,8 +16,8 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import SessionSummary, SessionVersions
-from helix_desktop.domain.text_search import normalize, original_index, parse_query
-from helix_desktop.services.message_search import ExcerptSize, MessageHit, MessageSearch, SearchedSession
+from helix_desktop.domain.text_search import ExcerptSize, normalize, original_index, parse_query
+from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.navigation import SessionNavigation
