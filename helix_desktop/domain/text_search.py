@@ -286,6 +286,17 @@ def original_index(line: str, normalized: str, index: int) -> int:
     return max(0, bisect_left(range(len(line)), index + 1, key=lambda end: len(normalize(line[:end]))) - 1)
 
 
+def word_spans(text: str, terms: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return where normalized words stand in a text: start and end of each."""
+    folded = normalize(text)
+    found = (match.span() for term in terms for match in re.finditer(re.escape(term), folded))
+    places = (
+        (original_index(text, folded, start), original_index(text, folded, end - 1) + 1)
+        for start, end in found
+    )
+    return tuple(sorted(places))
+
+
 def visible_text(line: str) -> str:
     """Return a text for one line of a list, with a mark for each hidden character."""
     return "".join("\ufffd" if is_hidden(char) else char for char in line.replace("\t", " "))

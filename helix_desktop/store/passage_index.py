@@ -33,7 +33,7 @@ from helix_desktop.domain.passages import (
     PassageQuery,
 )
 from helix_desktop.domain.store import BranchPoint, listed_session
-from helix_desktop.domain.text_search import ExcerptSize, excerpt_of, normalize
+from helix_desktop.domain.text_search import ExcerptSize, excerpt_of, normalize, visible_text
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import RowView
 from helix_desktop.store.core.row_codec import RowDamaged
@@ -306,7 +306,10 @@ class PassageFinder:
         folded, terms = normalize(passage.text), self._query.terms
         if recorded.at < self._query.since or not all(term in folded for term in terms):
             return None
-        excerpt = excerpt_of(passage.text, folded, terms, self._size)
+        is_path = passage.kind == "file"
+        excerpt = (
+            visible_text(passage.text) if is_path else excerpt_of(passage.text, folded, terms, self._size)
+        )
         return PassageHit(session, recorded.seq, recorded.at, passage.kind, excerpt, passage.speaker)
 
 
