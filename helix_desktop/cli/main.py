@@ -246,7 +246,6 @@ class _Version(argparse.Action):
     """Prints the build, which is read only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print the build and exit with 0. Raises HelixError."""
         from helix_desktop.config.build_info import current_build
 
         sys.stdout.write(f"{current_build().text}\n")
@@ -263,12 +262,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Build the grammar of the command line."""
     return _build_parser()[0]
 
 
 def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
-    """Build the grammar; return it and its commands."""
     translate_argparse()
     common = _Parser(add_help=False)
     common.add_argument(

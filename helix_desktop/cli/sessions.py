@@ -142,8 +142,6 @@ async def _nothing_listed(workspace: OpenWorkspace) -> str:
 
 
 def timeline(args: argparse.Namespace) -> int:
-    """Print all rewrites and undos in a workspace, session by session."""
-
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
         documents: list[dict[str, Any]] = []
         for session in await workspace.store.sessions():

@@ -110,7 +110,6 @@ class _Match(msgspec.Struct, frozen=True):
     rank: _Rank
 
     def to_matching_line(self, terms: Sequence[str]) -> MatchingLine:
-        """Return the line with its excerpt."""
         first = min(at for at in map(self.normalized.find, terms) if at >= 0)
         start, excerpt = _excerpt(self.text, original_index(self.text, self.normalized, first))
         char = self.char + start
@@ -132,7 +131,6 @@ class _TopLines:
         return self.min_rank < self._max_rank
 
     def keep(self, match: _Match) -> None:
-        """Keep a line if it is one of the best."""
         best = self.by_number
         if match.number in best and best[match.number].rank >= match.rank:
             return
@@ -153,7 +151,6 @@ class _BestLines:
         self._count = self._last_line = 0
 
     def add(self, chunk: TextChunk) -> None:
-        """Match the lines of the next chunk."""
         folded = normalize(chunk.text)
         present = [word for word in self._terms if word in folded]
         if not present:
@@ -173,7 +170,6 @@ class _BestLines:
                         top.keep(_Match(number, 0 if offset else chunk.char, lines[offset], line, rank))
 
     def summary(self) -> MatchSummary:
-        """Return the summary of all chunks."""
         best = sorted(self._best(), key=lambda match: match.number)
         return MatchSummary(self._count, tuple(match.to_matching_line(self._terms) for match in best))
 
@@ -184,7 +180,6 @@ class _BestLines:
         return self._by_terms[found]
 
     def _best(self) -> list[_Match]:
-        """Return the best lines, each once."""
         if self._all in self._by_terms:
             return list(self._by_terms[self._all].by_number.values())
         counts = Counter[str]()
@@ -280,7 +275,6 @@ def _character_start(data: bytes, offset: int) -> int:
 
 
 def original_index(line: str, normalized: str, index: int) -> int:
-    """Return the index in a line that corresponds to one in its normalized form."""
     if len(line) == len(normalized):
         return index
     return max(0, bisect_left(range(len(line)), index + 1, key=lambda end: len(normalize(line[:end]))) - 1)

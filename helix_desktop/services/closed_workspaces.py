@@ -69,7 +69,6 @@ class LazyStore:
                 await self._release()
 
     async def close(self) -> None:
-        """Close the store now."""
         async with self._lock:  # first: one that is being closed must not be canceled midway
             await self._release()
         await self._scope.close()
@@ -139,7 +138,6 @@ class ClosedSessions:
             await store.close()
 
     async def release(self) -> None:
-        """Close the stores that are open."""
         stores, self._stores = self._stores, {}
         for store in stores.values():
             await store.close()

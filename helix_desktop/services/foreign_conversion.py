@@ -108,7 +108,6 @@ class ConvertedSession:
 
     @property
     def summary(self) -> SessionSummary:
-        """What lists show of it."""
         return SessionSummary(
             self.id,
             self.title,

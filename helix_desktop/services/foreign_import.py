@@ -188,7 +188,6 @@ class _ThreadCounter:
         self._encoding = load_encoding(vocabulary)
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text."""
         return [count_text(self._encoding, text) for text in texts]
 
 

@@ -124,7 +124,6 @@ class LevelDbStore(RowStore):
         self.health.damage_notifier.forget_digests(content.digest for content in commit.contents)
 
     async def get(self, digest: str) -> bytes:
-        """Return the verified bytes of a full digest. Raise DigestUnknown (near matches), ContentDamaged."""
         try:
             return await super().get(digest)
         except ContentDamaged as error:
@@ -132,7 +131,6 @@ class LevelDbStore(RowStore):
             raise
 
     async def read_contents(self, digests: Sequence[str]) -> list[bytes | None]:
-        """Return the verified bytes of full digests, in their order; None for each that cannot be read."""
         damaged: list[tuple[str, ContentDamaged]] = []
 
         def read(view: RowView, digest: str) -> bytes | None:
@@ -150,7 +148,6 @@ class LevelDbStore(RowStore):
         return contents
 
     async def tools(self) -> tuple[str, ...]:
-        """Return the names of the tools that stored something, sorted."""
         tools = await self._ask_index(lambda index: search_index.read_tools(index.db))
         return tuple(tools) if tools is not None else await super().tools()
 
@@ -181,7 +178,6 @@ class LevelDbStore(RowStore):
         return await super().find_passages(query) if page is None else page
 
     async def list_digests(self, entry_query: EntryQuery) -> bytes:
-        """Return all digests of a listing, joined."""
         parts: list[bytes] = []
         remaining: EntryQuery | None = entry_query
         while remaining is not None:

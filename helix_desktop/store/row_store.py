@@ -250,7 +250,6 @@ class RowStore(StoreSearch):
         return await self._access.run_query(lambda view: find_digests(view, prefix, limit))
 
     async def totals(self) -> StoreTotals:
-        """Return counts and sizes of the store."""
         return await self._access.run_query(read_totals)
 
     async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:

@@ -100,7 +100,6 @@ class SearchIndex:
         return self._unindexed
 
     def note_indexed(self, count: int) -> None:
-        """Count so many texts as indexed."""
         self._unindexed = None if self._unindexed is None else self._unindexed - count
 
     def note_changes(self) -> None:
@@ -108,7 +107,6 @@ class SearchIndex:
         self._unindexed = None
 
     def close(self) -> None:
-        """Close the file."""
         self.db.close()
 
     def _query_int(self, sql: str) -> int:
@@ -176,8 +174,6 @@ _MATCHING = f"{_MATCHING_WORDS} UNION ALL SELECT id FROM entries WHERE {NOT_INDE
 
 @dataclass(slots=True)
 class _Conditions:
-    """SQL conditions and the values of their placeholders."""
-
     clauses: list[str] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
 

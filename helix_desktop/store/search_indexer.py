@@ -68,7 +68,6 @@ class IndexChanges(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, batch: WriteBatch) -> IndexChanges:
-        """Return the changes in a batch."""
         first, stop = keys.RECORDS
         records = {key: row for key, row in batch.rows.items() if first <= key < stop}
         first, stop = keys.LAST_EVENTS
@@ -103,7 +102,6 @@ class Indexer:
 
     @property
     def has_changes(self) -> bool:
-        """Return True if changes wait to be written."""
         return self._index is not None and bool(self._records or self._logs)
 
     @property
@@ -113,11 +111,9 @@ class Indexer:
 
     @property
     def has_work(self) -> bool:
-        """Return True if there is anything to do."""
         return self.is_syncing or self.has_changes or self.has_pending_texts
 
     def open(self) -> None:
-        """Open the index, or create it."""
         try:
             self._open_index()
         except (sqlite3.Error, OSError) as error:
@@ -126,7 +122,6 @@ class Indexer:
             self._close_index(error)
 
     def add_changes(self, all_changes: Sequence[IndexChanges]) -> None:
-        """Record what was written to the store, in order."""
         for changes in all_changes:
             if changes.has_redaction:
                 self._note_sequence(changes)
@@ -144,7 +139,6 @@ class Indexer:
             self._sequence = ROWS.sequence.decode(keys.SEQUENCE, changes.sequence)
 
     def flush(self) -> None:
-        """Write the pending changes."""
         self._run_guarded(self._flush)
 
     def answer(self, query: Callable[[SearchIndex], T]) -> T | None:
@@ -276,7 +270,6 @@ class Indexer:
         self._has_pending_contents = index.has_words and has_pending_texts(index.db)
 
     def _sync_records(self, index: SearchIndex) -> None:
-        """Compare the next records with the store's, and correct them."""
         first = self._next or keys.RECORDS[0]
         stored = self._database.read(lambda view: _records_from(view, first))
         is_full = len(stored) == _RECORDS_AT_ONCE
@@ -397,7 +390,6 @@ class SearchThread:
         return done
 
     def when_indexed(self) -> Future[None]:
-        """Return a future that is done when everything that can be indexed is."""
         done: Future[None] = Future()
         self._queue.put(_IndexQuery(None, done))
         return done
@@ -452,7 +444,6 @@ class SearchThread:
         self._waiting.clear()
 
     def _apply_pending(self) -> None:
-        """Pass on the collected changes."""
         self._is_woken = False  # first: what comes from now on wakes this thread again
         left = len(self._pending_changes)
         while left > 0:

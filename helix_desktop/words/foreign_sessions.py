@@ -12,7 +12,6 @@ tr = Translator("Foreign sessions")
 
 
 def sessions_text(result: ImportResult) -> str:
-    """Return what was done with the sessions of an import."""
     counts = (
         (n := len(result.new), tr.plural(n, "%n session imported", "%n sessions imported")),
         (n := len(result.extended), tr.plural(n, "%n extended", "%n extended")),

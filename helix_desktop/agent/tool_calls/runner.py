@@ -61,7 +61,6 @@ class RunningCall:
         self.stopped = self.is_cut_off = False  # by the user alone, or with its turn
 
     def append_output(self, text: str) -> None:
-        """Append a chunk of its output to the tail."""
         self.tail = (self.tail + text)[-_MAX_TAIL:]
         if isinstance(text, ProgressText):
             self.share = text.share
@@ -76,7 +75,6 @@ class RunningCalls:
         self._is_step_stopped = False
 
     def find(self, call_id: str) -> RunningCall | None:
-        """Return a running call; None if it does not run."""
         running = self._running.get(call_id)
         return running[0] if running else None
 
@@ -86,7 +84,6 @@ class RunningCalls:
         return tuple(call for call, _ in self._running.values())
 
     def create(self, call: ToolCall) -> RunningCall:
-        """Return a record for a call that is about to run."""
         return RunningCall(call, self._clock())
 
     async def run(self, running: RunningCall, work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
@@ -164,8 +161,6 @@ _log = logging.getLogger(__name__)
 
 
 class PartialOutputs:
-    """Saves the outputs of a session's calls until they are answered, and reads what a crash left of them."""
-
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
         self._calls: dict[str, RunningCall] = {}
@@ -249,8 +244,6 @@ class _CallProgress:
 
 
 class _Step(msgspec.Struct):
-    """What the calls of one answer share: early rewrites, and the outputs whose form the model chooses."""
-
     rewrites: EarlyRewrites
     held_outputs: list[HeldOutput] = []
 

@@ -68,7 +68,6 @@ class EntryQuery(msgspec.Struct, frozen=True):
         return position < self.after if self.sort.descending else position > self.after
 
     def continue_after(self, entry: CacheEntry) -> EntryQuery:
-        """Return the query for the entries that follow `entry`."""
         return msgspec.structs.replace(self, after=sort_position(entry, self.sort.column))
 
 
@@ -83,7 +82,6 @@ def build_query(cursor: str, limit: int, order: EntryOrder, entry_filter: EntryF
 
 
 def cursor_of(entry: CacheEntry, sort: EntrySort) -> str:
-    """Return the cursor of the page that follows an entry."""
     if sort.column == "created":
         return keys.time_index(entry.created, entry.digest).hex()
     position = (sort.column, sort.descending, sort_position(entry, sort.column))
@@ -91,7 +89,6 @@ def cursor_of(entry: CacheEntry, sort: EntrySort) -> str:
 
 
 def page_from_unordered(entry_query: EntryQuery, entries: Iterable[CacheEntry]) -> EntryPage:
-    """Return the page of a listing, from entries in any order."""
     candidates = (
         (sort_position(entry, entry_query.sort.column), entry)
         for entry in entries

@@ -44,8 +44,6 @@ class ShowUncoveredPlaces(Intent, frozen=True): ...  # what can't be undone
 
 
 class ChangeActions(QObject):
-    """Actions on what is selected in the list."""
-
     def __init__(self, change_list: ChangeListView, keys: PageKeys) -> None:
         super().__init__(change_list)
         self.list, self.keys = change_list, keys
@@ -54,15 +52,12 @@ class ChangeActions(QObject):
 
     @property
     def entry(self) -> Entry | None:
-        """The group or file that is selected."""
         return self.list.selected
 
     def perform(self, intent: Intent) -> None:
-        """Hand up what the user wants."""
         perform(self.list, intent)
 
     def accept(self) -> None:
-        """Ask to accept what is selected."""
         entry = self.entry
         if entry is not None and can_accept(entry):
             paths = [path for row in _rows(entry) for path in row.paths]
@@ -100,13 +95,11 @@ class ChangeActions(QObject):
             self.perform(RedoChanges(reverts[-1], paths))
 
     def open_in_editor(self) -> None:
-        """Ask for the selected file in its own program."""
         file = file_of(self.entry)
         if file is not None and file.after is not None and file.after.kind == "file":
             self.perform(OpenInEditor(file.path))
 
     def copy_patch(self) -> None:
-        """Ask for the patch of what is selected."""
         if self.entry is not None:
             self.perform(CopyPatch(self.entry.selection))
 

@@ -71,7 +71,6 @@ class ChangeDelegate(QStyledItemDelegate):
     """Paints a turn's heading on one line, a file on two, a capture of a file on one."""
 
     def __init__(self, model: ChangeListModel, view: QWidget, clock: ClockMs) -> None:
-        """`now` is for words like "2 min ago"."""
         super().__init__(view)
         self._model, self._clock = model, clock
         self.theme: Theme = LIGHT
@@ -86,7 +85,6 @@ class ChangeDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Paint one row."""
         entry, box = index.data(ENTRY_ROLE), QRectF(option.rect)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -244,7 +242,6 @@ class ChangeListView(Themed, QListView):
     """Other rows may be in sight, once they are."""
 
     def __init__(self, counts_of: CountsOf, clock: ClockMs) -> None:
-        """Start empty; `counts_of` is the model's, `now` for words like "2 min ago"."""
         super().__init__()
         self.list_model = ChangeListModel(counts_of, self)
         self._delegate = ChangeDelegate(self.list_model, self, clock)
@@ -266,7 +263,6 @@ class ChangeListView(Themed, QListView):
 
     @property
     def selected(self) -> Entry | None:
-        """The group or file that is selected."""
         return self.list_model.entry(self.currentIndex().row())
 
     def visible_files(self) -> list[FileRow]:
@@ -303,7 +299,6 @@ class ChangeListView(Themed, QListView):
         return True
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme and the text size in force."""
         super().tint(theme)
         self._delegate.theme = theme
         set_style_sheet(self, f"QListView {{ background: {theme.canvas}; border: 0; outline: 0; }}")
@@ -312,12 +307,10 @@ class ChangeListView(Themed, QListView):
     def currentChanged(
         self, current: QModelIndex | QPersistentModelIndex, previous: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Emit what is selected now."""
         super().currentChanged(current, previous)
         self.entry_selected.emit(self.selected)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open on Enter, fold and unfold on Left and Right."""
         entry, key = self.selected, event.key()
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
@@ -327,7 +320,6 @@ class ChangeListView(Themed, QListView):
             super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Fold or unfold where the sign for it is clicked."""
         index = self.indexAt(event.position().toPoint())
         entry = self.list_model.entry(index.row())
         super().mousePressEvent(event)
@@ -339,7 +331,6 @@ class ChangeListView(Themed, QListView):
             self._set_unfolded(entry, not self.list_model.is_unfolded(entry))
 
     def startDrag(self, actions: Qt.DropAction) -> None:
-        """Drag the selected file as a mention."""
         file = file_of(self.selected)
         if file is not None:
             run_drag(self, self.list_model.mimeData(self.selectedIndexes()), file.path, self._theme)
@@ -356,7 +347,6 @@ class ChangeListView(Themed, QListView):
             self.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of the row under the mouse, or of the selected one when a key asks."""
         mouse = event.reason() is QContextMenuEvent.Reason.Mouse
         index = self.indexAt(event.pos()) if mouse else self.currentIndex()
         if index.isValid():

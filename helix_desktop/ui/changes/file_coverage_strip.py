@@ -76,12 +76,10 @@ class FileCoverageStrip(Themed, QWidget):
         self._flow.rearrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the names go where room is short."""
         super().resizeEvent(event)
         self._names.setVisible(bool(self._names.text) and self.width() >= _NAMES_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background and the line above it."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.side))
         painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))

@@ -67,13 +67,11 @@ class ChangeListModel(QAbstractListModel):
         return group.head is None or len(group.rows) > 1
 
     def set_unfolded(self, group: ChangeGroup, unfolded: bool) -> None:
-        """List the rows of a group, or not."""
         if self.can_unfold(group) and self.is_unfolded(group) != unfolded:
             self._toggled ^= {group.key}
             self._reset(self._arrange())
 
     def unfold_for(self, key: str) -> None:
-        """Unfold the group of a row."""
         for group in self._groups:
             if any(row.key == key for row in group.rows):
                 self.set_unfolded(group, True)
@@ -88,7 +86,6 @@ class ChangeListModel(QAbstractListModel):
         return self._keys.get(key, -1)
 
     def group_row(self, row: int) -> int:
-        """Return the row of the group that a row is part of."""
         while row > 0 and isinstance(self._entries[row], FileRow):
             row -= 1
         return row
@@ -102,11 +99,9 @@ class ChangeListModel(QAbstractListModel):
         ]
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:
-        """Return the number of groups and unfolded rows."""
         return 0 if parent.isValid() else len(self._entries)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Return what a row is, what it is called, and what screen readers say."""
         entry = self._entries[index.row()]
         if role == ENTRY_ROLE:
             return entry
@@ -117,7 +112,6 @@ class ChangeListModel(QAbstractListModel):
         return _tip(entry) if role == Qt.ItemDataRole.ToolTipRole else None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Let files be dragged."""
         can_drag = file_of(self.entry(index.row())) is not None
         return super().flags(index) | (Qt.ItemFlag.ItemIsDragEnabled if can_drag else Qt.ItemFlag(0))
 

@@ -36,7 +36,6 @@ tr = Translator("Changes")
 
 
 def entry_menu(actions: ChangeActions, entry: Entry) -> QMenu:
-    """Return the menu of a turn, a file or a capture."""
     menu = _menu(actions.list)
     file = file_of(entry)
     is_own, key_of = can_change(entry), actions.keys.shown_key
@@ -63,7 +62,6 @@ def entry_menu(actions: ChangeActions, entry: Entry) -> QMenu:
 
 
 def page_menu(actions: ChangeActions) -> QMenu:
-    """Return the menu of all that a session changed."""
     menu, changes = _menu(actions.list), actions.changes
     if changes is None:
         return menu

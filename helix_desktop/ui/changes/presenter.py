@@ -70,7 +70,6 @@ class ChangesPresenter:
         self._workspace, self._conversation = workspace, conversation
 
     async def refresh(self) -> None:
-        """Show the changes as they are now."""
         if not self._session.has_conversation:
             return
         workspace, conversation = self._session.workspace, self._session.conversation

@@ -14,7 +14,6 @@ from helix_desktop.ui.kit.commands import add_shortcut
 def add_changes_shortcuts(
     page: QWidget, actions: ChangeActions, bar: ChangesFilterBar, detail: ChangeDetail
 ) -> None:
-    """Give the page its keys; some of them the user can change."""
     everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
     changes, keys = actions.list, actions.keys
 

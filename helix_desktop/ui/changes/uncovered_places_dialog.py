@@ -27,13 +27,10 @@ _INCLUDABLE: tuple[UncoveredReason, ...] = ("ignored", "secret", "too_large")
 
 
 class UncoveredPlacesDialog(Themed, SizedDialog):
-    """Lists the places; Include covers one from now on."""
-
     include_requested = Signal(str, bool)
     """A path, and whether it is to be covered."""
 
     def __init__(self, parent: QWidget) -> None:
-        """Start empty."""
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setModal(True)
         self.setWindowTitle(tr("What can't be undone"))
@@ -54,7 +51,6 @@ class UncoveredPlacesDialog(Themed, SizedDialog):
         self.setLayout(layout)
 
     def show_coverage(self, coverage: FileCoverage) -> None:
-        """Show what is covered and what is not."""
         self._lead.setText(_lead_text(coverage))
         self._summary.setText(file_coverage_text(coverage))
         clear_layout(self._column)

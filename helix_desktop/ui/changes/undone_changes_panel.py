@@ -86,7 +86,6 @@ class UndoneChangesPanel(Themed, QWidget):
         self.rows.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background and the line above it."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.side))
         painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))

@@ -59,8 +59,6 @@ _LIST_SHARE, _WIDEST_LIST_PX = 0.28, 520  # of a large page, until the user move
 
 
 class ChangesPage(Themed, QWidget):
-    """Shows a ChangesState; what the user wants comes out as signals."""
-
     file_selected = Signal(object)
     """The FileRow whose diff is to be shown."""
     counts_requested = Signal(list)
@@ -73,7 +71,6 @@ class ChangesPage(Themed, QWidget):
         clock: ClockMs = wall_clock_ms,
         parent: QWidget | None = None,
     ) -> None:
-        """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
         super().__init__(parent)
         self._state = ChangesState()
         self._line_counts: dict[Contents, LineCounts] = {}
@@ -98,7 +95,6 @@ class ChangesPage(Themed, QWidget):
 
     @property
     def entry(self) -> Entry | None:
-        """The group or file that is selected."""
         return self.list.selected
 
     def set_state(self, state: ChangesState) -> None:
@@ -120,7 +116,6 @@ class ChangesPage(Themed, QWidget):
 
     @property
     def state(self) -> ChangesState:
-        """What it shows."""
         return self._state
 
     def counts_of(self, row: FileRow) -> LineCounts | None:
@@ -132,13 +127,11 @@ class ChangesPage(Themed, QWidget):
         return self._line_counts.get(row.contents)
 
     def show_counts(self, counts: Mapping[Contents, LineCounts]) -> None:
-        """Show how many lines were added and removed between contents."""
         self._line_counts.update(counts)
         self.list.viewport().update()
         self._show_totals()
 
     def show_coverage(self, coverage: FileCoverage) -> None:
-        """Show what is covered now."""
         self._state = replace(self._state, coverage=coverage)
         self.coverage.show_coverage(coverage, self._state.obstacle)
         if self.empty.isVisible():
@@ -183,7 +176,6 @@ class ChangesPage(Themed, QWidget):
             self.list.select(key)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -302,7 +294,6 @@ class ChangesPage(Themed, QWidget):
         return _not_too_many(net_rows(entry.rows))
 
     def _show_totals(self) -> None:
-        """Show the sums of lines that are all counted."""
         if self._state.grouped is not None:
             self.filter_bar.show_total(self._state.grouped, self._sum(self._differing))
         if self._rows_of_turn:

@@ -64,7 +64,6 @@ class ChatFindBar(QFrame):
         self.hide()
 
     def open_bar(self) -> None:
-        """Show the field and let the user type."""
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
@@ -78,7 +77,6 @@ class ChatFindBar(QFrame):
         self._view.mark_text(text)
 
     def close_bar(self) -> None:
-        """Hide the field and its marks."""
         self._only_marks = False
         self._view.find_text("")
         self.hide()
@@ -121,7 +119,6 @@ class ChatFindBar(QFrame):
         return total if place is None else tr("{place} of {total}", place=place, total=total)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter, Shift+Enter and Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.close_bar()
             event.ignore()
@@ -160,7 +157,6 @@ class NextMessages(Themed, QWidget):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Return the messages that are shown, each on one line."""
         waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
         return (*waiting, *((self._line_text,) if self._line_text else ()))
 
@@ -218,8 +214,6 @@ def _place_text(place: SamplePlace) -> str:
 
 
 class ChatPage(QWidget):
-    """Conversation and composer, one under the other."""
-
     model_requested = Signal()
     """The user wants to connect a model."""
 
@@ -296,7 +290,6 @@ class ChatPage(QWidget):
             self.find_bar.open_bar()
 
     def _type_in_composer(self, text: str) -> None:
-        """Write what was typed elsewhere on the page."""
         if self.composer.isEnabled():
             self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
             self.composer.editor.type_text(text)
@@ -334,7 +327,6 @@ class ChatPage(QWidget):
 
     @property
     def question_card(self) -> QuestionCard | None:
-        """Return the card of the first question that waits on the page."""
         row = next((row for row in self.model.raw_rows() if isinstance(row, QuestionRow)), None)
         return self.view.chat_viewport.item_cache.question_cards.find(row.key) if row is not None else None
 

@@ -93,7 +93,6 @@ class Countdown(QObject):
 
     @property
     def is_running(self) -> bool:
-        """Return True if there is something left to tell."""
         return self._timer.isActive()
 
     def start(self, wait_s: float, on_tick: Callable[[int], None]) -> None:
@@ -112,7 +111,6 @@ class Countdown(QObject):
             self._on_tick(left)
 
     def stop(self) -> None:
-        """Tell nothing more."""
         self._timer.stop()
 
 
@@ -134,7 +132,6 @@ class ArrivingAnswer:
         return RowKey(self._count, part="arriving")
 
     def stop_countdown(self) -> None:
-        """Announce no retry any more: the chat shows something else."""
         self._countdown.stop()
 
     def show_waiting(self, since_ms: int, model: str) -> None:
@@ -142,7 +139,6 @@ class ArrivingAnswer:
         self._model.put(AssistantRow(self._key, "", model=model, streaming=True, waiting_since_ms=since_ms))
 
     def add_text(self, text: str, model: str) -> None:
-        """Add text of the model of this name."""
         self.clear_retry()
         index = self._model.index_of(self._key)
         row = self._model.raw_row(index) if index is not None else None
@@ -164,7 +160,6 @@ class ArrivingAnswer:
         return rows
 
     def drop(self) -> None:
-        """Remove its rows: no answer comes."""
         self._drop()
         self.clear_retry()
 
@@ -193,7 +188,6 @@ class ArrivingAnswer:
         self._countdown.start(reset.wait_s + _RETRY_SHOWN_S, tell)
 
     def clear_retry(self) -> None:
-        """Remove the notice: what it announced has happened."""
         self._countdown.stop()
         self._model.discard(_RETRY_KEY)
 
@@ -325,7 +319,6 @@ class ChatPresenter:
             self._show_removed(removed)
 
     async def show_now(self) -> None:
-        """Show the session as it is, after `show_past`."""
         if not self._is_past:
             return
         conversation, versions = self._session.conversation, self._versions
@@ -368,7 +361,6 @@ class ChatPresenter:
         self._model.put(self._rows.tools.with_content(key, content))
 
     def show_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> None:
-        """Let a message show what an attached image looks like."""
         row = self._rows.users.with_thumbnail(key, digest, thumbnail)
         if row is not None:
             self._put_all([row])
@@ -380,7 +372,6 @@ class ChatPresenter:
         return self._rows.tools.key_of_call(call_id) or row_key_of_event(transcript, recorded.seq)
 
     def show_versions(self, versions: Mapping[RowKey, Versions]) -> None:
-        """Let messages and answers show which other versions they have."""
         changed: list[Row] = []
         for key in self._versions.keys() | versions.keys():
             index = self._model.index_of(key)
@@ -498,7 +489,6 @@ class ChatPresenter:
         self._arriving.add_text(text, self._model_name())
 
     def _show_waiting(self) -> None:
-        """Say that the model has been called and is silent, and since when."""
         if self._is_past:
             return
         conversation = self._session.conversation
@@ -551,7 +541,6 @@ class ChatPresenter:
         self._model.put(self._rows.tools.on_subagent_progress(progress))
 
     def _show_running_output(self, call_id: str) -> None:
-        """Show what a call has put out so far."""
         running = self._session.conversation.running_calls.find(call_id)
         if running is not None:
             output = RunningOutput.from_output(running.started_at_ms, running.tail)

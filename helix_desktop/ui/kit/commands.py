@@ -112,7 +112,6 @@ class WindowCommandTable(CommandTable):
         self._enable()
 
     def action(self, name: str) -> QAction:
-        """Return the action of a command."""
         return self._actions[name]
 
     def set_keys(self, name: str, keys: Sequence[str]) -> None:
@@ -130,7 +129,6 @@ class WindowCommandTable(CommandTable):
             self._enable()
 
     def that_need(self, need: Need) -> tuple[QAction, ...]:
-        """Return the actions of the commands with a need."""
         return tuple(self._actions[name] for name, command in self.commands.items() if need in command.needs)
 
     def _enable(self) -> None:
@@ -140,7 +138,6 @@ class WindowCommandTable(CommandTable):
             self._actions[name].setStatusTip(translate(missing.reason) if missing is not None else "")
 
     def menu_groups(self, menu: TranslatableText) -> Iterator[list[QAction]]:
-        """Yield the actions of a menu, group by group."""
         groups: dict[int, list[QAction]] = {}
         for name, command in self.commands.items():
             if command.menu is menu:
@@ -199,7 +196,6 @@ class PageKeys(QObject):
     changed = Signal()
 
     def __init__(self, table: type[CommandTable], parent: QObject | None = None) -> None:
-        """Start with the defaults."""
         super().__init__(parent)
         self._keys = {name: command.keys for name, command in table.commands.items()}
 

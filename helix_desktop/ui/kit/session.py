@@ -108,7 +108,6 @@ class Session(QObject):
         return self._conversation
 
     def find_conversation(self) -> Conversation | None:
-        """Return the conversation on screen; None if there is none."""
         return self._conversation
 
     @property
@@ -126,7 +125,6 @@ class Session(QObject):
 
     @property
     def has_conversation(self) -> bool:
-        """Return True if a session is on screen."""
         return self._conversation is not None
 
     @property
@@ -205,7 +203,6 @@ class Session(QObject):
             self._refresh_timer.start()
 
     async def refresh(self) -> None:
-        """Show the numbers of the session as they are now."""
         for refresh in self._refreshers:
             waiting = refresh()
             if waiting is not None:

@@ -61,8 +61,6 @@ def _is_other_approval(event: Event) -> bool:
 
 
 class ApprovalController(QObject):
-    """Binds the questions in the chat to the conversation on screen."""
-
     def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
         self._window, self._session, self._chat = window, session, window.pages.chat
@@ -94,19 +92,16 @@ class ApprovalController(QObject):
 
     @handles(ShowWaiting)
     def show_waiting(self) -> None:
-        """Show the first card that waits, with its buttons."""
         self._window.show_page("chat")
         self._chat.show_first_ask()
 
     @handles(AnswerQuestion)
     async def answer_question(self, call_id: str, reply: QuestionReply) -> None:
-        """Answer the question of a call, or skip it."""
         self._chat.composer.editor.setFocus()
         await self._session.conversation.answer_question(call_id, reply)
 
     @handles(AllowAllOnce)
     def allow_all_once(self, call_ids: tuple[str, ...]) -> None:
-        """Let each of these calls run once."""
         for call_id in call_ids:
             self.decide(call_id, "once", 0)
 

@@ -83,7 +83,6 @@ class CommandCompletions:
 
     @property
     def name(self) -> str:
-        """What is completed."""
         return commands_tr("Commands")
 
     @property
@@ -93,7 +92,6 @@ class CommandCompletions:
 
     @property
     def empty_text(self) -> str:
-        """What is said when nothing matches."""
         return commands_tr("No matching commands")
 
     def takes(self, query: str) -> bool:
@@ -169,17 +167,14 @@ class ContentCompletions:
 
     @property
     def name(self) -> str:
-        """What is completed."""
         return tr("Cached outputs")
 
     @property
     def hint(self) -> str:
-        """What can be typed."""
         return tr('Type words, "several words", or a SHA-256')
 
     @property
     def empty_text(self) -> str:
-        """What is said when nothing matches."""
         return tr("No matching cached outputs")
 
     def takes(self, query: str) -> bool:
@@ -286,17 +281,14 @@ class FileCompletions:
 
     @property
     def name(self) -> str:
-        """What is completed."""
         return tr("Files")
 
     @property
     def hint(self) -> str:
-        """How lines are given."""
         return tr("Add :10-40 for lines")
 
     @property
     def empty_text(self) -> str:
-        """What is said when nothing matches."""
         return tr("No matching files")
 
     def takes(self, query: str) -> bool:
@@ -434,7 +426,6 @@ async def _try(workspace: OpenWorkspace, conversation: Conversation, mention: Me
 
 
 def _attached_text(tried: dict[Mention, _TriedFile]) -> str:
-    """Say which files go along with the message, and their tokens."""
     attached = {
         mention.path + format_lines(mention.first_line, mention.last_line): result.tokens
         for mention, result in tried.items()
@@ -475,7 +466,6 @@ class ModelCompletions:
 
     @property
     def name(self) -> str:
-        """What is completed."""
         return commands_tr("Models")
 
     @property
@@ -485,15 +475,12 @@ class ModelCompletions:
 
     @property
     def empty_text(self) -> str:
-        """What is said when nothing matches."""
         return commands_tr("No matching models")
 
     def takes(self, query: str) -> bool:
-        """Take any name."""
         return True
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
-        """Return the models with these words in their names."""
         labels = (*model_labels(self._session.app.settings), DEMO_LABEL, WORKSPACE_DEFAULT)
         return [self._row(label) for label in matching_models(query, labels)[:_MAX_ROWS]]
 
@@ -532,7 +519,6 @@ def file_index(session: Session) -> FileIndex | None:
 
 
 def add_completions(composer: ComposerController, session: Session, commands: WindowCommands) -> None:
-    """Let the composer complete what is on screen."""
     widget, files = composer.widget, FileCompletions(session)
     mentions = FileMentions(widget, session)
     mentions.looked_up.connect(composer.estimate.count_mentioned)

@@ -39,22 +39,18 @@ class EffortState(msgspec.Struct, frozen=True):
 
 
 class EffortController(QObject):
-    """Binds the choice of an effort to the conversation on screen."""
-
     def __init__(
         self,
         window: MainWindow,
         session: Session,
         show_models: Callable[[], object],
     ) -> None:
-        """`show_models` opens the settings of the models."""
         super().__init__(window)
         self._session, self._services, self._show_models = session, session.app, show_models
         self._composer = window.pages.chat.composer
         window.intents.add(self)
 
     def menu(self, parent: QWidget) -> QMenu:
-        """Return the menu of levels for the session on screen."""
         menu = effort_menu(parent, self.state(), self._choose_for_session, self._choose_for_workspace)
         action = QAction(tr("Effort of each model…"), menu)
         action.setObjectName("page:providers")
@@ -63,7 +59,6 @@ class EffortController(QObject):
         return menu
 
     def state(self) -> EffortState:
-        """Return what is set now."""
         workspace, conversation = self._session.workspace, self._session.conversation
         info = conversation.model
         provider = self._services.settings.provider(info.provider)
@@ -76,7 +71,6 @@ class EffortController(QObject):
         )
 
     def _pop_up(self) -> None:
-        """Open the menu above the model's name."""
         menu = self.menu(self._composer)
         menu.aboutToHide.connect(menu.deleteLater)
         popup_above(menu, self._composer.model_button)

@@ -28,8 +28,6 @@ _ASK_EXCEPT_DEMO = text("Ask before every change, except demo calls")
 
 
 class ModeController(QObject):
-    """Binds the mode's menu and keys to the conversation on screen."""
-
     def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
         self._window, self._session = window, session
@@ -45,7 +43,6 @@ class ModeController(QObject):
         session.model_changed.connect(self.show)
 
     def show(self) -> None:
-        """Show the mode of the conversation on screen."""
         mode = self._session.conversation.mode if self._session.has_conversation else "ask"
         self._actions[mode].setChecked(True)
         demo_runs = self._shows_demo_runs = runs_demo_calls(self._session)
@@ -68,7 +65,6 @@ class ModeController(QObject):
 
     @handles(NextMode)
     async def set_next_mode(self) -> None:
-        """Go to the next mode."""
         mode = self._session.conversation.mode
         await self._set_mode(_ORDER[(_ORDER.index(mode) + 1) % len(_ORDER)])
 

@@ -29,8 +29,6 @@ _UNFINISHED = ("stopped", "interrupted")
 
 
 class NextMessagesController(QObject):
-    """Binds the lines above the composer to the queue of one conversation at a time."""
-
     def __init__(self, view: NextMessages, session: Session, composer: ComposerController) -> None:
         super().__init__(view)
         self._view, self._session, self._composer = view, session, composer
@@ -67,7 +65,6 @@ class NextMessagesController(QObject):
 
     @handles(MoveQueued, RemoveQueued, SteerQueued)
     async def change(self, intent: MoveQueued | RemoveQueued | SteerQueued) -> None:
-        """Move a message that waits, remove it, or let it steer."""
         match intent:
             case MoveQueued(seq=seq, by=by):
                 await self._queue.move(seq, by)

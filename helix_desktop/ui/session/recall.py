@@ -26,8 +26,6 @@ _MAX_CONTENTS = 100
 
 
 class RecallController(QObject):
-    """Binds cache browser and composer to what is attached to the next message."""
-
     def __init__(self, window: MainWindow, session: Session, attachments: DraftAttachments) -> None:
         super().__init__(window)
         self._window, self._session, self._attachments = window, session, attachments

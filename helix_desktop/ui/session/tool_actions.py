@@ -45,8 +45,6 @@ tr = Translator("Session")
 
 
 class ToolCardController(QObject):
-    """Binds the cards of the chat to the conversation on screen."""
-
     def __init__(self, window: MainWindow, session: Session, chat: ChatPresenter) -> None:
         super().__init__(window)
         self._session, self._chat, self._page = session, chat, window.pages.chat

@@ -29,8 +29,6 @@ _ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
 
 
 class TurnCommands(QObject):
-    """Enables Stop, Steer, and Stop and send, as the session on screen allows, and does what they say."""
-
     def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
         self._window, self._session, self._chat = window, session, window.pages.chat
@@ -62,7 +60,6 @@ class TurnCommands(QObject):
 
     @handles(StopAgent)
     async def stop(self) -> None:
-        """End the running turn."""
         await self._session.conversation.stop()
 
     @handles(Steer)

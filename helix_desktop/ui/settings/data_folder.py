@@ -37,8 +37,6 @@ class MoveData(Intent, frozen=True):
 
 
 class DataFolder(Themed, QWidget):
-    """The folder's path, with buttons to open it and to move it."""
-
     def __init__(self, on_screen: OnScreen) -> None:
         super().__init__()
         self._services, self._folder = on_screen.services, on_screen.services.data_folder

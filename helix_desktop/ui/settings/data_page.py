@@ -36,8 +36,6 @@ _SIZES = tuple((size, words) for words, size in QUOTAS)
 
 
 class _Places(QWidget):
-    """A line for another place, and those that there are, each with a button that removes it."""
-
     def __init__(self, form: Form) -> None:
         super().__init__()
         self._form = form
@@ -54,7 +52,6 @@ class _Places(QWidget):
         add.clicked.connect(self._add)
 
     def show_places(self, places: Sequence[str]) -> None:
-        """Show the places that are included."""
         self.place.clear()
         clear_layout(self._rows)
         for place in places:
@@ -98,10 +95,7 @@ FILE_HISTORY = (
 
 
 class DataPage(QWidget):
-    """Figures, the rule, and deeds that have windows of their own."""
-
     def __init__(self, on_screen: OnScreen, settings: Values) -> None:
-        """Start without figures. `settings` are those of the workspace on screen."""
         super().__init__()
         self._on_screen = on_screen
         self.stored, self.removable, self.trashed = (
@@ -175,7 +169,6 @@ class DataPage(QWidget):
         return card(column(note, row(self.backup, None), margins=(16, 12, 16, 13), gap=9))
 
     def show_no_workspace(self) -> None:
-        """No workspace is open."""
         self._lead.setText(tr("Open a workspace to see its data."))
         for part in self._workspace_parts:
             part.hide()
@@ -226,6 +219,5 @@ class DataPage(QWidget):
         )
 
     def show_history(self, totals: FileHistoryTotals, quota: int) -> None:
-        """Show what the file history takes, where there is one."""
         self.history.setText("\n".join(history_totals_lines(totals, quota)))
         self.history.setVisible(bool(totals.contents))

@@ -88,7 +88,6 @@ class InstructionsEditor(QWidget):
 
     @property
     def has_changes(self) -> bool:
-        """True while the text is not the stored one."""
         return self.text.toPlainText().strip() != self._stored
 
     def _show_owner(self, owner: str) -> None:
@@ -124,8 +123,6 @@ class InstructionsEditor(QWidget):
 
 
 class InstructionsPage(QWidget):
-    """The user's instructions for all workspaces, and for the one on screen."""
-
     def __init__(self, on_screen: OnScreen) -> None:
         super().__init__()
         self._on_screen = on_screen
@@ -165,5 +162,4 @@ class InstructionsPage(QWidget):
             await self.workspace.refresh(tr("For the workspace {name}", name=name), workspace.id)
 
     def has_unsaved_edits(self) -> bool:
-        """Return True if a text was edited and not saved."""
         return self.personal.has_unsaved_edits() or self.workspace.has_unsaved_edits()

@@ -29,8 +29,6 @@ _COLUMN_PX = 880 + 2 * 28  # at 100 %, with the margins
 
 
 class Notices(Protocol):
-    """What the window says over the page."""
-
     def notify(self, notice: Notice) -> None: ...
 
     def end(self, name: str) -> None: ...
@@ -68,8 +66,6 @@ class OnScreen(Protocol):
 
 @runtime_checkable
 class FilledPage(Protocol):
-    """A page that shows what is stored."""
-
     async def refresh(self) -> None:
         """Show it as it is now; what is typed and not saved stays. Raises HelixError."""
 

@@ -136,10 +136,7 @@ class RuleUsage(msgspec.Struct):
 
 
 class PermissionsPage(Themed, QWidget):
-    """Trust and rules of the workspace on screen, and of its session."""
-
     def __init__(self, on_screen: OnScreen, settings: Values) -> None:
-        """Start without rules. `settings` are those of the workspace on screen and of the app."""
         super().__init__()
         self._on_screen, self._settings = on_screen, settings
         self._start = on_screen.async_actions.start
@@ -303,7 +300,6 @@ class PermissionsPage(Themed, QWidget):
         self._shield.show_icon(*(("shield-check", "ok") if is_confined else ("shield-alert", "warn")))
 
     def show_trust(self, path: str, trusted: bool) -> None:
-        """Show whether the folder is trusted."""
         clear_layout(self._trust)
         icon, color = ("shield-check", "ok") if trusted else ("shield-question-mark", "accent_text")
         status = (

@@ -69,7 +69,6 @@ class SettingsNames(QFrame):
     back_requested = Signal()
 
     def __init__(self) -> None:
-        """Mark the first page."""
         super().__init__()
         self.setObjectName("settings_nav")
         self.list = PageNames([("", [PageName(key, translate(title)) for key, title in _TITLES.items()])], 0)
@@ -109,7 +108,6 @@ class SettingsHead(QFrame):
         self.setLayout(parts)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Search no more: the list has a field of its own."""
         super().hideEvent(event)
         if not event.spontaneous():
             self.search.field.clear()
@@ -166,53 +164,43 @@ class SettingsView(Themed, PageArea):
 
     @property
     def providers(self) -> ProvidersPage:
-        """Return the page of providers."""
         return self.page("providers", ProvidersPage)
 
     @property
     def appearance(self) -> Form:
-        """Return the form of the page of appearance."""
         form = self.page("appearance", QWidget).findChild(Form)
         assert isinstance(form, Form)
         return form
 
     @property
     def instructions(self) -> InstructionsPage:
-        """Return the page of instructions."""
         return self.page("instructions", InstructionsPage)
 
     @property
     def policy(self) -> PolicyPage:
-        """Return the page of context policy."""
         return self.page("policy", PolicyPage)
 
     @property
     def permissions(self) -> PermissionsPage:
-        """Return the page of permissions."""
         return self.page("permissions", PermissionsPage)
 
     @property
     def mcp(self) -> McpPage:
-        """Return the page of MCP servers."""
         return self.page("mcp", McpPage)
 
     @property
     def data(self) -> DataPage:
-        """Return the page of data."""
         return self.page("data", DataPage)
 
     @property
     def about(self) -> AboutPage:
-        """Return the page of this build."""
         return self.page("about", AboutPage)
 
     @property
     def roles(self) -> RolesPage:
-        """Return the page of model roles."""
         return self.page("roles", RolesPage)
 
     def is_built(self, name: SettingsPage) -> bool:
-        """Return whether a page was needed already."""
         return name in self._built
 
     def page(self, name: SettingsPage, kind: type[P]) -> P:
@@ -227,7 +215,6 @@ class SettingsView(Themed, PageArea):
 
     @staticmethod
     def page_titles() -> dict[SettingsPage, str]:
-        """Return the title of each page, in their order."""
         return {name: translate(title) for name, title in _TITLES.items()}
 
     def _general_page(self) -> QWidget:
@@ -248,7 +235,6 @@ class SettingsView(Themed, PageArea):
         return next(name for name in _TITLES if name == self.names.list.current)
 
     def focus_name(self) -> None:
-        """Give the keyboard to the name of the page that is shown."""
         names = self.head if self.head.isVisible() else self.names
         names.setFocus(Qt.FocusReason.TabFocusReason)
 
@@ -299,7 +285,6 @@ class SettingsView(Themed, PageArea):
         ]
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Build the page that comes on screen."""
         self.show_page(self.current_page())
         super().showEvent(event)
 

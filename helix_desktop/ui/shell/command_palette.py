@@ -18,17 +18,12 @@ _MAX_LINES = 11
 
 
 class _Delegate(LineDelegate):
-    """Lines of commands."""
-
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         paint_command(self, painter, box, index)
 
 
 class CommandPalette(QuickPicker):
-    """What the menus offer now; Enter does it."""
-
     def __init__(self, window: QWidget, commands: CommandList) -> None:
-        """Start hidden in a window."""
         super().__init__(
             window,
             tr("Command palette"),

@@ -306,7 +306,6 @@ class WindowCommands(WindowCommandTable):
         self.new_window.setAutoRepeat(False)  # a key that is held down opens one window, not twenty
 
     def can_run(self, slash_command: SlashCommand) -> bool:
-        """Return True if a slash command can be run now."""
         return self.action(_BY_SLASH[slash_command.name].id).isEnabled()
 
     def intent_of(self, slash_command: SlashCommand, arguments: str) -> Intent:
@@ -348,7 +347,6 @@ _BY_SLASH = {command.slash: command for command in WindowCommands.commands.value
 
 
 def fill_menu_bar(bar: QMenuBar, commands: WindowCommands) -> None:
-    """Build File, Edit, View, Session and Help."""
     for menu in MENUS:
         bar.addMenu(CommandMenu(bar, *commands.menu_groups(menu), title=translate(menu)))
 
@@ -360,6 +358,5 @@ def more_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
 
 
 def mode_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
-    """Return the menu behind the mode in the composer."""
     c = commands
     return CommandMenu(parent, (c.mode_ask, c.mode_plan, c.mode_auto))

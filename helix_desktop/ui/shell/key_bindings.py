@@ -66,7 +66,6 @@ class KeyBindings(QObject):
     changed = Signal()
 
     def __init__(self, commands: WindowCommands) -> None:
-        """Start with the defaults, which the commands have."""
         super().__init__()
         self.commands = commands
         self._page_keys: list[PageKeys] = []
@@ -84,7 +83,6 @@ class KeyBindings(QObject):
         return dict(self._stored)
 
     def use(self, stored: Mapping[str, Any]) -> None:
-        """Put stored keys in force at once."""
         self._stored = dict(stored)
         self._keys = resolve_keys(stored)
         for command in WindowCommands.commands:

@@ -109,7 +109,6 @@ def _notice(summary: _BackupSummary, folder: Path, canceled: bool) -> Notice:
 
 
 def _result_text(summary: _BackupSummary) -> str:
-    """Return how many workspaces were backed up."""
     count, size = len(summary.files), format_size(sum(result.file_size for result in summary.files))
     if not count:
         return tr("No workspace was backed up.")

@@ -30,8 +30,6 @@ _MakeBranch = Callable[[OpenWorkspace, str], Awaitable[Conversation]]
 
 
 class BranchController(QObject):
-    """Binds the buttons below messages to the workspace, and shows the versions that there are."""
-
     def __init__(
         self,
         window: MainWindow,
@@ -102,7 +100,6 @@ class BranchController(QObject):
         self._start(self._show_versions(), "show versions")
 
     async def _show_versions(self) -> None:
-        """Show below messages and answers which other versions they have."""
         if not self._session.has_conversation:
             return
         conversation = self._session.conversation

@@ -169,7 +169,6 @@ class ControlledWindow:
 
     @property
     def shown_session(self) -> ShownSession:
-        """Return the workspace and the session on screen."""
         return ShownSession(self.session.workspace_id, self.session.id)
 
     @property
@@ -196,7 +195,6 @@ class ControlledWindow:
         self.session.start(self.workspace_controller.open_in_front(workspace_id, session_id), "go there")
 
     def show_event(self, seq: int, mark: str) -> None:
-        """Show an event of the session on screen in the chat, and mark some words there."""
         self.navigation.show_event(seq, mark=mark)
 
     async def hide_session(self) -> None:
@@ -228,7 +226,6 @@ class ControlledWindow:
         return self.settings.unsaved_pages()
 
     def show_error(self, error: HelixError) -> None:
-        """Show an error in the window."""
         self.async_actions.show_error(error)
 
     async def end_tasks(self) -> None:

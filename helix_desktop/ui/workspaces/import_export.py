@@ -34,8 +34,6 @@ _DOCUMENT, _ARCHIVE = "document", "archive"
 
 
 class ImportExportController(QObject):
-    """Binds the entries for export and import in the rail and the menus to the app services."""
-
     file_chosen = Signal(object)
     """The Path of a file that is to be imported; no workspace is open that it could be meant for."""
 
@@ -249,7 +247,6 @@ class ImportExportController(QObject):
     def _show_file(
         self, workspace_id: str, path: Path, what: str, why: str = "", level: NoticeLevel = "info"
     ) -> None:
-        """Say that a file was written, with a button for its folder."""
         about = self._notice_workspace(workspace_id)
         self._session.notify(
             Notice(_DONE, what, why, "", (show_folder(path.parent),), level, workspace_id=about)

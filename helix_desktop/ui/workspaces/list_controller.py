@@ -16,8 +16,6 @@ tr = Translator("Workspaces")
 
 
 class WorkspaceListController(QObject):
-    """Binds the rail's menu and the missing-folder page to the registry."""
-
     def __init__(
         self, window: MainWindow, session: Session, workspace_controller: WorkspaceController
     ) -> None:

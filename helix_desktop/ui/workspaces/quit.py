@@ -185,6 +185,5 @@ class QuitController(QObject):
 
 
 def _bring_dialog_to_front(window: MainWindow) -> None:
-    """Show a window and the question over it in front of the others."""
     for each in (window, *(dialog for dialog in window.findChildren(QDialog) if dialog.isVisible())):
         bring_to_front(each)

@@ -34,8 +34,6 @@ _MAX_NAMED = 3  # sessions that are named as places of a secret
 
 
 class RedactionController(QObject):
-    """Binds the command and the cache browser's entries to the workspace on screen."""
-
     def __init__(
         self,
         window: MainWindow,
@@ -203,7 +201,6 @@ class RedactionPresenter:
         return session_id
 
     async def _reopen_views(self, session_id: str) -> None:
-        """Show a session as it is stored now."""
         if session_id:
             await self._workspace_controller.session_opener.open_session(session_id)
         self._cache.refresh()

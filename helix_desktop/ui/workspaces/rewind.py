@@ -27,8 +27,6 @@ _MAX_POINTS = 200  # messages to choose from, the newest ones
 
 
 class RewindController(QObject):
-    """Opens the preview for a message, and does what was chosen."""
-
     def __init__(
         self,
         window: MainWindow,

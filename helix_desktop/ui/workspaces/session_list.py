@@ -32,8 +32,6 @@ _MOVED = "session-moved"
 
 
 class _ListMove(NamedTuple):
-    """A session that was moved in the list: its workspace, from where, and to where."""
-
     workspace_id: str
     session_id: str
     previous: ListPlace
@@ -149,8 +147,6 @@ DELETED_SESSION = "session-deleted"
 
 
 class DeleteSessionController(QObject):
-    """Binds the session list's Delete and its Undo to the workspace on screen."""
-
     def __init__(
         self,
         window: MainWindow,

@@ -87,11 +87,9 @@ class RunningMessageSearch:
 
     @property
     def has_sessions(self) -> bool:
-        """True if there are sessions to search."""
         return self._search is not None
 
     def set_sessions(self, sessions: Sequence[SearchedSession]) -> None:
-        """Search these sessions from now on."""
         if self._search is None:
             self._search = self._create_search(sessions)
         else:
@@ -107,7 +105,6 @@ class RunningMessageSearch:
         self._task = self._async_actions.start(find, "search messages")
 
     def stop(self) -> None:
-        """End what runs."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -202,7 +199,6 @@ class SessionSearchPresenter(QObject):
         self._sidebar.show_found(self._words, dict(self._found))
 
     def _note(self, unread: int) -> str:
-        """Return what was searched, and what was not."""
         notes = [tr("Titles and messages of this workspace.")]
         if len(self._found) >= _MAX_SESSIONS:
             notes.append(
@@ -223,7 +219,6 @@ class SessionSearchPresenter(QObject):
         return " ".join(notes)
 
     async def _open(self, session_id: str, seq: int) -> None:
-        """Open a session at a message that was found in it."""
         self._search.forget()
         place = (self._session.workspace_id, session_id, seq)
         try:
@@ -350,7 +345,6 @@ class SwitcherPresenter(QObject):
         return self._switcher.name_of(workspace_id) or self._services.registry.get(workspace_id).name
 
     def _request(self, query: str) -> None:
-        """Search for words, in place of what is searched for now."""
         self._search.stop()
         if query:
             self._search.start(query, self._find(query))

@@ -20,8 +20,6 @@ from helix_desktop.workspaces.auto_run_files import find_auto_run_files
 
 
 class TrustController(QObject):
-    """Binds the strip and the question to the workspace on screen."""
-
     def __init__(
         self, window: MainWindow, session: Session, windows: WindowGroup, sidebar: SidebarPresenter
     ) -> None:

@@ -32,7 +32,6 @@ class PlanDialog(SizedDialog):
     """The path of a file that the user wants to merge by hand."""
 
     def __init__(self, parent: QWidget, plan: RevertPlan) -> None:
-        """Show a plan."""
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setModal(True)
         self.setWindowTitle(plan_title(plan))

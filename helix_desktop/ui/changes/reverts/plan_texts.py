@@ -32,12 +32,10 @@ def choices_of(file: PlannedFile) -> tuple[RevertChoice, ...]:
 
 
 def choice_text(choice: RevertChoice) -> str:
-    """Return a choice as a menu says it."""
     return translate(_CHOICES[choice])
 
 
 def plan_title(plan: RevertPlan) -> str:
-    """Return what a dialog about a plan is called."""
     if plan.is_redo:
         return tr("Redo changes")
     return tr("Revert changes")
@@ -76,7 +74,6 @@ def _is_folder(file: PlannedFile) -> bool:
 
 
 def revert_button_text(plan: RevertPlan, count: int) -> str:
-    """Return what the button does to so many files."""
     if plan.is_redo:
         return tr.plural(count, "Redo %n file", "Redo %n files")
     return tr.plural(count, "Revert %n file", "Revert %n files")

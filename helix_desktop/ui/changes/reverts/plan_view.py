@@ -30,8 +30,6 @@ _PATH_PX = 220
 
 
 class PlanView(Themed, QWidget):
-    """Sections of files; `choices` is what the user chose."""
-
     changed = Signal()
     merge_requested = Signal(str)
     """The path of a file that the user wants to merge by hand."""
@@ -51,7 +49,6 @@ class PlanView(Themed, QWidget):
 
     @property
     def plan(self) -> RevertPlan:
-        """The plan on screen."""
         return self._plan
 
     @property
@@ -81,7 +78,6 @@ class PlanView(Themed, QWidget):
         self.changed.emit()
 
     def show_counts(self, counts: Mapping[str, LineCounts]) -> None:
-        """Show how many lines files, by path, gain and lose."""
         for path, lines in counts.items():
             for part, words in zip(self._lines.get(path, ()), counts_texts(lines), strict=False):
                 part.set_text(words)

@@ -89,16 +89,13 @@ class RewindDialog(Themed, SizedDialog):
 
     @property
     def seq(self) -> int:
-        """The event of the message to go back to."""
         return int(self.message_box.currentData() or 0)
 
     @property
     def part(self) -> RewindPart:
-        """What is to go back."""
         return next((part for part, button in self.buttons.items() if button.isChecked()), "both")
 
     def show_plan(self, plan: RevertPlan) -> None:
-        """Show what would become of the files."""
         self._is_planned = True
         self.files.show_plan(plan)
         self._update()

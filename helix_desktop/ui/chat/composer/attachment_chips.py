@@ -89,17 +89,14 @@ class ChipText:
 
     @property
     def label(self) -> str:
-        """Return both, on one line."""
         return f"{self.name}{self.suffix}"
 
     @property
     def suffix(self) -> str:
-        """Return what follows the name."""
         return f" · {self.note}"
 
     @property
     def thumbnail_size(self) -> QSize:
-        """Return the size of an image's thumbnail, pixels."""
         return thumbnail_size(*self.image_size) if self.image_size else QSize(0, 0)
 
 
@@ -156,12 +153,10 @@ class AttachmentChip(EnterActivates, QAbstractButton):
 
     @property
     def key(self) -> str:
-        """Return the key of the attachment."""
         return self.text_parts.key
 
     @property
     def label(self) -> str:
-        """Return the whole label."""
         return self.text_parts.label
 
     @property
@@ -178,7 +173,6 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         return theme.accent_text, theme.accent_soft
 
     def set_style(self, style: ChatStyle) -> None:
-        """Take the colors of a look."""
         theme = style.theme
         self._style = style
         self._wide = self._label_width() + self._left + self._right
@@ -224,7 +218,6 @@ class AttachmentChip(EnterActivates, QAbstractButton):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show a ring to somebody who came with the keyboard."""
         self._has_ring = (
             event.reason() in KEYBOARD_REASONS or event.reason() == Qt.FocusReason.OtherFocusReason
         )
@@ -232,20 +225,17 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Take the ring away."""
         self._has_ring = False
         super().focusOutEvent(event)
         self.update()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what keys and buttons do."""
         if event.reason() == event.Reason.Mouse:
             self.menu().popup(event.globalPos())
         else:
             popup_below(self.menu(), self)
 
     def menu(self) -> QMenu:
-        """Return the menu of the chip."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.setAccessibleName(self.label)
@@ -260,7 +250,6 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         return menu
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint a soft background, an icon and the label."""
         theme, style = self._style.theme, self._style
         painter = QPainter(self)
         mirror(painter, self.rect())
@@ -335,7 +324,6 @@ class AttachmentBar(QScrollArea):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keys of the chips, in order."""
         return tuple(chip.key for chip in self._chips)
 
     def show_chips(self, chips: Sequence[ChipText]) -> None:
@@ -378,19 +366,16 @@ class AttachmentBar(QScrollArea):
             self.left.emit()
 
     def set_style(self, style: ChatStyle) -> None:
-        """Take the colors of a look."""
         self._style = style
         for chip in self._chips:
             chip.set_style(style)
         self._arrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap the chips again for the new width."""
         super().resizeEvent(event)
         self._arrange()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Follow the height of the window."""
         super().showEvent(event)
         self.window().installEventFilter(self)
 

@@ -26,7 +26,6 @@ class ChoiceButton(EnterActivates, QPushButton):
     """Flat until the pointer or the keyboard is on it; where room is narrow its words are cut."""
 
     def __init__(self, name: str, parent: QWidget) -> None:
-        """`name` finds the button."""
         super().__init__(parent)
         self._style = ChatStyle(LIGHT)
         # Qt's own is that of the style sheet, which has the former text size while that changes.
@@ -38,7 +37,6 @@ class ChoiceButton(EnterActivates, QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def set_style(self, style: ChatStyle) -> None:
-        """Take colors and text size."""
         self._style = style
         self._font = style.font(UI, MEDIUM)
         self.setFont(self._font)
@@ -47,12 +45,10 @@ class ChoiceButton(EnterActivates, QPushButton):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Room for all words."""
         width = QFontMetricsF(self._font).horizontalAdvance(self.text())
         return QSize(round(self._style.px(2 * _PAD_PX + _GAP_PX + _CHEVRON_PX) + width) + 1, self.height())
 
     def minimumSizeHint(self) -> QSize:
-        """Room for the beginning of the words."""
         return QSize(min(self.sizeHint().width(), round(self._style.px(_LEAST_PX))), self.height())
 
     def colors(self) -> tuple[str, str]:
@@ -61,7 +57,6 @@ class ChoiceButton(EnterActivates, QPushButton):
         return (theme.muted if self.isEnabled() else theme.faint), ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint ground, words and chevron; a ring where it has the keyboard."""
         theme, px = self._style.theme, self._style.px
         color, ground = self.colors()
         is_hovered = self.underMouse() and self.isEnabled()
@@ -99,8 +94,6 @@ _TIPS = {
 
 
 class ModeButton(ChoiceButton):
-    """Shows a session's mode; its menu changes it."""
-
     def __init__(self, parent: QWidget) -> None:
         """Start in mode Ask."""
         super().__init__("mode", parent)

@@ -66,26 +66,21 @@ _COMPLETION_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
 class _Rows(QAbstractListModel):
-    """The completions in the popup."""
-
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.completions: tuple[CompletionItem, ...] = ()
 
     def show_rows(self, completions: Sequence[CompletionItem]) -> None:
-        """Replace all rows."""
         self.beginResetModel()
         self.completions = tuple(completions)
         self.endResetModel()
 
     def rowCount(self, parent: QModelIndex | QPersistentModelIndex | None = None) -> int:
-        """Return the number of completions."""
         return 0 if parent is not None and parent.isValid() else len(self.completions)
 
     def data(
         self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
-        """Return a completion's texts."""
         completion = self.completions[index.row()]
         match role:
             case Qt.ItemDataRole.DisplayRole:
@@ -98,20 +93,16 @@ class _Rows(QAbstractListModel):
 
 
 class _Delegate(QStyledItemDelegate):
-    """A row: icon, title, detail, matched letters strong."""
-
     def __init__(self, view: QListView) -> None:
         super().__init__(view)
         self.chat_style: ChatStyle | None = None
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        """Return one height for all."""
         return QSize(100, round(self.chat_style.px(_LINE_PX)) if self.chat_style else _LINE_PX)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Paint a row, on a background if it is selected or under the mouse."""
         style, completion = self.chat_style, index.data(_COMPLETION_ROLE)
         if style is None or not isinstance(completion, CompletionItem):
             return
@@ -150,7 +141,6 @@ class CompletionPopup(QFrame):
     """The user clicked a row."""
 
     def __init__(self, window: QWidget) -> None:
-        """Start hidden in a window."""
         super().__init__(window)
         self.setObjectName("completions")
         self.setProperty("role", "popup")
@@ -184,7 +174,6 @@ class CompletionPopup(QFrame):
 
     @property
     def completions(self) -> tuple[CompletionItem, ...]:
-        """The rows."""
         return self._rows.completions
 
     @property
@@ -193,7 +182,6 @@ class CompletionPopup(QFrame):
         return self.list_view.currentIndex().row()
 
     def set_style(self, style: ChatStyle) -> None:
-        """Take the colors and sizes of the chat."""
         self._delegate.chat_style = style
         self._spinner.tint(style.theme)
         self._note.setFont(style.font(SMALL))
@@ -218,7 +206,6 @@ class CompletionPopup(QFrame):
         self._foot.setVisible(bool(text))
 
     def select(self, number: int) -> None:
-        """Select a row, and bring it into sight."""
         self.list_view.setCurrentIndex(self._rows.index(number, 0))
 
     def rows_in_sight(self) -> int:
@@ -244,7 +231,6 @@ class CompletionPopup(QFrame):
 
 
 def completion_text(completion: CompletionItem) -> str:
-    """Return a row as one text."""
     return ", ".join(part for part in (completion.title, completion.detail) if part)
 
 
@@ -288,7 +274,6 @@ class Completer(QObject):
     """
 
     def __init__(self, editor: Editor, anchor: QWidget) -> None:
-        """The popup stands above `anchor`."""
         super().__init__(editor)
         self._editor, self._anchor = editor, anchor
         self._sources: tuple[CompletionSource, ...] = ()
@@ -317,7 +302,6 @@ class Completer(QObject):
         self._start = start
 
     def set_style(self, style: ChatStyle) -> None:
-        """Take the colors and sizes of the chat."""
         self._style = style
         if self._popup is not None and isValid(self._popup):
             self._popup.set_style(style)
@@ -345,7 +329,6 @@ class Completer(QObject):
                 followed.removeEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take the keys of the popup while it is open, and close it when the user goes elsewhere."""
         if watched is not self._editor:
             if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
                 self._place()
@@ -464,7 +447,6 @@ class Completer(QObject):
             self._popup.place(self._anchor)
 
     def _on_key(self, event: QKeyEvent) -> bool:
-        """Return True if a key was the popup's."""
         plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier == Qt.KeyboardModifier.NoModifier
         key = event.key()
         if key == Qt.Key.Key_Escape:

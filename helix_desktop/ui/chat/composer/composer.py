@@ -124,15 +124,12 @@ class MessageHistory(QObject):
 
 
 class ComposerFrame(QFrame):
-    """The rounded field; its edge shows whether the text has the keyboard."""
-
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.chat_style: ChatStyle | None = None
         self.has_keyboard = False
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Ground and edge."""
         if self.chat_style is None:
             return
         theme = self.chat_style.theme
@@ -223,7 +220,6 @@ class Composer(Themed, QWidget):
         return self._running
 
     def text(self) -> str:
-        """Return what is typed."""
         return self.editor.toPlainText()
 
     @property
@@ -248,7 +244,6 @@ class Composer(Themed, QWidget):
         self._pause.stop()
 
     def set_running(self, running: bool) -> None:
-        """Say whether the agent runs."""
         self._running = running
         if running:
             self._refresh()
@@ -308,7 +303,6 @@ class Composer(Themed, QWidget):
         self._fit_line()
 
     def _show_model(self) -> None:
-        """Show the name in the room that it may take; the whole of it is in the tooltip then."""
         room, name = round(self._style.px(_MODEL_PX)), self._model_name
         metrics = QFontMetrics(self._style.font(UI, MEDIUM))
         short_name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)
@@ -325,7 +319,6 @@ class Composer(Themed, QWidget):
         self._refresh()
 
     def set_attachments(self, chips: Sequence[ChipText]) -> None:
-        """Show what goes along with the message."""
         self._chips.show_chips(chips)
         self._refresh()
 
@@ -367,11 +360,9 @@ class Composer(Themed, QWidget):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         self.set_theme(theme)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Show at the frame whether the text has the keyboard."""
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self.frame.has_keyboard = event.type() == QEvent.Type.FocusIn
             self.frame.update()
@@ -408,7 +399,6 @@ class Composer(Themed, QWidget):
         self.setFocusProxy(self.editor)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Choose what fits."""
         super().resizeEvent(event)
         self._fit_line()
 
@@ -499,7 +489,6 @@ class Composer(Themed, QWidget):
         self._fit_line()
 
     def _show_button(self, button: QPushButton, name: str, px: int, colors: tuple[str, str, str]) -> None:
-        """Draw a button with an icon of so many pixels: its color, the ground and the edge."""
         color, background, edge = colors
         focus = self._style.theme.text if background == self._style.theme.accent else self._style.theme.accent
         theme, side = self._style.theme, round(self._style.px(px))

@@ -31,7 +31,6 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
     """A bar and the share; clicking it asks for the panel. Its actions are its menu."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        """Start without a number, hidden."""
         super().__init__(parent)
         self._state = GaugeState(0, 0, True, "")
         self._form: GaugeForm = "full"
@@ -68,7 +67,6 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
             self.updateGeometry()
 
     def text(self) -> str:
-        """Return the words beside the bar."""
         share = format_whole_percent(self._state.share)
         return tr("{share} · paused", share=share) if self._state.is_on_hold else share
 
@@ -82,7 +80,6 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         return round(2 * _PAD_PX + (_BAR_PX + _GAP_PX if form == "full" else 0) + words) + 1
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint bar and words."""
         state, theme = self._state, self._theme
         painter = QPainter(self)
         mirror(painter, self.rect())

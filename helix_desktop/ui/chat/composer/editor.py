@@ -73,7 +73,6 @@ class Editor(TextArea):
         self._fit_placeholder()
 
     def setPlaceholderText(self, text: str) -> None:
-        """Show one text while nothing is typed."""
         self.set_placeholders(text)
 
     def _fit_placeholder(self) -> None:
@@ -151,7 +150,6 @@ class Editor(TextArea):
         super().focusOutEvent(event)
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        """Take what an input method composes or commits."""
         super().inputMethodEvent(event)
         self._awaits_letter, self._is_letter_down = False, bool(event.commitString())
         if event.commitString() and not self.is_composing:
@@ -171,7 +169,6 @@ class Editor(TextArea):
             event.ignore()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Show where the text would be put in."""
         super().dragMoveEvent(event)
         self._answer_copy(event)
 
@@ -188,7 +185,6 @@ class Editor(TextArea):
             answer_drag(event, is_accepted=True)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        """Text, files, and images."""
         return bool(files_from_mime(source)) or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
@@ -220,7 +216,6 @@ class Editor(TextArea):
         return data
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap the text again for the new width."""
         super().resizeEvent(event)
         self.fit_height()
 

@@ -26,7 +26,6 @@ class MessageDrops(QObject):
         place.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handle the drags and drops of the place."""
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
             if not self._takes(dragged):

@@ -80,7 +80,6 @@ def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, wi
 
 
 def paint_caret(painter: QPainter, style: ChatStyle, text: TextLayout) -> None:
-    """Draw the caret behind the last word of a text that grows."""
     painter.fillRect(text.caret_rect(style.px(BODY + 2)), style.color(style.theme.accent))
 
 
@@ -205,7 +204,6 @@ class ThinkingBlock:
         return y
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw the fold."""
         for area in self.hit_areas:
             self._paint_line(painter, state, area)
         if self.text is not None:
@@ -258,7 +256,6 @@ class AssistantMessageItem(RowItem):
 
     @property
     def is_busy(self) -> bool:
-        """Return True if the answer still grows."""
         return self._row.streaming
 
     def try_update(self, row: AssistantRow) -> bool:
@@ -283,13 +280,11 @@ class AssistantMessageItem(RowItem):
 
     @property
     def texts(self) -> Sequence[TextLayout]:
-        """Return all texts from top to bottom, built for it as a whole."""
         self.build(0.0, float("inf"), float("inf"))
         return self.built_texts
 
     @property
     def built_texts(self) -> list[TextLayout]:
-        """Return the texts that are built, from top to bottom."""
         if self._built_texts is None:
             thoughts = [self._thinking.text] if self._thinking.text is not None else []
             stacked = (part.text for part in self._stack.blocks)
@@ -297,7 +292,6 @@ class AssistantMessageItem(RowItem):
         return self._built_texts
 
     def text(self, number: int) -> TextLayout:
-        """Return a text by its number, built when it was not; IndexError when there is none."""
         if number < 0 and self._thinking.text is not None:
             return self._thinking.text
         if number >= len(self._lazy_text) * TEXTS_PER_SECTION:
@@ -307,14 +301,12 @@ class AssistantMessageItem(RowItem):
         return text
 
     def block_texts(self) -> Iterator[BlockText]:
-        """Return the words of all texts; nothing is built for them."""
         if self._thinking.text is not None:
             yield text_of_layout(self._thinking.text)
         yield from self._lazy_text.block_texts()
         yield from (text_of_layout(part.text) for part in self._stack.blocks)
 
     def edge_text(self, *, last: bool) -> int | None:
-        """Return the number of the first or the last text, None when there is none."""
         thoughts = self._thinking.text.number if self._thinking.text is not None else None
         tail = self._stack.blocks[-1 if last else 0].text.number if self._stack.blocks else None
         order = (thoughts, self._lazy_text.edge_text(last=last), tail)
@@ -329,21 +321,17 @@ class AssistantMessageItem(RowItem):
         return done
 
     def build_hit_area(self, top: float, bottom: float, *, forward: bool) -> None:
-        """Build the first place to click that lies between two heights, if it is not built yet."""
         self._lazy_text.build_hit_area(top, bottom, forward=forward)
         self._follow_lazy_text()
 
     def read_ahead(self, deadline: float) -> bool:
-        """Prepare, until a time, what will be built later; True when nothing is left."""
         return self._lazy_text.read_ahead(deadline)
 
     def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
-        """Return what must not move in sight while the part between two heights is built."""
         ends_in_sight = bool(self._stack.blocks) and self._lazy_text.stack.bottom < bottom
         return self._lazy_text.stack.scroll_anchor(top, bottom, at_end=at_end or ends_in_sight)
 
     def anchor_top(self, anchor: int) -> float:
-        """Return the position, in pixels, of the anchor that `scroll_anchor` returned."""
         return self._lazy_text.stack.anchor_top(anchor)
 
     def lazy_markdown(self) -> LazyMarkdown:
@@ -351,7 +339,6 @@ class AssistantMessageItem(RowItem):
         return self._lazy_text.lazy_markdown()
 
     def copy_text(self, number: int) -> str | None:
-        """Return the source of a text that is code, by its number; None when it is none."""
         if number < len(self._lazy_text) * TEXTS_PER_SECTION:
             return self._lazy_text.copy_text(number)
         return self._stack.copy_text(number)
@@ -396,7 +383,6 @@ class AssistantMessageItem(RowItem):
             self._paint_arrival(painter, state)
 
     def _paint_arrival(self, painter: QPainter, state: PaintState) -> None:
-        """Draw the caret, and for how long nothing came."""
         words = waiting_text(self._row.waiting_since_ms)
         if self._stack.blocks:
             paint_caret(painter, self.style, self._stack.blocks[-1].text)

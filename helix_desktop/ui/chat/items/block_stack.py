@@ -25,7 +25,6 @@ class BlockStack:
         self._hit_areas: list[list[HitArea]] = []
 
     def add(self, block: Block) -> MessageBlock:
-        """Put the part of a block at the end."""
         part = make_block(block, self._tools.writer, self._tools.style, self._tools.highlighter)
         part.text.number = self._first_number + len(self.blocks)
         self.blocks.append(part)
@@ -33,7 +32,6 @@ class BlockStack:
         return part
 
     def truncate(self, count: int) -> None:
-        """Keep the first parts only."""
         del self.blocks[count:], self._markdown_blocks[count:], self._bottoms[count:], self._hit_areas[count:]
 
     def arrange(self, x: float, y: float, width: float, unchanged: int = 0) -> float:
@@ -53,11 +51,9 @@ class BlockStack:
         return bottom
 
     def hit_areas(self) -> list[HitArea]:
-        """Return the places of all parts."""
         return [area for areas in self._hit_areas for area in areas]
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw the parts that are in sight."""
         for at in range(bisect_left(self._bottoms, state.clip.top()), len(self.blocks)):
             part = self.blocks[at]
             if self._bottoms[at] - part.height > state.clip.bottom():

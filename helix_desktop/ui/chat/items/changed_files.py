@@ -83,7 +83,6 @@ class FileBlock:
         )
 
     def paint(self, painter: QPainter, state: PaintState, *, is_hovered: bool = False) -> None:
-        """Draw the frame, the head, the backgrounds of the lines, and their text."""
         style, theme = self._style, self._style.theme
         paint_box(painter, self._frame, style.color(theme.code_surface), style.color(theme.border), 10)
         self._paint_head(painter, hovered=is_hovered)
@@ -201,7 +200,6 @@ class ChangedFiles:
 
     @property
     def texts(self) -> list[TextLayout]:
-        """Return all texts from top to bottom."""
         return [block.text for block in self._blocks if block.text is not None]
 
     @property
@@ -212,7 +210,6 @@ class ChangedFiles:
 
     @property
     def words(self) -> str:
-        """Return how much changed."""
         changes = self._changes
         files = changed_files_text(changes.files, changes.path)
         lines = changed_lines_text(changes.added, changes.removed, changes.binary, changes.files)
@@ -222,7 +219,6 @@ class ChangedFiles:
 
     @property
     def figures_width(self) -> float:
-        """Return how wide the figures in the bar are."""
         style = self._style
         return sum(style.width(text, style.font(SMALL)) + style.px(7) for text, _ in self._figures()) + 1
 
@@ -252,7 +248,6 @@ class ChangedFiles:
         return self._foot.bottom()
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw the line, and what is below it."""
         self._paint_strip(painter, state)
         if not self.is_open:
             return

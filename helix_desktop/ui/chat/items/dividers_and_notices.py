@@ -86,8 +86,6 @@ _BREAK = " · "
 
 
 class DividerItem(RowItem):
-    """A line across the column, with words in its middle and links behind them."""
-
     def __init__(self, row: DividerRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._divider = row
@@ -134,7 +132,6 @@ class DividerItem(RowItem):
 
     @property
     def _middle(self) -> float:
-        """Return the middle of the first line of words."""
         return self._label.y + self._label.line_rect(0).height() / 2
 
     def _button_width(self, action: RowAction, label: str) -> float:
@@ -144,7 +141,6 @@ class DividerItem(RowItem):
         return max(self.style.width(text, self.style.font(SMALL, MEDIUM)) + 1 for text in labels)
 
     def _buttons(self) -> list[tuple[str, RowAction, str]]:
-        """Return name, action and label of each link."""
         buttons: list[tuple[str, RowAction, str]] = [_button(action) for action in self._divider.actions]
         if self._divider.details:
             buttons.append(_details_button(is_expanded=self._is_expanded))
@@ -225,7 +221,6 @@ class NoticeItem(RowItem):
         return y + style.px(14 if buttons else 10)
 
     def _buttons(self) -> list[tuple[str, RowAction, str]]:
-        """Return name, action and label of each button."""
         buttons: list[tuple[str, RowAction, str]] = [_button(action) for action in self._notice.actions]
         if self._notice.details:
             buttons.append(_details_button(is_expanded=self._is_expanded))

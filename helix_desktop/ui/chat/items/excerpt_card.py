@@ -55,7 +55,6 @@ class ExcerptCard(RowItem):
             self._set_texts([self._code.text])
 
     def copy_text(self, number: int) -> str | None:
-        """Return the content that stands in the card."""
         return self._content.text or None
 
     def _arrange(self, width: float) -> float:

@@ -37,8 +37,6 @@ class ItemContext(msgspec.Struct, frozen=True):
 
 
 class ItemTools(msgspec.Struct, frozen=True):
-    """The tools that items are made with."""
-
     style: ChatStyle
     writer: DocumentWriter
     highlighter: Highlighter
@@ -74,7 +72,6 @@ class RowItem(ABC):
         return self.height
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw everything, and the ring around what has the keyboard."""
         self._paint(painter, state)
         area = self.hit_area(state.focused)
         if area is not None:
@@ -86,7 +83,6 @@ class RowItem(ABC):
         return self._texts
 
     def _set_texts(self, texts: Sequence[TextLayout]) -> None:
-        """Set the texts of an item that is built as a whole."""
         self._texts = texts
         for number, text in enumerate(texts):
             text.number = number
@@ -98,7 +94,6 @@ class RowItem(ABC):
             line.number = number
 
     def search_text(self, number: int) -> TextLayout | PaintedLine:
-        """Return a text or a line by its number."""
         if self._lines and number < 0:
             return self._lines[number + len(self._lines)]
         return self.text(number)
@@ -115,7 +110,6 @@ class RowItem(ABC):
 
     @property
     def built_texts(self) -> Sequence[TextLayout]:
-        """Return the texts that are built, from top to bottom."""
         return self._texts
 
     def awaits(self, formulas: frozenset[Formula]) -> bool:
@@ -136,7 +130,6 @@ class RowItem(ABC):
         return bool(self.accessible_notes) or any(True for _ in self.block_texts())
 
     def accessible_text(self) -> str:
-        """Return all its text for screen readers."""
         parts = (
             ("\n" if words.joiner is None else words.joiner) + words.text for words in self.block_texts()
         )
@@ -152,11 +145,9 @@ class RowItem(ABC):
         return False
 
     def hit_area(self, name: str) -> HitArea | None:
-        """Return the place with an object name, or None."""
         return next((area for area in self.hit_areas if area.name == name), None)
 
     def hit_area_for(self, kind: type[RowAction]) -> HitArea | None:
-        """Return the first place with an action of a kind, or None."""
         return next((area for area in self.hit_areas if isinstance(area.action, kind)), None)
 
     def hit_area_at(self, x: float, y: float) -> HitArea | None:
@@ -170,7 +161,6 @@ class RowItem(ABC):
         return area.tip if area is not None else ""
 
     def text_at(self, x: float, y: float) -> TextLayout | None:
-        """Return the text at a point, or None."""
         texts = self.built_texts
         at = bisect_right(texts, y, key=_top) - 1
         if at >= 0 and texts[at].rect.contains(QPointF(x, y)):

@@ -54,12 +54,10 @@ class MessageActions:
 
     @property
     def width(self) -> float:
-        """Return how wide it is, in pixels."""
         buttons = len(self._actions) * self._style.px(BUTTON_EDGE + _GAP)
         return buttons + (self._versions_width() if self._versions else 0.0)
 
     def place(self, left: float, top: float) -> None:
-        """Put the buttons beside each other, from a corner on."""
         edge, gap = self._style.px(BUTTON_EDGE), self._style.px(_GAP)
         self.hit_areas = []
         if self._versions is not None:
@@ -103,7 +101,6 @@ class MessageActions:
         self.hit_areas.append(HitArea(name, action, label, rect, radius=7, tip=label))
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Paint the buttons, quietly until the mouse is over them."""
         style, theme = self._style, self._style.theme
         if self._versions is not None:
             paint_line(painter, style, self._place_text, self._text(), style.font(SMALL, MEDIUM), theme.muted)
@@ -119,7 +116,6 @@ class MessageActions:
             self._paint_icon(painter, icon, color, area.rect)
 
     def _paint_icon(self, painter: QPainter, name: str, color: str, place: QRectF) -> None:
-        """Paint an icon in the middle of its place."""
         edge, center = self._style.px(_ICON_EDGE), place.center()
         rect = QRectF(center.x() - edge / 2, center.y() - edge / 2, edge, edge)
         paint_icon(painter, self._style, name, color, rect)

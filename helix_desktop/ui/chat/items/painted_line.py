@@ -35,11 +35,9 @@ class PaintedLine:
         """All of it that can be seen is in sight."""
 
     def line_rect(self, _position: int) -> QRectF:
-        """Return where it stands in the item."""
         return self.rect
 
     def shown_words(self, style: ChatStyle) -> str:
-        """Return what of it there is room for."""
         return elided_line(style, self.words, self.font, self.rect.width(), keeps_end=self._keeps_end)
 
     def paint(self, painter: QPainter, style: ChatStyle, marks: Sequence[TextMark]) -> None:

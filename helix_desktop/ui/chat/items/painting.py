@@ -33,8 +33,6 @@ class HitArea(NamedTuple):
 
 @dataclass(slots=True)
 class PaintState:
-    """What an item needs to know to paint itself now."""
-
     clip: QRectF
     hovered: str = ""
     focused: str = ""
@@ -44,7 +42,6 @@ class PaintState:
     marks: dict[int, list[TextMark]] = field(default_factory=dict)  # by number of the text
 
     def marks_of(self, layout: TextLayout) -> Sequence[TextMark]:
-        """Return the marks that lie over one text."""
         return self.marks.get(layout.number, ())
 
 
@@ -68,7 +65,6 @@ _MOST = 2_000  # characters of a line that are measured to cut it: more than any
 def paint_box(
     painter: QPainter, rect: QRectF, fill: QColor | None, border: QColor | None = None, radius: float = 10
 ) -> None:
-    """Paint a rounded rectangle with a crisp one-pixel border."""
     painter.setPen(QPen(border, 1) if border is not None else Qt.PenStyle.NoPen)
     painter.setBrush(fill if fill is not None else Qt.BrushStyle.NoBrush)
     inner = rect.adjusted(0.5, 0.5, -0.5, -0.5) if border is not None else rect
@@ -127,7 +123,6 @@ def elided_path(style: ChatStyle, path: str, font: QFont, width: float) -> str:
 
 
 def chip_width(style: ChatStyle, text: str, chip_style: ChipStyle) -> float:
-    """Return how wide a chip is, pixels."""
     font = style.font(TINY, MEDIUM, mono=chip_style.mono)
     return style.width(text, font) + style.px(18) + (style.px(15) if chip_style.icon else 0)
 
@@ -140,7 +135,6 @@ def paint_chip(
     chip_style: ChipStyle,
     rotation_deg: float = 0.0,
 ) -> None:
-    """Paint a pill with an icon, which may be turned by degrees, and a word."""
     fill = style.color(chip_style.fill) if chip_style.fill else None
     border = style.color(chip_style.border) if chip_style.border else None
     paint_box(painter, rect, fill, border, rect.height() / 2)
@@ -189,7 +183,6 @@ def paint_thumbnail(
 def paint_icon(
     painter: QPainter, style: ChatStyle, name: str, color: str, rect: QRectF, rotation_deg: float = 0.0
 ) -> None:
-    """Paint an icon in a square, turned by degrees around its middle."""
     picture = style.icon(name, color, round(rect.width() / style.zoom))
     if not rotation_deg:
         draw_pixmap(painter, rect.x(), rect.y(), picture)
@@ -204,7 +197,6 @@ def paint_icon(
 
 
 def button_width(style: ChatStyle, label: str, with_icon: bool = False) -> float:
-    """Return how wide a button is, pixels."""
     return style.width(label, style.font(UI, MEDIUM)) + style.px(26) + (style.px(20) if with_icon else 0)
 
 
@@ -216,7 +208,6 @@ def paint_button(
     button_style: ButtonStyle = "outline",
     icon_name: str = "",
 ) -> None:
-    """Paint a button in its hit area, as hovered or pressed."""
     theme = style.theme
     active = area.name in (state.hovered, state.pressed)
     color = theme.error if button_style == "danger" else theme.text
@@ -248,7 +239,6 @@ def _paint_label(
     icon_name: str = "",
     size: float = UI,
 ) -> None:
-    """Paint a word, with an icon before it, in the middle of a rectangle."""
     font = style.font(size, MEDIUM if size == UI else REGULAR)
     side = style.px(14)
     wide = style.width(text, font) + (side + style.px(6) if icon_name else 0)
@@ -260,7 +250,6 @@ def _paint_label(
 
 
 def paint_focus_ring(painter: QPainter, style: ChatStyle, rect: QRectF, radius: float = 8) -> None:
-    """Paint the ring around what has the keyboard."""
     painter.setPen(QPen(style.color(style.theme.accent), 2))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), radius, radius)

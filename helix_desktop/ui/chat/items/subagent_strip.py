@@ -58,7 +58,6 @@ class SubagentStrip:
         self.hit_areas: list[HitArea] = []
 
     def arrange(self, top: float, width: float) -> float:
-        """Place it below `top`; where it ends."""
         self._rect = QRectF(0, top, width, self._style.px(_HEIGHT))
         label = tr("Open subagent session: {task}", task=self._name)
         action, tip = OpenSubagent(self._session_id), f"{label}\n{tr('Or double-click the card')}"
@@ -78,7 +77,6 @@ class SubagentStrip:
         return QRectF(right - wide, self._rect.center().y() - tall / 2 - self._style.px(3), wide, tall)
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw phase, gauge, figures, newest call, and the buttons."""
         open_area, *stop_areas = self.hit_areas
         button = open_area._replace(label=tr("Open", "verb: button"))
         paint_button(painter, self._style, button, state, "outline", "arrow-up-right")
@@ -142,7 +140,6 @@ class SubagentStrip:
         return left + wide + style.px(12)
 
     def _phase_column_width(self) -> float:
-        """Width of the longest phase, and the gap behind it."""
         font = self._style.font(SMALL, MEDIUM)
         return (
             max(self._style.width(translate(words), font) for words in RUNNING_PHASE_TEXTS.values())

@@ -41,25 +41,21 @@ class WideBlock:
     """A table or a formula, and the bar that scrolls it."""
 
     def __init__(self, text: TextLayout, bar_label: str, indent: int = 0) -> None:
-        """`bar_label` says what the bar does."""
         self.text = text
         self._bar_label = bar_label
         self.height = 0.0
         self._indent = indent * text.style.px(INDENT)
 
     def layout(self, width: float) -> float:
-        """Wrap to a width; the height that takes, both in pixels."""
         self.height = self.text.layout(max(40.0, width - self._indent))
         if self.text.max_offset:
             self.height += self.text.style.px(_BAR_HEIGHT) + _AROUND_BAR
         return self.height
 
     def move(self, x: float, y: float) -> None:
-        """Move the top left corner to a point of the item."""
         self.text.x, self.text.y = x + self._indent, y
 
     def hit_areas(self) -> Sequence[HitArea]:
-        """Return the bar, if there is one."""
         text = self.text
         if not text.max_offset:
             return ()
@@ -67,7 +63,6 @@ class WideBlock:
         return (HitArea(f"{text.number}:bar", ScrollText(text.number), self._bar_label, strip),)
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw at its place."""
         text = self.text
         text.paint(painter, state.clip, state.marks_of(text))
         for area in self.hit_areas():
@@ -102,19 +97,15 @@ class MessageBlock(Protocol):
 
 
 class TextBlock:
-    """Prose."""
-
     def __init__(self, text: TextLayout) -> None:
         self.text = text
         self.height = 0.0
 
     def layout(self, width: float) -> float:
-        """Wrap to a width; the height that takes, both in pixels."""
         self.height = self.text.layout(max(40.0, width))
         return self.height
 
     def move(self, x: float, y: float) -> None:
-        """Move the top left corner to a point of the item."""
         self.text.x, self.text.y = x, y
 
     def hit_areas(self) -> Sequence[HitArea]:
@@ -122,7 +113,6 @@ class TextBlock:
         return ()
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw at its place."""
         self.text.paint(painter, state.clip, state.marks_of(self.text))
 
 
@@ -172,7 +162,6 @@ class CodeBlock:
         return self._source
 
     def layout(self, width: float) -> float:
-        """Wrap to a width; the height that takes, both in pixels."""
         style = self._style
         width = max(80.0, width - self._indent)
         body = self.text.layout(width - style.px(28))
@@ -185,14 +174,12 @@ class CodeBlock:
         return self.height
 
     def move(self, x: float, y: float) -> None:
-        """Move the top left corner to a point of the item."""
         style = self._style
         self.frame.moveTo(x + self._indent, y)
         self.text.x = self.frame.x() + style.px(14)
         self.text.y = y + self._header_height
 
     def hit_areas(self) -> Sequence[HitArea]:
-        """Return the Copy button."""
         if not self._header_height:
             return ()
         style = self._style
@@ -204,7 +191,6 @@ class CodeBlock:
         return (HitArea(f"{number}:copy", CopyCode(number), label, rect, radius=6),)
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw at its place."""
         self._paint_frame(painter)
         if self._header_height:
             self._paint_header(painter, state)
@@ -307,7 +293,6 @@ class CodeBlock:
 def make_block(
     block: Block, writer: DocumentWriter, style: ChatStyle, highlighter: Highlighter
 ) -> MessageBlock:
-    """Return the part that shows a Markdown block."""
     if isinstance(block, Code):
         return CodeBlock(writer, style, block, highlighter)
     if isinstance(block, Table):

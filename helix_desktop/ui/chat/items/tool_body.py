@@ -85,7 +85,6 @@ def form_choice_text(row: ToolRow) -> str:
 
 
 def _can_show_all_lines(row: ToolRow) -> bool:
-    """Return True if the card may show every line of the original."""
     ends = row.original.head_and_tail if row.original is not None else row.shown_lines
     return row.size_bytes <= MAX_BYTES and ends.lines <= MAX_LINES
 
@@ -102,7 +101,6 @@ class _OutputSection:
 
     @property
     def texts(self) -> list[TextLayout]:
-        """Return what can be selected, from top to bottom."""
         return [text for text in (self.head, self.tail) if text is not None]
 
 
@@ -130,7 +128,6 @@ class ToolBody:
 
     @property
     def texts(self) -> list[TextLayout]:
-        """Return all texts from top to bottom."""
         first = [self._command.text] if self._command is not None else []
         first += [layout for layout in (self._task, self._intro) if layout is not None]
         return [*first, *(text for section in self._sections for text in section.texts)]
@@ -141,7 +138,6 @@ class ToolBody:
         return self._command.source if self._command is not None and is_command else None
 
     def arrange(self, top: float, width: float) -> float:
-        """Place everything below `top`; where it ends."""
         style, self.hit_areas = self._style, []
         self._facts_place = QRectF(style.px(14), top + style.px(7), width - style.px(28), style.px(20))
         y = self._facts_place.bottom() + style.px(5)
@@ -204,7 +200,6 @@ class ToolBody:
         )
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw texts, titles, gaps and buttons."""
         style, theme = self._style, self._style.theme
         paint_line(painter, style, self._facts_place, self._facts, style.font(SMALL), theme.faint)
         if self._command is not None:

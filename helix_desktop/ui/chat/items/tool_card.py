@@ -86,11 +86,9 @@ class AutoRunStrip:
 
     @property
     def words(self) -> str:
-        """Return all of it, as a screen reader reads it."""
         return ". ".join(text for text, *_ in self._lines)
 
     def arrange(self, top: float, width: float) -> float:
-        """Place it below `top`; where it ends."""
         style = self._style
         self.hit_areas = []
         placed = []
@@ -109,7 +107,6 @@ class AutoRunStrip:
         return top
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw the lines with their buttons."""
         style, theme = self._style, self._style.theme
         areas = {area.action: area for area in self.hit_areas}
         for text, label, action, line in self._lines:
@@ -143,13 +140,11 @@ class RunningStrip:
         return self._style.metrics(self._style.font(SMALL, mono=True)).lineSpacing() + self._style.px(1)
 
     def arrange(self, top: float, width: float) -> float:
-        """Place it below `top`; where it ends."""
         lines = max(1, len(self._output.lines))
         self._place = QRectF(0, top, width, lines * self._line_height + self._style.px(16))
         return self._place.bottom()
 
     def paint(self, painter: QPainter) -> None:
-        """Draw the lines."""
         style, theme = self._style, self._style.theme
         font = style.font(SMALL, mono=True)
         painter.save()
@@ -177,8 +172,6 @@ def has_menu(row: ToolRow) -> bool:
 
 
 class ToolCard(RowItem):
-    """The line of one tool call, and what it opens onto."""
-
     def __init__(self, row: ToolRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._tool = row
@@ -239,7 +232,6 @@ class ToolCard(RowItem):
 
     @property
     def is_busy(self) -> bool:
-        """Return True if the tool runs."""
         return self._is_running
 
     @property
@@ -342,7 +334,6 @@ class ToolCard(RowItem):
             self.hit_areas.append(HitArea(word.area, action, label, place, radius=5, tip=tip))
 
     def tip_at(self, x: float, y: float) -> str:
-        """Return what the word at a point says, or the area there."""
         words = (word.tip for word in self._words if not word.area and word.rect.contains(QPointF(x, y)))
         return next(filter(None, words), "") or super().tip_at(x, y)
 

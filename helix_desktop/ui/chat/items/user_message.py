@@ -86,7 +86,6 @@ class UserMessageItem(RowItem):
         self._set_texts([part.text for part in self._stack.blocks])
 
     def copy_text(self, number: int) -> str | None:
-        """Return the source of a code block."""
         return self._stack.copy_text(number)
 
     def _arrange(self, width: float) -> float:
@@ -211,7 +210,6 @@ class _NoteChip(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Return the whole text."""
         return f"{self.name}{self.end}"
 
     def style(self, style: ChatStyle) -> ChipStyle:
@@ -222,20 +220,16 @@ class _NoteChip(NamedTuple):
         return ChipStyle(theme.muted, theme.raised, theme.border, icon)
 
     def width(self, style: ChatStyle) -> float:
-        """Return how wide it is, pixels."""
         wide = min(chip_width(style, self.label, self.style(style)), style.px(_MAX_CHIP))
         return wide + self._thumbnail_room(style)
 
     def height(self, style: ChatStyle) -> float:
-        """Return how high it is, pixels."""
         return max(style.px(CHIP_HEIGHT), self._thumbnail(style).height() + 2 * style.px(_THUMBNAIL_MARGIN))
 
     def radius(self, style: ChatStyle) -> float:
-        """Return the radius of its corners, pixels."""
         return style.px(8) if self.image_size else self.height(style) / 2
 
     def paint(self, painter: QPainter, style: ChatStyle, rect: QRectF, chip: ChipStyle) -> None:
-        """Paint it into a place, in these colors."""
         place = rect.adjusted(self._thumbnail_room(style), 0, 0, 0)
         text = self.text_in(style, place)
         if not self.image_size:

@@ -31,8 +31,6 @@ _LEFT, _RIGHT = 38.0, 14.0
 
 
 class AnsweredQuestion(RowItem):
-    """The question, and below it what the user chose and wrote."""
-
     def __init__(self, row: ToolRow, question: Question, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._tool = row

@@ -61,7 +61,6 @@ class OptionButton(EnterActivates, QAbstractButton):
         self.setSizePolicy(policy)
 
     def set_style(self, style: ChatStyle) -> None:
-        """Show it in another look."""
         self._chat_style = style
         self.updateGeometry()
         self.update()
@@ -80,19 +79,15 @@ class OptionButton(EnterActivates, QAbstractButton):
             self.update()
 
     def sizeHint(self) -> QSize:
-        """Return a size at which its texts are not wrapped much."""
         return QSize(320, self.heightForWidth(320))
 
     def minimumSizeHint(self) -> QSize:
-        """Return a small size: the height follows from the width."""
         return QSize(80, round(self._chat_style.px(_OPTION_BADGE + 2 * _OPTION_PAD)))
 
     def hasHeightForWidth(self) -> bool:
-        """Return True: its texts wrap."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height that its texts need."""
         title, description = self._text_rects(float(width))
         bottom = description.bottom() if self._description else title.bottom()
         return round(bottom + self._chat_style.px(_OPTION_PAD - 1))
@@ -114,7 +109,6 @@ class OptionButton(EnterActivates, QAbstractButton):
             super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint number, texts, and the ring of the keyboard."""
         style, theme = self._chat_style, self._chat_style.theme
         painter = QPainter(self)
         mirror(painter, self.rect())
@@ -155,7 +149,6 @@ class OptionButton(EnterActivates, QAbstractButton):
 
 
 def _wrapped(text: str, font: QFont, room: QRectF) -> QRectF:
-    """Return the place of a text that is wrapped to the width of a room."""
     if not text:
         return QRectF(room.topLeft(), room.topLeft())
     needed = QFontMetricsF(font).boundingRect(room, Qt.TextFlag.TextWordWrap, text)
@@ -168,12 +161,10 @@ class _AnswerField(Editor):
     focus_changed = Signal()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Have its frame lit."""
         super().focusInEvent(event)
         self.focus_changed.emit()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Have its frame as before."""
         super().focusOutEvent(event)
         self.focus_changed.emit()
 
@@ -237,7 +228,6 @@ class QuestionCard(QWidget):
         self.skip.clicked.connect(lambda: self.answered.emit(QuestionReply()))
 
     def show_row(self, row: QuestionRow, style: ChatStyle) -> None:
-        """Show the row as it is now, in a look."""
         self._row, self._chat_style = row, style
         self._title.setText(_title(row))
         asker = ellipsize(" ".join(escape_invisible(row.question.subagent_title).split()), _ASKER)
@@ -299,7 +289,6 @@ class QuestionCard(QWidget):
 
     @property
     def question(self) -> Question:
-        """Return the question."""
         return self._row.question
 
     @property
@@ -381,7 +370,6 @@ class QuestionCard(QWidget):
             stops[at].setFocus(Qt.FocusReason.TabFocusReason)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the frame and the sign."""
         style, theme = self._chat_style, self._chat_style.theme
         painter = QPainter(self)
         mirror(painter, self.rect())

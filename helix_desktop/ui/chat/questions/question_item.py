@@ -30,7 +30,6 @@ class QuestionCards(QObject):
         self._cards: dict[RowKey, QuestionCard] = {}
 
     def card_for(self, row: QuestionRow, style: ChatStyle) -> QuestionCard:
-        """Return the card of a row, as the row is now."""
         card = self._cards.get(row.key)
         if card is not None:
             card.show_row(row, style)
@@ -47,23 +46,19 @@ class QuestionCards(QObject):
         return card
 
     def find(self, key: RowKey) -> QuestionCard | None:
-        """Return the card of a row; None if there is none."""
         return self._cards.get(key)
 
     @property
     def keys(self) -> tuple[RowKey, ...]:
-        """Return the rows that have a card."""
         return tuple(self._cards)
 
     def drop(self, key: RowKey) -> None:
-        """Let the card of a row go."""
         card = self._cards.pop(key, None)
         if card is not None:
             card.hide()
             card.deleteLater()
 
     def clear(self) -> None:
-        """Let all cards go."""
         for key in tuple(self._cards):
             self.drop(key)
 

@@ -70,7 +70,6 @@ class ChangedFilesContent(msgspec.Struct, frozen=True):
 
     @property
     def lines(self) -> int:
-        """Return how many lines there are."""
         return sum(len(file.lines) for file in self.files)
 
     @property

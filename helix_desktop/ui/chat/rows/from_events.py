@@ -138,7 +138,6 @@ class FirstHandover:
         self._seq, self._row = 0, NoticeRow(RowKey(0), "handover", "", "")
 
     def on_event(self, recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
-        """Return the card that the event adds."""
         messages = translate(handover_counts(transcript, handover).text)
         self._seq = recorded.seq
         self._row = NoticeRow(
@@ -181,7 +180,6 @@ class UserRows:
         self._rows: dict[RowKey, UserRow] = {}
 
     def on_message(self, recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
-        """Return the row of a message."""
         prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
         row = UserRow(
             RowKey(recorded.seq),
@@ -222,7 +220,6 @@ class UserRows:
         return changed
 
     def with_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> UserRow | None:
-        """Return a message with the thumbnail of an attached image; None if there is no such message."""
         row = self._rows.get(key)
         if row is None:
             return None
@@ -426,7 +423,6 @@ class ChatRows:
         return [*self.tools.updated_badges(transcript), *rows]
 
     def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
-        """Return the messages whose images are left out now, or no longer; see `UserRows`."""
         return self.users.updated_images(transcript, are_sent=are_sent)
 
     def updated_end(self, *, is_budget_spent: bool) -> list[Row]:

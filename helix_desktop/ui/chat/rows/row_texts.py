@@ -84,7 +84,6 @@ def excerpt_source(excerpt: Excerpt) -> str:
 
 
 def divider_text(row: DividerRow) -> str:
-    """Return what a divider says, and whether it was undone."""
     return f"{row.text} · {tr('undone')}" if row.is_undone else row.text
 
 
@@ -106,7 +105,6 @@ def call_words(row: ToolRow) -> str:
 
 
 def bar_target(row: ToolRow) -> str:
-    """Return the target of a call in one line."""
     escape = escape_command if row.tool == "run_command" else escape_invisible
     return escape(recall_target(row.tool, row.target).replace("\n", " ↵ "))
 
@@ -138,7 +136,6 @@ def _ask_source(row: AskRow) -> str:
 
 
 def reply_state_text(row: ToolRow) -> str:
-    """Return how a question ended, in a word or two."""
     if row.reply is None:
         return tr("no user there") if row.state == "ok" else tr("not answered")
     return tr("skipped", "a question") if row.reply.is_skip else tr("answered", "a question")
@@ -157,7 +154,6 @@ def _tool_source(row: ToolRow) -> str:
 
 
 def accessible_name(row: Row) -> str:
-    """Who or what a row is, in a few words, for screen readers."""
     match row:
         case UserRow():
             return _user_name(row)
@@ -203,7 +199,6 @@ def removed_state_text() -> str:
 
 
 def _tool_summary(row: ToolRow) -> list[str]:
-    """Return how a call went and where its output is, each in a few words."""
     words = [translate(STATE_TEXTS[row.state])]
     if row.form != "full":
         words.append(output_form_text(row))

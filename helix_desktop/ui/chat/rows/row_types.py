@@ -79,7 +79,6 @@ class AttachmentNote(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Return all of it on one line."""
         change = changed_since(self.changed_since) if self.changed_since else ""
         facts = tr("left out", "an image") if self.is_left_out else self.facts
         return " · ".join(part for part in (self.name, facts, change) if part)
@@ -135,7 +134,6 @@ class HeadAndTail(msgspec.Struct, frozen=True):
 
     @property
     def hidden_lines(self) -> int:
-        """Return how many lines lie between."""
         return max(0, self.lines - sum(text.count("\n") + 1 for text in (self.head, self.tail) if text))
 
 

@@ -15,7 +15,6 @@ tr = Translator("Chat")
 
 
 def side_question_rows(recorded: RecordedEvent, event: SideQuestionAnswered) -> list[Row]:
-    """Return the rows of an answered side question."""
     cost = cost_text(event.spent, event.cost, event.demo, event.estimated, event.unpriced)
     note = " · ".join((tr("not in context"), cost))
     if event.stopped:
@@ -29,8 +28,6 @@ def side_question_rows(recorded: RecordedEvent, event: SideQuestionAnswered) -> 
 
 
 class LiveSideQuestion:
-    """The rows of the side question that is being answered."""
-
     def __init__(self, model: ChatModel) -> None:
         self._model, self._count, self._answer = model, 0, ""
         self._is_shown = False
@@ -44,11 +41,9 @@ class LiveSideQuestion:
         return RowKey(self._count, "answer", "side")
 
     def forget(self) -> None:
-        """Forget it: the chat shows another conversation."""
         self._is_shown = False
 
     def show(self, question: str, answer: str, name: str) -> None:
-        """Show a question and what came of its answer, by the model of this name."""
         if not self._is_shown:
             self._count, self._answer, self._is_shown = self._count + 1, "", True
             self._model.append(UserRow(self._question_key, question, is_side=True))
@@ -72,7 +67,6 @@ class LiveSideQuestion:
         return True
 
     def drop(self) -> None:
-        """Take the rows away: there is no answer."""
         if self._is_shown:
             self._is_shown = False
             for key in (self._answer_key, self._question_key):

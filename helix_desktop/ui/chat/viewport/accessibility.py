@@ -22,7 +22,6 @@ class RowArea(QWidget):
         self.rows: Callable[[], Sequence[QWidget]] = tuple
 
     def make_accessible(self) -> QAccessibleWidget:
-        """Return the interface that assistive technology asks."""
         return _RowAreaInterface(self)
 
 
@@ -35,7 +34,6 @@ class RowText(QWidget):
         self.setObjectName("row_text")
 
     def make_accessible(self) -> QAccessibleWidget:
-        """Return the interface that assistive technology asks."""
         return _RowTextInterface(self)
 
 
@@ -54,23 +52,18 @@ class RowButton(QAbstractButton):
         """Leave the painting to the row."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave all keys to the row."""
         event.ignore()
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        """Leave all keys to the row."""
         event.ignore()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Leave the way of Tab to the row."""
         return self._row.focusNextPrevChild(forward)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Tell the row, which paints the ring."""
         self._on_focus(self.objectName())
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Have the row paint without the ring."""
         self._row.update()
 
 
@@ -86,12 +79,10 @@ class _RowAreaInterface(QAccessibleWidget):
         return len(self._area.rows())
 
     def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]  # none is Qt's null
-        """Return a row by its place from above, None if there is none."""
         rows = self._area.rows()
         return QAccessible.queryAccessibleInterface(rows[index]) if 0 <= index < len(rows) else None
 
     def indexOfChild(self, child: QAccessibleInterface) -> int:
-        """Return the place of a row from above, -1 for anything else."""
         widget = child.object()
         return next((at for at, row in enumerate(self._area.rows()) if row is widget), -1)
 
@@ -104,5 +95,4 @@ class _RowTextInterface(QAccessibleWidget):
         self._text = widget.text
 
     def text(self, kind: QAccessible.Text) -> str:
-        """Return the text of the row as the name."""
         return self._text() if kind == QAccessible.Text.Name else super().text(kind)

@@ -84,7 +84,6 @@ class ApprovalClickGuard(QObject):
         self._note_cards(0)
 
     def _note_cards(self, index: int) -> None:
-        """Note the cards from an index on."""
         rows = self._model.raw_rows()
         for at in range(index, len(rows)):
             if isinstance(rows[at], AskRow):

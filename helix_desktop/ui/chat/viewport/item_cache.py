@@ -74,7 +74,6 @@ class ItemCache:
 
     @property
     def style(self) -> ChatStyle:
-        """Return the look that items are made in."""
         return self._tools.style
 
     def set_style(self, style: ChatStyle) -> None:
@@ -165,7 +164,6 @@ class ItemCache:
         self._failed.add(row.key)
 
     def _is_first_approval(self, row: Row) -> bool:
-        """Return whether it is the approval that the keys answer."""
         if not isinstance(row, ApprovalRow):
             return False
         rows = self._model.raw_rows()
@@ -177,15 +175,12 @@ class ItemCache:
         return 0 < index < len(rows) and all(map(_is_call_line, (rows[index - 1], rows[index])))
 
     def is_open(self, key: RowKey, section: RowSection) -> bool:
-        """Return True if a section of a row is open."""
         return section in self._expanded.get(key, frozenset())
 
     def toggle(self, key: RowKey, section: RowSection) -> None:
-        """Open or close a section of a row."""
         self._expanded[key] = self._expanded.get(key, frozenset()) ^ {section}
 
     def gap(self, index: int) -> float:
-        """Room above a row, pixels."""
         if index == 0:
             return self.style.px(20)
         return self.style.px(_gap(self._model.raw_row(index), self._model.raw_row(index - 1)))
@@ -252,7 +247,6 @@ def _gap(row: Row, previous: Row) -> float:
 
 
 def _own_item(row: DividerRow | NoticeRow | TurnFooterRow, context: ItemContext, tools: ItemTools) -> RowItem:
-    """Return the item of a row of the program itself."""
     match row:
         case DividerRow():
             return DividerItem(row, context, tools)

@@ -22,8 +22,6 @@ _DOUBLE, _TRIPLE = 2, 3
 
 
 class MouseHandler(QObject):
-    """Turns mouse events of the viewport into hovering, clicks and a selection."""
-
     clicked = Signal(int, object)
     """Index of a row, and the place in it that was clicked."""
     link_activated = Signal(str)
@@ -54,7 +52,6 @@ class MouseHandler(QObject):
         self._edge_timer.timeout.connect(self._scroll_at_edge)
 
     def press(self, event: QMouseEvent) -> None:
-        """Handle a button that goes down."""
         located = self._chat_viewport.hit_test(event.position())
         if located is None or event.button() != Qt.MouseButton.LeftButton:
             return
@@ -88,7 +85,6 @@ class MouseHandler(QObject):
         return True
 
     def move(self, event: QMouseEvent) -> None:
-        """Handle a move of the mouse, with or without a button."""
         self._position = event.position()
         self._guard.note_move(event.globalPosition())
         if self._is_selecting:
@@ -111,7 +107,6 @@ class MouseHandler(QObject):
         return True
 
     def release(self, event: QMouseEvent) -> None:
-        """Handle a button that goes up."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
         pressed, self.pressed = self.pressed, None
@@ -131,7 +126,6 @@ class MouseHandler(QObject):
         self.changed.emit()
 
     def clear_hover(self) -> None:
-        """Handle that the mouse has left the viewport."""
         self._set_hover(None, "", "")
         self._viewport.unsetCursor()
 
@@ -142,7 +136,6 @@ class MouseHandler(QObject):
             self._update_hover()
 
     def link_at(self, point: QPointF) -> str:
-        """Return the link at a point of the viewport, or nothing."""
         located = self._chat_viewport.hit_test(point)
         return _link_at(located) if located is not None else ""
 

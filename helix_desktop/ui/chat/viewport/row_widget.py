@@ -38,7 +38,6 @@ class RowWidget(QWidget):
         self.hide()
 
     def bind(self, index: int, item: RowItem) -> None:
-        """Show an item from now on."""
         if item is not self.item or index != self.index:
             same_row = self.item is not None and self.item.row.key == item.row.key
             self.index, self.item = index, item
@@ -105,7 +104,6 @@ class RowWidget(QWidget):
         return self.hasFocus() or has_button or self._has_hosted_keyboard()
 
     def focus_area(self, name: str) -> None:
-        """Give a place of this row the keyboard."""
         hosted = self._hosted.findChild(QWidget, name) if self._hosted is not None else None
         if hosted is not None:
             hosted.setFocus(Qt.FocusReason.TabFocusReason)
@@ -153,7 +151,6 @@ class RowWidget(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the part of the item that is asked for."""
         if self.item is None:
             return
         painter = QPainter(self)
@@ -173,7 +170,6 @@ class RowWidget(QWidget):
         painter.end()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter and Space do what the focused place does."""
         area = self.item.hit_area(self.focused_area) if self.item is not None else None
         if area is not None and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._pool.activated.emit(self.index, area)
@@ -188,7 +184,6 @@ class RowWidget(QWidget):
             event.ignore()
 
     def trigger(self, name: str) -> None:
-        """Do what the place of a name does."""
         area = self.item.hit_area(name) if self.item is not None else None
         if area is not None:
             self._pool.activated.emit(self.index, area)
@@ -199,11 +194,9 @@ class RowWidget(QWidget):
         return True
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the ring."""
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Take the ring away."""
         self.update()
 
 
@@ -244,12 +237,10 @@ class RowWidgetPool(QObject):
             widget.hide()
 
     def update(self) -> None:
-        """Paint all visible rows again."""
         for widget in self.visible.values():
             widget.update()
 
     def focused_widget(self) -> RowWidget | None:
-        """Return the row that has the keyboard, or None."""
         return next((widget for widget in self.visible.values() if widget.has_keyboard()), None)
 
     def _recycle(self, key: RowKey) -> None:

@@ -18,15 +18,12 @@ _NOTCH = 120.0
 
 
 class TableDrag:
-    """The bar of a table while the mouse holds it."""
-
     def __init__(self) -> None:
         self._text: TextLayout | None = None
         self._grip = 0.0  # pixels from the left edge of the handle
 
     @property
     def is_active(self) -> bool:
-        """Return True while a bar is held."""
         return self._text is not None
 
     def begin(self, item: RowItem, x: float, area: HitArea) -> bool:
@@ -41,14 +38,12 @@ class TableDrag:
         return True
 
     def move(self, x: float) -> None:
-        """Follow the mouse to a place of the item."""
         text = self._text
         if text is not None and text.width > handle_width(text):
             part = (x - self._grip - text.x) / (text.width - handle_width(text))
             text.scroll_to(part * text.max_offset)
 
     def end(self) -> bool:
-        """Let the bar go; False when none was held."""
         was_active, self._text = self.is_active, None
         return was_active
 

@@ -44,8 +44,6 @@ MakePlan = Callable[[WorkspaceChanges, str], Coroutine[Any, Any, RevertPlan]]
 
 
 class ChangesController(QObject):
-    """Binds the page of changes to the session on screen."""
-
     def __init__(
         self, window: MainWindow, session: Session, reverts: RevertFlow, changes: ChangesPresenter
     ) -> None:
@@ -141,7 +139,6 @@ class ChangesController(QObject):
 
     @handles(CopyPatch)
     async def copy_patch(self, selection: RevertSelection) -> None:
-        """Copy changes as a patch."""
         workspace, session_id = self._session.workspace, self._session.conversation.session.id
         if any(selection.capture_ids):
             patch = await workspace.changes.patch(session_id, selection)

@@ -45,8 +45,6 @@ class RevertOutcome(msgspec.Struct, frozen=True):
 
 
 class RevertFlow:
-    """Asks, reverts, and reports with a way back."""
-
     def __init__(self, window: MainWindow, session: Session) -> None:
         self._window, self._session = window, session
         self._done: dict[tuple[str, str], RevertOutcome] = {}
@@ -133,7 +131,6 @@ class RevertFlow:
             files.show_plan(plan, {path: "merged"})
 
     def connect_merging(self, changes: WorkspaceChanges, files: PlanView) -> None:
-        """Open the three-way view for the files of a plan on screen."""
         files.merge_requested.connect(
             lambda path: self._session.start(self.merge_by_hand(changes, files, path), "merge")
         )

@@ -79,7 +79,6 @@ class DraftAttachments(QObject):
         return bool(self._attaching)
 
     def refresh(self) -> None:
-        """Show the chips of the conversation on screen, for the model that answers it now."""
         attachments = self.current()
         model = self._session.conversation.model if self._session.has_conversation else None
         digests = {attachment.image.digest for attachment in attachments if attachment.image is not None}
@@ -102,11 +101,9 @@ class DraftAttachments(QObject):
             self.refresh()
 
     def current(self) -> list[Attachment]:
-        """Return what goes along with the next message of the session on screen."""
         return self._by_session.get(self._session.id, [])
 
     def of(self, session_id: str) -> Sequence[Attachment]:
-        """Return what goes along with the next message of a session."""
         return self._by_session.get(session_id, ())
 
     def restore(self, session_id: str, attachments: Sequence[Attachment]) -> None:
@@ -122,11 +119,9 @@ class DraftAttachments(QObject):
         return attachments
 
     def put_back(self, session_id: str, attachments: Sequence[Attachment]) -> None:
-        """Let those of a message that could not be sent go along with the next one."""
         self._by_session[session_id] = [*attachments, *self.of(session_id)]
 
     def change(self, session_id: str, attachments: Sequence[Attachment]) -> None:
-        """Let others go along with the next message of a session."""
         self._by_session[session_id] = [*attachments]
 
     def clear(self, but: Collection[str]) -> None:
@@ -157,7 +152,6 @@ class DraftAttachments(QObject):
         self._widget.editor.setFocus()
 
     def _add_files(self, files: list[AddedFile]) -> None:
-        """Let files go along with the next message of the conversation on screen."""
         workspace = self._session.workspace
         if not workspace.is_read_only:
             self._start_attaching(self._attach_files(workspace, self._session.conversation, files))
@@ -244,7 +238,6 @@ class DraftAttachments(QObject):
 
     @handles(SendAttachmentInFull)
     def send_in_full(self, key: str) -> None:
-        """Let an attachment that is a preview go along in full."""
         if (attachment := self._find(key)) is not None:
             self._start_attaching(self._replace_by_full(attachment))
 
@@ -263,7 +256,6 @@ class DraftAttachments(QObject):
 
     @handles(RemoveAttachment)
     def remove(self, key: str) -> None:
-        """Let an attachment not go along."""
         others = [attachment for attachment in self.current() if attachment_key(attachment) != key]
         self._by_session[self._session.id] = others
         self.edited.emit()

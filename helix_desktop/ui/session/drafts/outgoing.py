@@ -45,7 +45,6 @@ class OutgoingMessages:
         self._messages: list[OutgoingMessage] = []
 
     def add(self, message: OutgoingMessage) -> None:
-        """Keep a message until it is removed."""
         self._messages.append(message)
 
     def remove(self, message: OutgoingMessage) -> None:
@@ -68,7 +67,6 @@ class OutgoingMessages:
         return [message for message in self._messages if message.workspace.id == workspace_id]
 
     def not_on_screen(self, conversation: Conversation | None) -> list[OutgoingMessage]:
-        """Return those of other conversations."""
         return [message for message in self._messages if message.conversation is not conversation]
 
     def with_draft(self, session_id: str, text: str, attachments: Sequence[Attachment]) -> Draft:
@@ -79,7 +77,6 @@ class OutgoingMessages:
         return Draft("".join(message.text for message in waiting) + text, (*sent, *others))
 
     def without(self, session_id: str, draft: Draft) -> Draft:
-        """Return a stored draft without what is on its way."""
         text, attachments = draft.text, draft.attachments
         for message in self._of(session_id):
             if text.startswith(message.text):

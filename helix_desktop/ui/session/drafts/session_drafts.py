@@ -108,7 +108,6 @@ class SessionDrafts(QObject):
                 raise error
 
     def save_later(self, text: str) -> None:
-        """Begin to store what is written in the conversation on screen."""
         self._session.start(self.save(self._workspace, self._conversation, text), "save draft")
 
     async def save(
@@ -159,7 +158,6 @@ class SessionDrafts(QObject):
                 self._session.actions.show_error(draft.error)
 
     def shows(self, session_id: str) -> bool:
-        """Return True if the draft of a session is on screen here."""
         conversation = self._conversation
         if conversation is None or conversation is self._without_draft:
             return False

@@ -27,16 +27,13 @@ class UnsavedDraft(msgspec.Struct, frozen=True):
 
     @property
     def session_id(self) -> str:
-        """Return the id of its session."""
         return self.conversation.session.id
 
     @property
     def title(self) -> str:
-        """Return the title of its session."""
         return ellipsize_title(session_title(self.conversation.session.transcript.title))
 
     def merge(self, stored: str) -> str:
-        """Return it with the draft that is stored."""
         return self.text if self.is_whole else stored + self.text
 
 
@@ -58,7 +55,6 @@ class UnsavedDrafts:
         return [*self._by_session.values()]
 
     def find(self, session_id: str) -> UnsavedDraft | None:
-        """Return the draft of a session; None if it has none."""
         return self._by_session.get(session_id)
 
     def add(self, draft: UnsavedDraft) -> None:
@@ -73,11 +69,9 @@ class UnsavedDrafts:
             notices.end(_notice_name(session_id))
 
     def set_text(self, session_id: str, text: str) -> None:
-        """Change the words of a session's draft."""
         self._by_session[session_id] = msgspec.structs.replace(self._by_session[session_id], text=text)
 
     def take(self, session_id: str) -> UnsavedDraft | None:
-        """Remove the draft of a session and return it; None if it has none."""
         self.hide(session_id)
         return self._by_session.pop(session_id, None)
 

@@ -82,12 +82,10 @@ class DiagnosticsDialog(TextsDialog):
         self._update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         self._boxes.theme = theme
         self.list.viewport().update()
 
     def show_file(self, name: str, text: str) -> None:
-        """Show the text of one of the files."""
         self.texts[name] = text
         self.show_current()
         self._update()
@@ -97,7 +95,6 @@ class DiagnosticsDialog(TextsDialog):
         show_text(self._notice, text)
 
     def show_error(self, text: str) -> None:
-        """Say what went wrong; nothing when empty."""
         show_text(self._error, text)
 
     def files(self) -> list[tuple[str, str]]:

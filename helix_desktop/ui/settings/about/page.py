@@ -83,7 +83,6 @@ class AboutPage(Themed, QWidget):
         self.show_about((("Qt", qVersion()), *await self._build_info.environment(), display))
 
     def show_about(self, versions: Sequence[tuple[str, str]]) -> None:
-        """Show the build, and what it stands on by name and version."""
         build = self._build_info.build
         self._build.setText(translate(build.text))
         self._versions.setText(dotted(f"{translate(name)} {words}" for name, words in versions))

@@ -43,13 +43,10 @@ _EXAMPLES = (
 
 
 class SharingCard(QFrame):
-    """The two ways in, each ready to be copied."""
-
     switched = Signal(bool)
     renew_requested = Signal()
 
     def __init__(self) -> None:
-        """Start without a workspace."""
         super().__init__()
         self.setProperty("role", "card")
         self._stdio_config = self._http_config = ""
@@ -122,7 +119,6 @@ class AddServerBox(Themed, QFrame):
     canceled = Signal()
 
     def __init__(self) -> None:
-        """Start empty."""
         super().__init__()
         self.setProperty("role", "card")
         self._drafts: tuple[ServerDraft, ...] = ()
@@ -170,7 +166,6 @@ class AddServerBox(Themed, QFrame):
         self.paste.setFocus()
 
     def show_secret_storage(self, text: str) -> None:
-        """Say where secrets are kept, before they are."""
         self.editor.form.show_secret_storage(text)
         self._secret_storage = text
 
@@ -214,10 +209,7 @@ class AddServerBox(Themed, QFrame):
 
 
 class McpPage(Themed, QWidget):
-    """The servers of the workspace on screen, one card each, live."""
-
     def __init__(self, on_screen: OnScreen) -> None:
-        """Start without servers."""
         super().__init__()
         self._on_screen, services = on_screen, on_screen.services
         self._servers, self._endpoints = services.mcp_servers, services.cache_endpoints
@@ -343,7 +335,6 @@ class McpPage(Themed, QWidget):
             self._tests.pop(editor).cancel()
 
     def show_no_workspace(self) -> None:
-        """No workspace is open."""
         self._show_cards("", ())
         self._lead.setText(tr("Open a workspace to add MCP servers."))
         for part in (self._head, self.add_box, self._error, self._undo, self._empty, self.sharing):
@@ -352,7 +343,6 @@ class McpPage(Themed, QWidget):
     def show_servers(
         self, workspace_name: str, folder: str, reports: tuple[McpServerStatus, ...], secret_storage: str = ""
     ) -> None:
-        """Show how the servers of a workspace are doing; `secret_storage` says where secrets are kept."""
         self.add_box.show_secret_storage(secret_storage)
         self._lead.setText(
             tr(
@@ -422,7 +412,6 @@ class McpPage(Themed, QWidget):
         return card
 
     def open_add(self) -> None:
-        """Open the place to paste in."""
         self._empty.hide()
         if self.add_box.isHidden():  # else what was pasted stays
             self.add_box.show()
@@ -441,21 +430,17 @@ class McpPage(Themed, QWidget):
             self.cards[server].enter_secret()
 
     def open_tools(self, server: str) -> None:
-        """Open the tools of a server."""
         if server in self.cards:
             self.cards[server].open_tools()
 
     def has_unsaved_edits(self) -> bool:
-        """Return True if a server was typed or edited, and not saved."""
         pasted = not self.add_box.isHidden() and bool(self.add_box.paste.toPlainText().strip())
         return pasted or any(card.editor.has_edits for card in self._all_cards.values())
 
     def show_error(self, text: str) -> None:
-        """Say what went wrong; nothing when empty."""
         show_text(self._error, text)
 
     def error_text(self) -> str:
-        """Return what is said to have gone wrong."""
         return "" if self._error.isHidden() else self._error.text()
 
     def show_undo(self, text: str) -> None:

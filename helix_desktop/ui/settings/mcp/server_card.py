@@ -44,7 +44,6 @@ class ToolList(Themed, QWidget):
     """The tools that are off now."""
 
     def __init__(self) -> None:
-        """Start empty."""
         super().__init__()
         self._tools: tuple[McpToolStatus, ...] = ()
         self._lines: dict[str, QWidget] = {}
@@ -116,7 +115,6 @@ class LogView(Themed, QPlainTextEdit):
     """What a server said last; it follows the end unless somebody has scrolled up."""
 
     def __init__(self) -> None:
-        """Start empty."""
         super().__init__()
         self.setReadOnly(True)
         self.setFixedHeight(_LOG_PX)
@@ -125,7 +123,6 @@ class LogView(Themed, QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
 
     def show_log(self, text: str) -> None:
-        """Show the log as it is now."""
         if text == self.toPlainText():
             return
         bar = self.verticalScrollBar()
@@ -138,12 +135,10 @@ class LogView(Themed, QPlainTextEdit):
             bar.setValue(before)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begin at the end."""
         super().showEvent(event)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         self.setFont(ui_font(12, is_code=True))
         set_style_sheet(
             self,
@@ -153,8 +148,6 @@ class LogView(Themed, QPlainTextEdit):
 
 
 class DisclosureButton(PushButton):
-    """A link that opens and closes a part, and shows which."""
-
     def __init__(self, text: str, part: QWidget) -> None:
         super().__init__(text, "link", "chevron-right", px=13)
         self.setCheckable(True)
@@ -177,7 +170,6 @@ class ServerCard(QFrame):
     remove_requested = Signal(str)
 
     def __init__(self, name: str) -> None:
-        """Start without a report."""
         super().__init__()
         self.name = name
         self.setProperty("role", "card")

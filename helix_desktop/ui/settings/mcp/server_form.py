@@ -39,12 +39,9 @@ _STATE_ICONS = {
 
 
 class TestStatus(QWidget):
-    """How a test goes, or what is wrong: an icon and words."""
-
     __test__ = False  # no test class, whatever its name
 
     def __init__(self) -> None:
-        """Start hidden."""
         super().__init__()
         self._icon, self._message = IconLabel("circle-check", px=15), label("", "note", wrap=True)
         parts = row(self._icon, self._message, gap=8)
@@ -64,11 +61,9 @@ class TestStatus(QWidget):
         self.setVisible(bool(text))
 
     def text(self) -> str:
-        """Return what it says."""
         return self._message.text()
 
     def show_report(self, report: McpServerStatus) -> None:
-        """Show how a test ended."""
         if report.state == "ready":
             parts = (report.reported_name or tr("Connected"), tools_cost_text(report))
             self.show_status("ok", " · ".join(part for part in parts if part))
@@ -89,7 +84,6 @@ class ServerForm(Themed, Form):
     """The fields of a server. What is secret is never filled in: an empty field keeps what is kept."""
 
     def __init__(self) -> None:
-        """Start empty."""
         super().__init__(_FIELDS, Draft(dict.fromkeys(("name", "reach", "cwd", "env"), "")), gap=8)
         self._secret_storage = ""
         self.rows["env"].show_note(secret_values_text(""))
@@ -102,7 +96,6 @@ class ServerForm(Themed, Form):
         self.show_secrets(Form((), Draft({})))
 
     def show_secrets(self, secrets: Form) -> None:
-        """Show a form of secret values in place of that of another server."""
         clear_layout(self._place)
         self.secrets = secrets
         self._place.addWidget(secrets)
@@ -110,7 +103,6 @@ class ServerForm(Themed, Form):
         secrets.edited.connect(self.edited)
 
     def show_secret_storage(self, text: str) -> None:
-        """Say where secrets are kept, before they are."""
         if text == self._secret_storage:
             return
         self._secret_storage = text
@@ -171,8 +163,6 @@ class ServerForm(Themed, Form):
 
 
 class ServerEditor(QWidget):
-    """A form with its buttons: test, save, cancel."""
-
     saved = Signal(object)
     """The Draft."""
     test_requested = Signal(object)
@@ -180,7 +170,6 @@ class ServerEditor(QWidget):
     canceled = Signal()
 
     def __init__(self, save_text: str) -> None:
-        """`save` are the words of its chief button."""
         super().__init__()
         self.form, self.status = ServerForm(), TestStatus()
         self.used_names: tuple[str, ...] = ()
@@ -201,7 +190,6 @@ class ServerEditor(QWidget):
         )
 
     def edit(self, config: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:
-        """Fill the form from a server's configuration."""
         self.form.show_draft(ServerDraft(config, secrets), missing)
         self.has_edits = False
         if self._is_testing:
@@ -245,11 +233,9 @@ class ServerEditor(QWidget):
         self.status.show_status("running", words)
 
     def show_test(self, report: McpServerStatus) -> None:
-        """Show how a test ended."""
         self._set_testing(False)
         self.status.show_report(report)
 
     def show_test_problem(self, text: str) -> None:
-        """Show why there was no test."""
         self._set_testing(False)
         self.status.show_status("failed", text)

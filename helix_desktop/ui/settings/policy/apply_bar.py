@@ -32,8 +32,6 @@ class PolicyUse(msgspec.Struct, frozen=True):
 
 
 class ApplyBar(QWidget):
-    """Says what is in use, and applies or discards what is on the page."""
-
     apply_to_session = Signal()
     apply_to_workspace = Signal()
     discarded = Signal()
@@ -83,7 +81,6 @@ class ApplyBar(QWidget):
             self._fallback.setFocus()
 
     def text(self) -> str:
-        """Return what is said of the policy in use."""
         return self._text.text()
 
 

@@ -41,7 +41,6 @@ class PolicyFiles(QObject):
         on_screen.session_changed.connect(self._watch)
 
     def of(self, workspace: OpenWorkspace) -> PolicyFile:
-        """Return the file of a workspace."""
         return self._on_screen.services.registry.policy_file(workspace.id)
 
     def error_text(self) -> str:
@@ -118,7 +117,6 @@ class PolicyFiles(QObject):
         self._watch()
 
     def _show_error(self) -> None:
-        """Show what is wrong with the file of the workspace on screen, in the window and on the page."""
         why, notices = self.error_text(), self._on_screen.notices
         if not why:
             notices.end(_FILE_ERROR)

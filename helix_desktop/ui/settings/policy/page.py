@@ -44,7 +44,6 @@ class PolicyPage(Themed, QWidget):
     visibility_changed = Signal(bool)
 
     def __init__(self, on_screen: OnScreen, files: PolicyFiles, replays: SessionReplays) -> None:
-        """Start without a policy."""
         super().__init__()
         self._on_screen, self._files = on_screen, files
         self._edited: dict[str, ContextPolicy] = {}  # of workspaces, used nowhere yet
@@ -123,7 +122,6 @@ class PolicyPage(Themed, QWidget):
         return self._session_policy or workspace.policy
 
     def _policy(self, workspace: OpenWorkspace) -> ContextPolicy:
-        """Return the policy on the page."""
         return self._edited.get(workspace.id) or self._in_use(workspace)
 
     def _use_of(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyUse:
@@ -240,7 +238,6 @@ class PolicyPage(Themed, QWidget):
         self._on_screen.async_actions.start(record(), "policy of a session")
 
     def show_file_error(self, message: str) -> None:
-        """Say what is wrong with the policy file; an empty text takes it away."""
         self._file_error.setText(join_sentences(tr("The policy file has an error."), message))
         self._file_card.setVisible(bool(message))
 
@@ -251,7 +248,6 @@ class PolicyPage(Themed, QWidget):
             part.hide()
 
     def show_policy(self, workspace_name: str, policy: ContextPolicy, use: PolicyUse) -> None:
-        """Show a policy, and where it is or may be in use."""
         self._lead.setText(
             tr(
                 "What leaves the context in {workspace}, and when. Changes apply from the next request.",
@@ -278,7 +274,6 @@ class PolicyPage(Themed, QWidget):
         self._show_current()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Say that the page is out of sight."""
         super().hideEvent(event)
         self.visibility_changed.emit(False)
         self.preview.leave()

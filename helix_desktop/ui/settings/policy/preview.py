@@ -42,7 +42,6 @@ class PolicyPreview:
         async_actions: AsyncActions,
         replays: SessionReplays,
     ) -> None:
-        """`show_effects` shows texts at fields, by name."""
         self._card, self._show_effects = card, show_effects
         self._async_actions, self._replays = async_actions, replays
         self._conversation: Conversation | None = None
@@ -101,7 +100,6 @@ class PolicyPreview:
             self._async_actions.start(self._replays.stay_ready(is_on=False), "leave replays")
 
     def stop(self) -> None:
-        """End what is being computed."""
         if self._task is not None:
             self._task.cancel()
             self._task = None

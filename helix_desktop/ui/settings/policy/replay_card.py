@@ -100,7 +100,6 @@ class ReplayChart(Themed, QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_comparison(self, comparison: PolicyComparison) -> None:
-        """Show other curves."""
         self._comparison = comparison
         replays = (comparison.replay, None if comparison.is_one else comparison.reference_replay)
         first, second = (_fullest_points(it.points, _MAX_POINTS) if it else [] for it in replays)
@@ -116,7 +115,6 @@ class ReplayChart(Themed, QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """As wide as there is room."""
         return QSize(400, scaled(_HEIGHT))
 
     def text_at(self, place: QPointF) -> str:
@@ -138,12 +136,10 @@ class ReplayChart(Themed, QWidget):
         return "\n".join([*lines, f"e{seq}"])
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say what the mouse is on."""
         if text := self.text_at(event.position()):
             QToolTip.showText(event.globalPosition().toPoint(), text, self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw axis, bounds, both curves and the rewrites."""
         painter = QPainter(self)
         keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -260,7 +256,6 @@ class _DotFaces(dict[str, QPixmap]):
         self.corner = QPointF(-_DOT_PX / 2, -_DOT_PX / 2)
 
     def __missing__(self, kind: str) -> QPixmap:
-        """Draw the dot of a kind."""
         face = self[kind] = QPixmap(QSize(_DOT_PX, _DOT_PX) * self._ratio)
         face.setDevicePixelRatio(self._ratio)
         face.fill(Qt.GlobalColor.transparent)
@@ -335,7 +330,6 @@ def label_rects(
 
 
 def _passes(plot: Plot, curve: Sequence[int], rect: QRectF) -> bool:
-    """Return True if a curve passes through a place."""
     tokens = curve[plot.index_at(rect.left()) : plot.index_at(rect.right()) + 1]
     return bool(tokens) and plot.y_of(max(tokens)) <= rect.bottom() and plot.y_of(min(tokens)) >= rect.top()
 
@@ -433,15 +427,12 @@ def _overflow_note(policy: str, replay: PolicyReplay) -> list[str]:
 
 
 class _LineSample(Themed, QWidget):
-    """A piece of a curve as the chart draws it."""
-
     def __init__(self, dashed: bool) -> None:
         super().__init__()
         self._dashed = dashed
         self.setFixedSize(22, 12)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw it."""
         pen = QPen(QColor(self._theme.muted if self._dashed else self._theme.accent), 2)
         if self._dashed:
             pen.setDashPattern([3, 3])
@@ -451,8 +442,6 @@ class _LineSample(Themed, QWidget):
 
 
 class _FigureTable(QWidget):
-    """The figures of both policies beside each other."""
-
     def __init__(self) -> None:
         super().__init__()
         self._grid = QGridLayout(self)
@@ -479,7 +468,6 @@ class _FigureTable(QWidget):
                 cell.setAccessibleDescription(figure.note)
 
     def text(self) -> str:
-        """Return all cells, row by row."""
         lines = range(self._grid.rowCount())
         cells = [[self._cells[line, number].text() for number in range(_COLUMNS + 1)] for line in lines]
         return "\n".join(" | ".join(filter(None, line)) for line in cells)
@@ -528,7 +516,6 @@ class ReplayCard(QWidget):
 
     @property
     def is_busy(self) -> bool:
-        """Return True while replays are computed."""
         return self._is_busy
 
     def _choice(self, dashed: bool, combo: ComboBox) -> QWidget:
@@ -539,7 +526,6 @@ class ReplayCard(QWidget):
         return choice
 
     def show_comparison(self, comparison: PolicyComparison) -> None:
-        """Show other policies or replays."""
         has_result = comparison.state in ("busy", "ready")
         self._is_busy = comparison.state == "busy"
         show_text(self._message, comparison.message)

@@ -49,8 +49,6 @@ _ID = int(Qt.ItemDataRole.UserRole)
 
 
 class ProvidersPage(Themed, QWidget):
-    """The list of providers with the demo model first, and the fields of the chosen one."""
-
     def __init__(self, on_screen: OnScreen) -> None:
         """Start with an empty list. No server is contacted before a button is pressed."""
         super().__init__()
@@ -142,7 +140,6 @@ class ProvidersPage(Themed, QWidget):
         return demo
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
-        """Offer the vendors that are known, and know what they publish."""
         self._menu.clear()
         for key in (True, False):
             for vendor in catalog.vendors:
@@ -231,7 +228,6 @@ class ProvidersPage(Themed, QWidget):
             self.list.item(row_number).setText(self._row_text(key))
 
     def _forget_new(self, key: str) -> None:
-        """Take a new provider off the list."""
         del self._forms[key]
         self._drafts.pop(key, None)
         self.list.takeItem(self._row_of(key))
@@ -250,7 +246,6 @@ class ProvidersPage(Themed, QWidget):
             self._forget_new(key)
 
     def has_unsaved_edits(self) -> bool:
-        """Return True if a provider was edited and not saved."""
         self._keep_draft()
         return bool(self._drafts)
 
@@ -277,7 +272,6 @@ class ProvidersPage(Themed, QWidget):
         self.editor.update_form(form)
 
     def add(self) -> None:
-        """Begin a new provider."""
         self._start_editing(EMPTY_DRAFT)
 
     def add_vendor(self, vendor: Vendor) -> None:
@@ -307,7 +301,6 @@ class ProvidersPage(Themed, QWidget):
         self.editor.focus_first_empty()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         self._fit_list()
 
@@ -437,7 +430,6 @@ class ProvidersPage(Themed, QWidget):
         ]
 
     def enter_key(self, name: str) -> None:
-        """Choose a provider and give the keyboard to its key."""
         self.select(name)
         self.editor.focus_key()
 
@@ -588,7 +580,6 @@ class ProvidersPage(Themed, QWidget):
         self.editor.show_steps(steps)
 
     async def scan(self, view: FoundServerList) -> None:
-        """Look for model servers on this machine's usual ports."""
         view.show_scanning()
         servers = await self._services.models.find_local_servers()
         view.show_servers(servers, [provider.base_url for provider in self._services.settings.providers])

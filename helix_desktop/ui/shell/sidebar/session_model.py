@@ -45,7 +45,6 @@ class SessionModel(QAbstractListModel):
     """Session id and new title."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        """Start without sessions."""
         super().__init__(parent)
         self._items: list[SessionItem] = []
         self._rows: list[SessionItem | ListGroup] = []
@@ -64,7 +63,6 @@ class SessionModel(QAbstractListModel):
         self._show(self._arranged())
 
     def mark_open(self, session_id: str) -> None:
-        """Show a session as the one on screen, and no other."""
         self.show_sessions(
             [
                 replace(item, id=session_id, active=True)
@@ -119,7 +117,6 @@ class SessionModel(QAbstractListModel):
         return self.index(self._rows.index("archived")) if "archived" in self._rows else QModelIndex()
 
     def rowCount(self, parent: _Index = _NOWHERE) -> int:
-        """Headings and sessions."""
         return 0 if parent.isValid() else len(self._rows)
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
@@ -136,7 +133,6 @@ class SessionModel(QAbstractListModel):
         return flags if entry.version else flags | Qt.ItemFlag.ItemIsEditable
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Return what a row shows, what screen readers say of it, and the row itself."""
         entry = self._rows[index.row()]
         if role == ITEM_ROLE:
             return entry
@@ -223,7 +219,6 @@ def _tooltip(item: SessionItem, when: str) -> str:
 
 
 def _accessible_text(item: SessionItem) -> str:
-    """Return what a screen reader says of a session first."""
     state = tr("waiting for you") if item.waiting else tr("working") if item.running else ""
     state = state or (tr("stopped") if item.stopped else tr("interrupted") if item.interrupted else "")
     state = state or (failure_text(item.budget_spent) if item.failure else "")

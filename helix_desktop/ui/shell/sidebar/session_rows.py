@@ -125,7 +125,6 @@ def day_group(updated_ms: int, now: datetime) -> ListGroup:
 
 
 def group_label(group: ListGroup) -> str:
-    """Return the heading of a group."""
     match group:
         case "pinned":
             return tr("Pinned")

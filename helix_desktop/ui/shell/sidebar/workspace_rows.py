@@ -85,7 +85,6 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
 
 
 def badge_label(badge: WorkspaceBadge) -> str:
-    """Return what a workspace's badge means; nothing for none."""
     match badge:
         case "running":
             return tr("Working")

@@ -82,7 +82,6 @@ class CommandList(QObject):
 
 
 def command_at(index: QModelIndex | QPersistentModelIndex) -> QAction | None:
-    """Return the command of a line; None for another line."""
     action = index.data(_ACTION_ROLE)
     return action if isinstance(action, QAction) else None
 
@@ -90,7 +89,6 @@ def command_at(index: QModelIndex | QPersistentModelIndex) -> QAction | None:
 def paint_command(
     delegate: LineDelegate, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
 ) -> None:
-    """Paint a tick, the command's words, its menu; its keys at the right."""
     action = command_at(index)
     if action is None:
         return

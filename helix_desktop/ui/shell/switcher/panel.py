@@ -49,14 +49,10 @@ _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 
 class SwitcherDelegate(LineDelegate):
-    """What a line is stands at its left: a workspace's square, or an icon."""
-
     def line_height(self, index: QModelIndex | QPersistentModelIndex) -> int:
-        """Return two lines for all but commands."""
         return COMMAND_PX if index.data(ROW_ROLE) is None else ROW_PX
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
-        """Paint a line of whichever kind."""
         line = box.height() * _LINE
         top = QRectF(box.x(), box.y() + box.height() * _TOP, box.width(), line)
         bottom = QRectF(box.x(), box.center().y(), box.width(), line)
@@ -80,7 +76,6 @@ class SwitcherDelegate(LineDelegate):
     def _paint_workspace(
         self, painter: QPainter, box: QRectF, top: QRectF, bottom: QRectF, workspace: WorkspaceRow
     ) -> None:
-        """Paint square, name, path; at the right cache size and badge, below them the git state."""
         square = QRectF(box.x() + 9, box.center().y() - 16, 32, 32)
         paint_workspace_badge(painter, square, workspace, self.theme)
         git = self._paint_git(painter, bottom, workspace)
@@ -95,7 +90,6 @@ class SwitcherDelegate(LineDelegate):
         )
 
     def _paint_icon(self, painter: QPainter, box: QRectF, name: str) -> None:
-        """Paint what kind of line this is."""
         side = fonts.scaled(_KIND_PX)
         picture = pixmap(name, self.theme.muted, side, self.view.devicePixelRatioF())
         draw_pixmap(painter, box.x() + 25 - side / 2, box.center().y() - side / 2, picture)
@@ -171,7 +165,6 @@ class SwitcherDelegate(LineDelegate):
         text: str,
         marks: Sequence[tuple[int, int]],
     ) -> None:
-        """Paint the background of what was searched for, as far as it is in the text."""
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(self.theme.warn_soft))
         for start, end in marks:
@@ -201,7 +194,6 @@ class Switcher(QuickPicker):
     _is_open = False  # Qt hides a panel while it is made
 
     def __init__(self, window: QWidget, commands: CommandList) -> None:
-        """Belong to a window; start hidden."""
         hint = key_hint("Ctrl+Enter", tr("new session there", "what the keys do"))
         add = PushButton(tr("Open folder…"), "link", name="add_folder")
         super().__init__(
@@ -259,12 +251,10 @@ class Switcher(QuickPicker):
         self.opened.emit()
 
     def open_for_messages(self, query: str) -> None:
-        """Appear with a search of all messages for `words`."""
         self.open()
         self.search.setText(f"{_MESSAGES} {query}")
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """End the search."""
         super().hideEvent(event)
         if self._is_open:
             self._is_open = False
@@ -319,7 +309,6 @@ class Switcher(QuickPicker):
             self.list_view.setCurrentIndex(self.items.index(1, 0))
 
     def show_searching(self, is_searching: bool) -> None:
-        """Say that messages are being searched, or that the search is over."""
         was_searching, self._is_searching = self._is_searching, is_searching
         self._show_empty_text()
         if was_searching and not is_searching and self.isVisible() and self._message_query():

@@ -97,7 +97,6 @@ class KeyRecorder(PushButton):
         return super().event(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Stop waiting when the keyboard goes elsewhere."""
         self.setChecked(False)
         super().focusOutEvent(event)
 
@@ -115,8 +114,6 @@ class KeyRecorder(PushButton):
 
 
 class _CommandLine(QWidget):
-    """One command: its words, its keys, and a button that resets them."""
-
     def __init__(self, command: str, title: str, menu: str, bindings: KeyBindings) -> None:
         super().__init__()
         self.setObjectName(f"command:{command}")
@@ -137,7 +134,6 @@ class _CommandLine(QWidget):
         return _names(self._bindings.keys(self._command))
 
     def refresh(self) -> None:
-        """Show the keys that the command has now."""
         self.recorder.show_keys(self._keys)
         is_changed = self._bindings.is_changed(self._command)
         if not is_changed and self.reset.hasFocus():
@@ -150,7 +146,6 @@ class _CommandLine(QWidget):
 
 
 def _names(keys: Sequence[str]) -> str:
-    """Return keys as the system writes them."""
     return ", ".join(map(native_key, keys))
 
 
@@ -195,7 +190,6 @@ class KeyboardPage(QWidget):
     """Changes the keys of a window's commands, for all windows; every change can be undone."""
 
     def __init__(self, bindings: KeyBindings, settings: Values) -> None:
-        """`settings` hold the keys as they are stored."""
         super().__init__()
         self._bindings, self._settings = bindings, settings
         self._previous = self._bindings.stored
@@ -309,7 +303,6 @@ class KeyboardPage(QWidget):
         self._show_notice(command, message, can_replace=True)
 
     def show_refusal(self, command: str, message: str) -> None:
-        """Say why keys can't be those of a command."""
         self._show_notice(command, message, can_replace=False)
 
     def show_undo(self, message: str) -> None:

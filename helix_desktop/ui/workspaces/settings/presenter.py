@@ -47,8 +47,6 @@ tr = Translator("Settings: General")
 
 
 class _OnScreen:
-    """The services of a window, and the workspace and session that it shows."""
-
     def __init__(self, window: MainWindow, session: Session) -> None:
         self.services, self.async_actions = session.app, session.actions
         self.notices, self.run = session.notices, window.intents.run
@@ -190,12 +188,10 @@ class SettingsPresenter(QObject):
 
     @handles(Find)
     def find(self, words: str) -> None:
-        """Go to the search of the settings, where they are on screen."""
         if self._window.page() == "settings":
             self.view.focus_filter()
 
     def _follow_workspace(self) -> None:
-        """Fill the page on screen for the workspace that is on screen now."""
         if not self._session.has_conversation:  # a secret is about to be removed, perhaps
             self._async_actions.start(self.end_replays(), "end policy replays")
         if self._session.workspace_id != self._workspace_id:
@@ -236,7 +232,6 @@ class SettingsPresenter(QObject):
             self._open("providers")
 
     def _choose_model(self) -> None:
-        """Offer the models for the session on screen, behind the composer's button."""
         if not self._session.has_conversation:
             self._open("providers")
             return
@@ -256,7 +251,6 @@ class SettingsPresenter(QObject):
         popup_above(menu, composer.model_button)
 
     def _roles_menu(self, parent: QWidget) -> QMenu:
-        """Return the menu of the roles in the workspace on screen."""
         settings = self._services.settings
         record = self._services.registry.get(self._session.workspace_id)
         return workspace_roles_menu(

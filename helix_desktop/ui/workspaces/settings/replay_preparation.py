@@ -54,7 +54,6 @@ class ReplayPreparation(QObject):
             self._task = None
 
     def _restart_timer(self) -> None:
-        """Stop, and begin again after a while."""
         self.stop()
         if self._long_conversation is not None:
             self.quiet_timer.start()
