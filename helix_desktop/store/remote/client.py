@@ -25,6 +25,7 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import (
     GRACE_MS,
@@ -422,6 +423,10 @@ class RemoteStore(StoreSearch):
 
     async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
         return await self._call(rpc.HANDOVERS, with_checkpoints)
+
+    async def find_passages(self, query: PassageQuery) -> PassagePage:
+        """Return messages, handovers and names of files with all words of a query, newest first."""
+        return await self._call(rpc.FIND_PASSAGES, query)
 
     async def wait_until_indexed(self) -> None:
         await self._call(rpc.WAIT_UNTIL_INDEXED)

@@ -289,6 +289,7 @@ LIST_PAGE = RpcMethod("listed", LevelDbStore.list_page)
 LIST_DIGESTS = RpcMethod("listed_digests", LevelDbStore.list_digests)
 TOOLS = RpcMethod("tools", LevelDbStore.tools)
 HANDOVERS = RpcMethod("handovers", LevelDbStore.handovers)
+FIND_PASSAGES = RpcMethod("find_passages", LevelDbStore.find_passages)
 WAIT_UNTIL_INDEXED = RpcMethod("indexed", LevelDbStore.wait_until_indexed)
 TOTALS = RpcMethod("totals", LevelDbStore.totals)
 SAVE_DRAFT = RpcMethod("save_draft", LevelDbStore.save_draft)
@@ -325,7 +326,7 @@ METHODS: dict[str, RpcMethod[Any]] = {
         *(SAVE_DRAFT, SAVE_PARTIAL_ANSWER, SAVE_PARTIAL_OUTPUTS, DRAFT),
         *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
         *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH, DELETE_PERMANENTLY),
-        *(LIST_DIGESTS, TOOLS, HANDOVERS, WAIT_UNTIL_INDEXED),
+        *(LIST_DIGESTS, TOOLS, HANDOVERS, FIND_PASSAGES, WAIT_UNTIL_INDEXED),
         *(PREVIEW, REDACT, REDACTED_AT, LIFT, CHECK),
     )
 }
