@@ -9,10 +9,9 @@ from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalet
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
-from helix_desktop.ui.chat.composer.choice_button import ChoiceButton, ModeButton
 from helix_desktop.ui.chat.composer.completer import Completer
-from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.composer.line_buttons import ChoiceButton, ContextGauge, ModeButton
 from helix_desktop.ui.chat.items.painting import paint_box
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce

@@ -33,8 +33,7 @@ from helix_desktop.ui.chat.items.painting import (
     paint_line,
 )
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.changed_files import MAX_LINES, FileLines
-from helix_desktop.ui.chat.rows.patch_lines import color_lines, patch_files
+from helix_desktop.ui.chat.rows.changed_files import MAX_LINES, FileLines, color_lines, patch_files
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible

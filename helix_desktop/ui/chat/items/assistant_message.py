@@ -10,7 +10,6 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QLinearGradient, QPainter
 
 from helix_desktop.ui.chat.actions import ToggleSection
-from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.lazy_text import TEXTS_PER_SECTION, LazyText
 from helix_desktop.ui.chat.items.painting import (
@@ -23,13 +22,14 @@ from helix_desktop.ui.chat.items.painting import (
     paint_icon,
     paint_line,
 )
-from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
+from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span, TopLevelBlock
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.row_types import AssistantRow
+from helix_desktop.ui.chat.rows.row_texts import text_of_row
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row
 from helix_desktop.ui.chat.style import (
     BODY,
     BOTTOM_GAP,
@@ -390,3 +390,19 @@ class AssistantMessageItem(RowItem):
         if words or not self._stack.blocks:
             room = QRectF(0, self._bottom, self.width, self.style.px(WAITING_HEIGHT))
             paint_waiting(painter, self.style, room, state.tick, words)
+
+
+class PlainRowItem(AssistantMessageItem):
+    """The words of a row below a line that says why they look like that.
+
+    What the row offers to click is gone with its looks; the rest of the window offers the same.
+    """
+
+    def __init__(self, row: Row, context: ItemContext, tools: ItemTools) -> None:
+        text = text_of_row(row)
+        super().__init__(AssistantRow(row.key, text), context, tools, LazyMarkdown(text, is_plain=True))
+        self.row = row
+
+    def try_update(self, row: AssistantRow) -> bool:
+        """Words that change are shown by another item."""
+        return False

@@ -27,11 +27,7 @@ from helix_desktop.ui.chat.rows.row_types import CallChanges
 from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY, ChatStyle
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back
-from helix_desktop.words.file_changes import (
-    changed_files_text,
-    changed_lines_text,
-    line_counts_texts,
-)
+from helix_desktop.words.file_changes import changed_files_text, changed_lines_text, line_counts_texts
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")

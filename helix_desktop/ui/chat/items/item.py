@@ -12,8 +12,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowAction, RowSection
-from helix_desktop.ui.chat.items.painted_line import PaintedLine
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
+from helix_desktop.ui.chat.items.painting import HitArea, PaintedLine, PaintState, paint_focus_ring
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formula_images import Formula
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout

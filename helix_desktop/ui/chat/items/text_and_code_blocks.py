@@ -1,29 +1,24 @@
-"""What a message is made of, from top to bottom: texts, and blocks of code with a header."""
+"""What a message is made of, from top to bottom: texts, code with a header, and what scrolls sideways."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter, QTextCursor
+from PySide6.QtGui import QPainter, QTextCursor, QWheelEvent
 
 from helix_desktop.ui.chat.actions import CopyCode, ScrollText
+from helix_desktop.ui.chat.items.item import ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
-from helix_desktop.ui.chat.markdown.parser import (
-    Block,
-    Code,
-    DisplayedFormula,
-    Paragraph,
-    Prose,
-    Span,
-    Table,
-)
+from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, Paragraph, Prose, Span, Table
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width
 from helix_desktop.ui.chat.style import GAP, INDENT, MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob, SharedLexer
+from helix_desktop.ui.design.mirror import is_right_to_left
 from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.words.translation import Translator
 
@@ -348,3 +343,125 @@ def code_label(info: str) -> tuple[str, str]:
 
 def _is_quote(block: Prose) -> bool:
     return all(leaf.quotes for leaf in block.paragraphs)
+
+
+class BlockStack:
+    """Parts from top to bottom, with the blocks they were made of; `base` is the first text's number."""
+
+    def __init__(self, tools: ItemTools, first_number: int = 0, previous: Block | None = None) -> None:
+        self._tools = tools
+        self._first_number = first_number
+        self._previous = previous
+        self.blocks: list[MessageBlock] = []
+        self._markdown_blocks: list[Block] = []
+        self._bottoms: list[float] = []
+        self._hit_areas: list[list[HitArea]] = []
+
+    def add(self, block: Block) -> MessageBlock:
+        part = make_block(block, self._tools.writer, self._tools.style, self._tools.highlighter)
+        part.text.number = self._first_number + len(self.blocks)
+        self.blocks.append(part)
+        self._markdown_blocks.append(block)
+        return part
+
+    def truncate(self, count: int) -> None:
+        del self.blocks[count:], self._markdown_blocks[count:], self._bottoms[count:], self._hit_areas[count:]
+
+    def arrange(self, x: float, y: float, width: float, unchanged: int = 0) -> float:
+        """Place the parts below each other; the first `unchanged` stay. Return the bottom."""
+        unchanged = min(unchanged, len(self._bottoms))
+        bottom = self._bottoms[unchanged - 1] if unchanged else y
+        del self._bottoms[unchanged:], self._hit_areas[unchanged:]
+        for at in range(unchanged, len(self.blocks)):
+            part = self.blocks[at]
+            before = self._markdown_blocks[at - 1] if at else self._previous
+            top = bottom + self._tools.style.px(gap_before(self._markdown_blocks[at], before))
+            height = part.layout(width)
+            part.move(x, top)
+            bottom = top + height
+            self._bottoms.append(bottom)
+            self._hit_areas.append(list(part.hit_areas()))
+        return bottom
+
+    def hit_areas(self) -> list[HitArea]:
+        return [area for areas in self._hit_areas for area in areas]
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        for at in range(bisect_left(self._bottoms, state.clip.top()), len(self.blocks)):
+            part = self.blocks[at]
+            if self._bottoms[at] - part.height > state.clip.bottom():
+                break
+            part.paint(painter, state)
+
+    def copy_text(self, number: int) -> str | None:
+        """Return the source of a text that is code, by its number; None when it is none."""
+        codes = (part for part in self.blocks if isinstance(part, CodeBlock))
+        return next((part.source for part in codes if part.text.number == number), None)
+
+
+_PAGE = 0.8  # of the visible width
+_KEY_STEP = 60.0  # pixels
+_WHEEL_STEP = 60.0  # pixels for a notch of the wheel, which is 120 units
+_NOTCH = 120.0
+
+
+class TableDrag:
+    def __init__(self) -> None:
+        self._text: TextLayout | None = None
+        self._grip = 0.0  # pixels from the left edge of the handle
+
+    @property
+    def is_active(self) -> bool:
+        return self._text is not None
+
+    def begin(self, item: RowItem, x: float, area: HitArea) -> bool:
+        """Hold the bar that was pressed, or bring its handle there first; False when it is none."""
+        if not isinstance(area.action, ScrollText):
+            return False
+        text = self._text = item.text(area.action.text_number)
+        wide = handle_width(text)
+        left = text.x + (text.width - wide) * text.offset / text.max_offset
+        self._grip = x - left if left <= x <= left + wide else wide / 2
+        self.move(x)
+        return True
+
+    def move(self, x: float) -> None:
+        text = self._text
+        if text is not None and text.width > handle_width(text):
+            part = (x - self._grip - text.x) / (text.width - handle_width(text))
+            text.scroll_to(part * text.max_offset)
+
+    def end(self) -> bool:
+        was_active, self._text = self.is_active, None
+        return was_active
+
+
+def scroll_page(text: TextLayout) -> None:
+    """Scroll on by a page; from the end back to the beginning."""
+    if not text.scroll_to(text.offset + _PAGE * text.width):
+        text.scroll_to(0.0)
+
+
+def scroll_by_key(text: TextLayout, key: int) -> bool:
+    """Scroll where an arrow key points; False for another key."""
+    steps = {Qt.Key.Key_Left: -_KEY_STEP, Qt.Key.Key_Right: _KEY_STEP}
+    step = steps.get(Qt.Key(key))
+    if step is not None:
+        text.scroll_to(text.offset + _visual(step))
+    return step is not None
+
+
+def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
+    """Scroll the table below the mouse sideways; False when the wheel does not turn that way."""
+    angle, pixels = event.angleDelta(), event.pixelDelta()
+    is_shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+    across = angle.x() or (angle.y() if is_shifted else 0)
+    if text is None or not text.max_offset or not (is_shifted or abs(across) > abs(angle.y())):
+        return False
+    step = float(pixels.x()) if pixels.x() else across / _NOTCH * _WHEEL_STEP
+    text.scroll_to(text.offset - _visual(step))
+    return True
+
+
+def _visual(step: float) -> float:
+    return -step if is_right_to_left() else step

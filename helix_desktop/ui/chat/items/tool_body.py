@@ -13,15 +13,8 @@ from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_wid
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text
-from helix_desktop.ui.chat.rows.row_types import (
-    MAX_BYTES,
-    MAX_LINES,
-    FormChooser,
-    HeadAndTail,
-    ToolRow,
-)
-from helix_desktop.ui.chat.rows.tool_figures import figures_text
+from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text, figures_text
+from helix_desktop.ui.chat.rows.row_types import MAX_BYTES, MAX_LINES, FormChooser, HeadAndTail, ToolRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry

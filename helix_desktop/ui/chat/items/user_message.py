@@ -8,7 +8,6 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF
 from PySide6.QtGui import QImage, QPainter
 
 from helix_desktop.ui.chat.actions import EditMessage, ToggleSection
-from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.message_actions import BUTTON_EDGE, MessageActions
 from helix_desktop.ui.chat.items.painting import (
@@ -24,7 +23,7 @@ from helix_desktop.ui.chat.items.painting import (
     paint_line,
     paint_thumbnail,
 )
-from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
+from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, TINY, ChatStyle

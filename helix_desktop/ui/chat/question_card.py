@@ -1,20 +1,37 @@
 """The card of a question that waits: options by mouse, number or arrows, a field for other words, Skip.
 
+Real widgets fill its row, so that they type, read and tab as elsewhere; an answered one is painted.
+
 Numbers work wherever on the page nothing else is written, so they come from the page: `take_key`.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QSizePolicy, QWidget
 
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.ui.chat.actions import AnswerQuestion, FocusField
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
-from helix_desktop.ui.chat.rows.row_types import QuestionRow
-from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, TINY, UI, ChatStyle
+from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.painting import (
+    CHIP_HEIGHT,
+    ChipStyle,
+    HitArea,
+    PaintState,
+    chip_width,
+    paint_box,
+    paint_chip,
+    paint_icon,
+    paint_line,
+)
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.row_texts import reply_state_text
+from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
+from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, TINY, UI, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
 from helix_desktop.ui.design.labels import breakable, label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, column
@@ -411,3 +428,131 @@ def _style(style: ChatStyle) -> str:
         f" font-size: {style.px(UI):.0f}px; selection-background-color: {theme.text_selection};"
         f" selection-color: {theme.text}; }}"
     )
+
+
+class QuestionCards(QObject):
+    """The cards of the questions in the chat: they outlive the items of their rows, with what is typed."""
+
+    answered = Signal(object, object)
+    """The key of the row, and the AnswerQuestion."""
+    resized = Signal(object)
+    """The key of a row that needs another height."""
+    marked = Signal(str)
+    """What screen readers are to say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cards: dict[RowKey, QuestionCard] = {}
+
+    def card_for(self, row: QuestionRow, style: ChatStyle) -> QuestionCard:
+        card = self._cards.get(row.key)
+        if card is not None:
+            card.show_row(row, style)
+            return card
+        card = self._cards[row.key] = QuestionCard(row, style)
+        key, call_id = row.key, row.question.call_id
+
+        def answer(reply: QuestionReply) -> None:
+            self.answered.emit(key, AnswerQuestion(call_id, reply))
+
+        card.answered.connect(answer)
+        card.resized.connect(lambda: self.resized.emit(key))
+        card.marked.connect(self.marked)
+        return card
+
+    def find(self, key: RowKey) -> QuestionCard | None:
+        return self._cards.get(key)
+
+    @property
+    def keys(self) -> tuple[RowKey, ...]:
+        return tuple(self._cards)
+
+    def drop(self, key: RowKey) -> None:
+        card = self._cards.pop(key, None)
+        if card is not None:
+            card.hide()
+            card.deleteLater()
+
+    def clear(self) -> None:
+        for key in tuple(self._cards):
+            self.drop(key)
+
+
+class QuestionItem(RowItem):
+    """The place of a card among the rows."""
+
+    def __init__(
+        self, row: QuestionRow, context: ItemContext, tools: ItemTools, cards: QuestionCards
+    ) -> None:
+        super().__init__(row, context, tools)
+        self.widget = self._card = cards.card_for(row, tools.style)
+
+    def accessible_text(self) -> str:
+        """Return nothing: the card's widgets tell it."""
+        return ""
+
+    def _arrange(self, width: float) -> float:
+        height = self._card.fit(round(width))
+        self.backward_entry = self._card.stops[0].objectName()  # where its keys work, as on an approval
+        self.hit_areas = [
+            HitArea(stop.objectName(), FocusField(stop.objectName()), stop.accessibleName(), place)
+            for stop, place in self._card.stop_places()
+        ]
+        return height
+
+    def _paint(self, painter: QPainter, state: PaintState) -> None:
+        """Leave the painting to the card."""
+
+
+_HEAD_LINE = 40.0  # pixels, the card's first line
+_HEAD_LEFT, _HEAD_RIGHT = 38.0, 14.0
+
+
+class AnsweredQuestion(RowItem):
+    def __init__(self, row: ToolRow, question: Question, context: ItemContext, tools: ItemTools) -> None:
+        super().__init__(row, context, tools)
+        self._tool = row
+        theme = self.style.theme
+        self._answers = [*row.reply.options, row.reply.text.strip()] if row.reply is not None else []
+        texts = [escape_invisible(text) for text in (question.text, *filter(None, self._answers))]
+        colors = [theme.muted, *(theme.text for _ in texts[1:])]
+        self._set_texts(
+            [paragraph_layout(text, tools, color, UI) for text, color in zip(texts, colors, strict=True)]
+        )
+
+    def _arrange(self, width: float) -> float:
+        style = self.style
+        y = style.px(_HEAD_LINE)
+        for text in self.texts:
+            text.x, text.y = style.px(_HEAD_LEFT), y
+            y += text.layout(width - style.px(_HEAD_LEFT + _HEAD_RIGHT)) + style.px(7)
+        return y + style.px(6)
+
+    def _paint(self, painter: QPainter, state: PaintState) -> None:
+        style, theme = self.style, self.style.theme
+        card = QRectF(0, 0, self.width, self.height)
+        paint_box(painter, card, style.color(theme.surface), style.color(theme.border), 10)
+        self._paint_head(painter)
+        side = style.px(15)
+        for number, text in enumerate(self.texts):
+            if number:
+                place = QRectF(style.px(14), text.y + style.px(2.5), side, side)
+                is_option = self._tool.reply is not None and number <= len(self._tool.reply.options)
+                paint_icon(painter, style, "check" if is_option else "user", theme.accent_text, place)
+            text.paint(painter, state.clip, state.marks_of(text))
+
+    def _paint_head(self, painter: QPainter) -> None:
+        style, theme = self.style, self.style.theme
+        side, line = style.px(15), style.px(_HEAD_LINE)
+        sign = QRectF(14, (line - side) / 2, side, side)
+        paint_icon(painter, style, "circle-question-mark", theme.muted, sign)
+        words = reply_state_text(self._tool)
+        is_answered = self._tool.reply is not None and not self._tool.reply.is_skip
+        colors = (theme.ok, theme.ok_soft, "", "check") if is_answered else (theme.muted, theme.hover)
+        chip = ChipStyle(*colors)
+        wide, tall = chip_width(style, words, chip), style.px(CHIP_HEIGHT)
+        place = QRectF(self.width - style.px(_HEAD_RIGHT) - wide, (line - tall) / 2, wide, tall)
+        paint_chip(painter, style, place, words, chip)
+        left = style.px(_HEAD_LEFT)
+        title = QRectF(left, 0, place.x() - left - style.px(8), line)
+        paint_line(painter, style, title, tr("Question"), style.font(UI, SEMIBOLD), theme.text)
