@@ -12,7 +12,6 @@ from PySide6.QtGui import (
     QFocusEvent,
     QImage,
     QKeyEvent,
-    QPainter,
     QPaintEvent,
     QResizeEvent,
     QShowEvent,
@@ -30,19 +29,12 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.ui.chat.items.painting import (
-    elided_path,
-    paint_box,
-    paint_icon,
-    paint_line,
-    paint_thumbnail,
-)
+from helix_desktop.ui.chat.items.painting import ChatPainter, elided_path
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height, place_flow
 from helix_desktop.ui.design.menus import popup_below
-from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.icons import icon as icon_of
 from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
@@ -248,27 +240,23 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         return menu
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, style = self._style.theme, self._style
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        ring = style.color(theme.accent) if self._has_ring else None
+        style = self._style
+        painter = ChatPainter.of_widget(self, style)
         color, fill = self._colors()
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        paint_box(painter, box, style.color(fill), ring, 8)
+        painter.box(box, fill, style.theme.accent if self._has_ring else "", 8)
         font, parts, label = style.font(SMALL, MEDIUM), self.text_parts, self._label_rect()
         if parts.image_size:
             size = parts.thumbnail_size
             corner = QPointF(_THUMBNAIL_LEFT, (self.height() - size.height()) / 2)
-            paint_thumbnail(painter, style, QRectF(corner, size.toSizeF()), parts.thumbnail, color)
+            painter.thumbnail(QRectF(corner, size.toSizeF()), parts.thumbnail, color)
             label.setHeight(self.height() / 2)
-            paint_line(painter, style, label.translated(0, label.height() - 3), parts.note, font, color)
+            painter.line(label.translated(0, label.height() - 3), parts.note, font, color)
             label.translate(0, 3)
         else:
-            side = QRectF(9, (_HEIGHT - 13) / 2, 13, 13)
-            paint_icon(painter, style, parts.icon, color, side)
-        paint_line(painter, style, label, self.visible_label(), font, color)
-        painter.end()
+            painter.icon_in(parts.icon, color, QRectF(9, (_HEIGHT - 13) / 2, 13, 13), 13 / style.zoom)
+        painter.line(label, self.visible_label(), font, color)
+        painter.qt.end()
 
     def visible_label(self) -> str:
         """Return the label as it stands on the chip: its name is cut where room ends, to a third at most.

@@ -36,7 +36,7 @@ from shiboken6 import isValid
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.items.painting import ChatPainter
 from helix_desktop.ui.chat.style import REGULAR, SEMIBOLD, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.document_units import count_units, slice_units
@@ -213,27 +213,17 @@ class _Delegate(QStyledItemDelegate):
         painter.save()
         mirror(painter, option.rect)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        row = ChatPainter(painter, style)
         if option.state & QStyle.StateFlag.State_Selected:
-            paint_box(painter, box, style.color(theme.selection), radius=8)
+            row.box(box, theme.selection, radius=8)
         elif option.state & QStyle.StateFlag.State_MouseOver:
-            paint_box(painter, box, style.color(theme.hover), radius=8)
-        side = style.px(15)
-        left = box.left() + style.px(9)
-        paint_icon(
-            painter,
-            style,
-            completion.icon,
-            theme.muted,
-            QRectF(left, box.center().y() - side / 2, side, side),
-        )
-        room = QRectF(left + side + style.px(9), box.top(), 0, box.height())
-        room.setRight(box.right() - style.px(9))
-        used = _paint_marked(painter, style, room, completion.title, completion.title_matches, UI, theme.text)
+            row.box(box, theme.hover, radius=8)
+        row.icon(completion.icon, theme.muted, box.left() + style.px(9), box.center().y(), 15)
+        room = box.adjusted(style.px(9 + 15 + 9), 0, -style.px(9), 0)
+        used = _paint_marked(row, room, completion.title, completion.title_matches, UI, theme.text)
         room.setLeft(room.left() + used + style.px(10))
         if room.width() > style.px(30):
-            _paint_marked(
-                painter, style, room, completion.detail, completion.detail_matches, SMALL, theme.muted
-            )
+            _paint_marked(row, room, completion.detail, completion.detail_matches, SMALL, theme.muted)
         painter.restore()
 
 
@@ -338,15 +328,10 @@ def completion_text(completion: CompletionItem) -> str:
 
 
 def _paint_marked(
-    painter: QPainter,
-    style: ChatStyle,
-    room: QRectF,
-    text: str,
-    matches: Sequence[int],
-    size: float,
-    color: str,
+    painter: ChatPainter, room: QRectF, text: str, matches: Sequence[int], size: float, color: str
 ) -> float:
     """Paint a line with its matched letters strong; return how wide it is, at most the room."""
+    style = painter.style
     marked = set(matches)
     parts: list[tuple[str, QFont, str, float]] = []
     for is_match, group in groupby(range(len(text)), key=marked.__contains__):
@@ -355,17 +340,16 @@ def _paint_marked(
         parts.append((part, font, style.theme.accent_text if is_match else color, style.width(part, font)))
     block = QRectF(room)
     block.setWidth(min(room.width(), sum(width for *_, width in parts)))
-    painter.save()
+    painter.qt.save()
     if not any(bidirectional(letter) in _FROM_RIGHT for letter in text):
-        turn_back(painter, block)
+        turn_back(painter.qt, block)
     left = block.left()
     for part, font, part_color, width in parts:
-        here = QRectF(left, block.top(), block.right() - left, block.height())
-        paint_line(painter, style, here, part, font, part_color)
+        painter.line(QRectF(left, block.top(), block.right() - left, block.height()), part, font, part_color)
         left += width
         if left >= block.right():
             break
-    painter.restore()
+    painter.qt.restore()
     return block.width()
 
 

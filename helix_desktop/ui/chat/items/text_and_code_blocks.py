@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter, QTextCursor, QWheelEvent
+from PySide6.QtGui import QTextCursor, QWheelEvent
 
 from helix_desktop.ui.chat.actions import CopyCode, ScrollText
 from helix_desktop.ui.chat.items.item import ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, Paragraph, Prose, Span, Table
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width
@@ -57,19 +57,18 @@ class WideBlock:
         strip = QRectF(text.x, text.y + text.height + 2, text.width, text.style.px(_BAR_HEIGHT) + 6)
         return (HitArea(f"{text.number}:bar", ScrollText(text.number), self._bar_label, strip),)
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
+    def paint(self, painter: ChatPainter) -> None:
         text = self.text
-        text.paint(painter, state.clip, state.marks_of(text))
+        painter.text(text)
         for area in self.hit_areas():
-            style, theme = text.style, text.style.theme
+            theme = text.style.theme
             bar = area.rect.adjusted(0, 3, 0, -3)
             radius = bar.height() / 2
-            paint_box(painter, bar, style.color(theme.raised), None, radius)
-            is_held = area.name in (state.hovered, state.pressed)
+            painter.box(bar, theme.raised, radius=radius)
             wide = handle_width(text)
             left = bar.x() + (bar.width() - wide) * text.offset / text.max_offset
             handle = QRectF(left, bar.y(), wide, bar.height())
-            paint_box(painter, handle, style.color(theme.faint if is_held else theme.scrollbar), None, radius)
+            painter.box(handle, theme.faint if painter.is_active(area) else theme.scrollbar, radius=radius)
 
 
 class MessageBlock(Protocol):
@@ -87,7 +86,7 @@ class MessageBlock(Protocol):
     def hit_areas(self) -> Sequence[HitArea]:
         """Return the places that can be clicked."""
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
+    def paint(self, painter: ChatPainter) -> None:
         """Draw at its place."""
 
 
@@ -107,8 +106,8 @@ class TextBlock:
         """Nothing: links are found by the pointer, not by Tab."""
         return ()
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
-        self.text.paint(painter, state.clip, state.marks_of(self.text))
+    def paint(self, painter: ChatPainter) -> None:
+        painter.text(self.text)
 
 
 class CodeSplit(NamedTuple):
@@ -185,38 +184,33 @@ class CodeBlock:
         label = tr("Copy code, {language}", language=self.label)
         return (HitArea(f"{number}:copy", CopyCode(number), label, rect, radius=6),)
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
+    def paint(self, painter: ChatPainter) -> None:
         self._paint_frame(painter)
         if self._header_height:
-            self._paint_header(painter, state)
-        self.text.paint(painter, state.clip, state.marks_of(self.text))
+            self._paint_header(painter)
+        painter.text(self.text)
 
-    def _paint_frame(self, painter: QPainter) -> None:
+    def _paint_frame(self, painter: ChatPainter) -> None:
         """Draw the frame; where the code goes on, its edge lies outside of what is drawn."""
-        style, theme, cut = self._style, self._style.theme, self._split
-        colors = style.color(theme.code_surface), style.color(theme.border)
+        theme, cut = self._style.theme, self._split
         if cut is None:
-            paint_box(painter, self.frame, *colors, 10)
+            painter.box(self.frame, theme.code_surface, theme.border, 10)
             return
-        painter.save()
-        painter.setClipRect(self.frame.toAlignedRect(), Qt.ClipOperation.IntersectClip)
-        paint_box(
-            painter,
-            self.frame.adjusted(0, -20 if cut.continues_above else 0, 0, 20 if cut.continues_below else 0),
-            *colors,
-            10,
-        )
-        painter.restore()
+        frame = self.frame.adjusted(0, -20 * cut.continues_above, 0, 20 * cut.continues_below)
+        painter.qt.save()
+        painter.qt.setClipRect(self.frame.toAlignedRect(), Qt.ClipOperation.IntersectClip)
+        painter.box(frame, theme.code_surface, theme.border, 10)
+        painter.qt.restore()
 
-    def _paint_header(self, painter: QPainter, state: PaintState) -> None:
+    def _paint_header(self, painter: ChatPainter) -> None:
         style, theme, frame = self._style, self._style.theme, self.frame
         line = frame.y() + style.px(HEADER_HEIGHT)
-        painter.fillRect(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), style.color(theme.border))
+        painter.fill(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), theme.border)
         area = self.hit_areas()[0]
         font = style.font(SMALL, MEDIUM, mono=self._has_path)
         room = QRectF(frame.x() + 14, frame.y(), area.rect.x() - frame.x() - 22, style.px(HEADER_HEIGHT) - 1)
-        paint_line(painter, style, room, self.label, font, theme.muted)
-        self._paint_copy(painter, state, area)
+        painter.line(room, self.label, font, theme.muted)
+        self._paint_copy(painter, area)
 
     def grow(self, lines: Sequence[str], partial: str) -> None:
         """Take complete lines and the line that is still arriving of an open fence."""
@@ -270,19 +264,17 @@ class CodeBlock:
             job = HighlightJob(self.text.document, self.language, colors, 0, cut.shared_lexer, cut.line)
             self._highlighter.add(job)
 
-    def _paint_copy(self, painter: QPainter, state: PaintState, area: HitArea) -> None:
+    def _paint_copy(self, painter: ChatPainter, area: HitArea) -> None:
         style, theme = self._style, self._style.theme
-        done = state.copied == area.name
-        if area.name in (state.hovered, state.pressed):
-            paint_box(painter, area.rect, style.color(theme.hover), None, 6)
+        done = painter.state.copied == area.name
+        if painter.is_active(area):
+            painter.box(area.rect, theme.hover, radius=6)
         color = theme.ok if done else theme.muted
-        side = style.px(13)
-        top = area.rect.center().y() - side / 2
         word = tr("Copied") if done else tr("Copy")
         words = area.rect.adjusted(area.rect.width() - 9 - style.width(word, style.font(SMALL)), 0, 0, 0)
-        mark = QRectF(words.x() - side - 6, top, side, side)
-        paint_icon(painter, style, "check" if done else "copy", color, mark)
-        paint_line(painter, style, words, word, style.font(SMALL), color)
+        left = words.x() - style.px(13) - 6
+        painter.icon("check" if done else "copy", color, left, area.rect.center().y(), 13)
+        painter.line(words, word, style.font(SMALL), color)
 
 
 def make_block(
@@ -386,12 +378,12 @@ class BlockStack:
     def hit_areas(self) -> list[HitArea]:
         return [area for areas in self._hit_areas for area in areas]
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
-        for at in range(bisect_left(self._bottoms, state.clip.top()), len(self.blocks)):
+    def paint(self, painter: ChatPainter) -> None:
+        for at in range(bisect_left(self._bottoms, painter.state.clip.top()), len(self.blocks)):
             part = self.blocks[at]
-            if self._bottoms[at] - part.height > state.clip.bottom():
+            if self._bottoms[at] - part.height > painter.state.clip.bottom():
                 break
-            part.paint(painter, state)
+            part.paint(painter)
 
     def copy_text(self, number: int) -> str | None:
         """Return the source of a text that is code, by its number; None when it is none."""
