@@ -16,7 +16,7 @@ from helix_desktop.ui.chat.composer.message_drops import MessageDrops
 from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip, TrustStrip
 from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
-from helix_desktop.ui.chat.questions.question_card import QuestionCard
+from helix_desktop.ui.chat.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AskRow, QuestionRow
 from helix_desktop.ui.chat.viewport.view import SCROLL_BAR_PX, ChatView, is_typed
@@ -269,11 +269,7 @@ class ChatPage(QWidget):
         strips = (self.past_strip, self.trust_strip, self.key_strip)
         parts = (self.next_messages, *strips, self.todo_panel, self.composer)
         self._frame_widths = {part.frame: part.frame.maximumWidth() for part in parts}  # at zoom 1
-        below = column(
-            *parts,
-            margins=(0, 0, SCROLL_BAR_PX, 0),
-            gap=0,
-        )
+        below = column(*parts, margins=(0, 0, SCROLL_BAR_PX, 0), gap=0)
         stack = column(self.find_bar, self._pages, below, gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)

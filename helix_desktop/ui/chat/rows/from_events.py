@@ -70,7 +70,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.ui.chat.rows.side_questions import side_question_rows
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.kit.intents import ApplyRemedy, RetrySummary
 from helix_desktop.words.action_labels import supported_remedies
@@ -394,6 +393,19 @@ def _attempt_text(number: int, outcome: TurnOutcome) -> str:
             return tr("Attempt {number} failed", number=number)
         case "interrupted":
             return tr("Attempt {number} interrupted", number=number)
+
+
+def side_question_rows(recorded: RecordedEvent, event: SideQuestionAnswered) -> list[Row]:
+    cost = cost_text(event.spent, event.cost, event.demo, event.estimated, event.unpriced)
+    note = " · ".join((tr("not in context"), cost))
+    if event.stopped:
+        note = f"{tr('canceled')} · {note}"
+    name = model_name(event.model, event.demo)
+    answer_key = RowKey(recorded.seq)
+    return [
+        UserRow(RowKey(recorded.seq, part="side"), event.question, recorded.at, is_side=True),
+        AssistantRow(answer_key, event.answer, recorded.at, name, side_note=note),
+    ]
 
 
 class ChatRows:

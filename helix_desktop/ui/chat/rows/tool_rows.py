@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from io import BytesIO
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -26,18 +28,21 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.row_texts import excerpt_source
 from helix_desktop.ui.chat.rows.row_types import (
+    MAX_BYTES,
+    MAX_LINES,
     Badge,
     CallChanges,
     ExcerptContent,
     FormChooser,
     HeadAndTail,
     OriginalOutput,
+    RunningOutput,
     ShellCommand,
     ToolRow,
     ToolState,
 )
-from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+from helix_desktop.ui.design.viewer.picture import read_image
 from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import format_exact_duration
@@ -396,3 +401,25 @@ def _call_arguments(call: ToolCall) -> dict[str, object]:
     except (ValueError, RecursionError):
         return {}
     return args if isinstance(args, dict) else {}
+
+
+FIRST_LINES, FIRST_BYTES = 80, 16 * 1024  # that a card shows until the user asks for all
+
+
+def excerpt_content(data: bytes, excerpt: Excerpt, in_full: bool) -> ExcerptContent:
+    """Return what a card shows of an excerpt of these bytes: the first lines, or with `in_full` all."""
+    if excerpt.image is not None:
+        image = read_image(data)
+        return (
+            ExcerptContent(image=image) if image else ExcerptContent(problem=tr("Couldn't read the image."))
+        )
+    max_lines, max_bytes = (MAX_LINES, MAX_BYTES) if in_full else (FIRST_LINES, FIRST_BYTES)
+    count = min(excerpt.lines, max_lines)
+    first = excerpt.start_line - 1
+    part = b"".join(islice(BytesIO(data), first, first + count))
+    if len(part) > max_bytes:
+        part = part[: part.rfind(b"\n", 0, max_bytes) + 1 or max_bytes]
+        count = part.count(b"\n")
+    hidden = excerpt.lines - count
+    fits = excerpt.lines <= MAX_LINES and excerpt.size <= MAX_BYTES
+    return ExcerptContent(part.decode("utf-8", "replace").removesuffix("\n"), hidden, hidden > 0 and fits)

@@ -22,18 +22,17 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState
+from helix_desktop.ui.chat.items.text_and_code_blocks import scroll_page
 from helix_desktop.ui.chat.markdown.text_layout import TextMark
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, ToolRow, UserRow, needs_original
-from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
-from helix_desktop.ui.chat.viewport.mouse import AreaId, MouseHandler
+from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, AreaId, MouseHandler
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
 from helix_desktop.ui.chat.viewport.selection import Selection
-from helix_desktop.ui.chat.viewport.table_scroll import scroll_page
 
 _COPIED_MS = 1_600
 

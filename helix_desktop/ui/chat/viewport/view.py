@@ -29,14 +29,13 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, ToolRow, TurnFooterRow, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
-from helix_desktop.ui.chat.viewport.accessibility import RowArea
-from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, Spinner
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.interactions import RowInteractions
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
-from helix_desktop.ui.chat.viewport.mouse import MouseHandler
+from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, MouseHandler
 from helix_desktop.ui.chat.viewport.row_menus import ToolMenu
+from helix_desktop.ui.chat.viewport.row_widget import RowArea
 from helix_desktop.ui.chat.viewport.selection import Selection
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
