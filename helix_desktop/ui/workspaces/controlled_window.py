@@ -43,15 +43,13 @@ from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cache_export import CacheExportController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
-from helix_desktop.ui.workspaces.git import GitController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
 from helix_desktop.ui.workspaces.notifications import NotificationController, NotifiedUpdate
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
-from helix_desktop.ui.workspaces.rewind import RewindController
-from helix_desktop.ui.workspaces.session_list import DeleteSessionController, SessionPlaceController
+from helix_desktop.ui.workspaces.session_list import SessionListController
 from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
@@ -147,11 +145,8 @@ class ControlledWindow:
         WorkspaceListController(window, session, workspaces)
         SwitcherPresenter(window, session, windows, workspaces, self.navigation)
         SessionSearchPresenter(window, session, workspaces, self.navigation)
-        DeleteSessionController(window, session, windows, workspaces, drafts)
-        SessionPlaceController(window, session, workspaces)
+        SessionListController(window, session, windows, workspaces, drafts)
         BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
-        GitController(window, session, workspaces)
-        RewindController(window, session, workspaces, self._reverts)
         self.cache_export = CacheExportController(window, session)
         self.cleanup = CleanupController(window, session, self.sidebar)
         self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
