@@ -17,7 +17,7 @@ from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import RewindTo, handles
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.changes.revert_flow import RevertFlow
+from helix_desktop.ui.session.reverts import RevertFlow
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 
