@@ -14,25 +14,25 @@ from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.approvals import ApprovalController
 from helix_desktop.ui.session.background_jobs import BackgroundJobs, BackgroundProgress, SessionJobs
-from helix_desktop.ui.session.changes.controller import ChangesController
-from helix_desktop.ui.session.changes.revert_flow import RevertFlow
-from helix_desktop.ui.session.completion import add_completions
+from helix_desktop.ui.session.completion import PromptFileActions, add_completions
 from helix_desktop.ui.session.composer_controller import ComposerController
-from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.session.drafts.attachments import RecallController
+from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.figures import SessionFigures
 from helix_desktop.ui.session.inspector import InspectorPresenter
-from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
-from helix_desktop.ui.session.next_messages import NextMessagesController
 from helix_desktop.ui.session.notices import follow_session
 from helix_desktop.ui.session.past import PastController
-from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
-from helix_desktop.ui.session.recall import RecallController
+from helix_desktop.ui.session.reverts import ChangesController, RevertFlow
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.tool_actions import ToolCardController
-from helix_desktop.ui.session.turn_commands import TurnCommands
+from helix_desktop.ui.session.turn import (
+    ApprovalController,
+    ModeController,
+    NextMessagesController,
+    TurnCommands,
+)
 from helix_desktop.ui.session.view_state import ViewStateController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
