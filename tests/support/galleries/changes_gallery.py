@@ -38,7 +38,7 @@ def make_page(theme: Theme, state: ChangesState, width: int = 826, height: int =
     retint(page, theme)
     page.resize(width, height)
     page.show()
-    page.file_selected.connect(lambda row: page.show_diff(row, samples.sample_diff(row)))
+    samples.show_sample_diffs(page)
     page.set_state(state)
     page.show_counts(samples.line_counts(state))
     return page
