@@ -21,8 +21,8 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.change_list_view import ChangeListView
 from helix_desktop.ui.changes.commands import ChangesCommands
+from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
 from helix_desktop.ui.changes.detail import ChangeDetail
-from helix_desktop.ui.changes.file_coverage_strip import FileCoverageStrip
 from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,
@@ -44,7 +44,6 @@ from helix_desktop.ui.changes.rows import (
     visible_changes,
 )
 from helix_desktop.ui.changes.texts import empty_button_text, empty_text
-from helix_desktop.ui.changes.undone_changes_panel import UndoneChangesPanel
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.cards import EmptyState

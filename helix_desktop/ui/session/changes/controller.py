@@ -24,8 +24,8 @@ from helix_desktop.ui.changes.change_actions import (
     RevertHunk,
     ShowUncoveredPlaces,
 )
+from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.rows import FileRow
-from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint

@@ -18,9 +18,7 @@ from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileState, RevertPlan
 from helix_desktop.domain.file_history.diff import merge
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
-from helix_desktop.ui.changes.reverts.plan_texts import done_text, files_changed
-from helix_desktop.ui.changes.reverts.plan_view import PlanView
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog, PlanView, done_text, files_changed
 from helix_desktop.ui.changes.texts import revert_name
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
