@@ -30,14 +30,11 @@ from helix_desktop.ui.changes.change_actions import (
     RevertHunk,
     ShowUncoveredPlaces,
 )
-from helix_desktop.ui.changes.presenter import ChangesPresenter
+from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
-from helix_desktop.ui.changes.reverts.plan_texts import done_text, files_changed
-from helix_desktop.ui.changes.reverts.plan_view import PlanView
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog, PlanView, done_text, files_changed
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.texts import revert_name
-from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
@@ -172,13 +169,11 @@ MakePlan = Callable[[WorkspaceChanges, str], Coroutine[Any, Any, RevertPlan]]
 
 
 class ChangesController(QObject):
-    def __init__(
-        self, window: MainWindow, session: Session, reverts: RevertFlow, changes: ChangesPresenter
-    ) -> None:
+    def __init__(self, window: MainWindow, session: Session, reverts: RevertFlow) -> None:
         super().__init__(window)
         self._window, self._services = window, session.app
-        self._session, self._reverts, self._changes = session, reverts, changes
-        self._detail, self._start = window.pages.changes.detail, session.start
+        self._session, self._reverts, self._changes = session, reverts, window.pages.changes
+        self._detail, self._start = self._changes.detail, session.start
         window.intents.add(self)
         reverts.undo = lambda done: self._start(self._undo(done), "undo revert")
 

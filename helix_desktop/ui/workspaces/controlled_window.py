@@ -9,7 +9,6 @@ from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.presenter import CachePresenter
-from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -86,9 +85,9 @@ class ControlledWindow:
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
         self.past = PastController(window, session, self.chat)
         self.timeline = TimelinePresenter(pages.timeline, session)
-        self.changes = ChangesPresenter(pages.changes, session)
-        for presenter in (self.timeline, self.changes):
-            window.intents.add(presenter)
+        pages.changes.follow(session)
+        for page in (self.timeline, pages.changes):
+            window.intents.add(page)
         others = self.windows.windows  # the first one has heard all that runs
         self.jobs = SessionJobs(window, session, self.timeline, others[0].background_jobs if others else {})
         window.intents.add(CachePresenter(pages.cache, session))
@@ -111,12 +110,12 @@ class ControlledWindow:
 
     def _add_session_actions(self) -> None:
         window, session, workspaces = self.window, self.session, self.workspace_controller
-        ViewStateController(window, session, self.past, self.timeline, self.changes)
+        ViewStateController(window, session, self.past, self.timeline)
         self.rewrites = RewriteController(window, session, workspaces.session_opener.continue_with)
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(window, session, self.composer.attachments)
         self._reverts = RevertFlow(window, session)
-        ChangesController(window, session, self._reverts, self.changes)
+        ChangesController(window, session, self._reverts)
         ToolCardController(window, session, self.chat)
         TurnCommands(window, session)
         ApprovalController(window, session)
