@@ -53,6 +53,13 @@ class ForeignImport(msgspec.Struct, frozen=True):
     failed: tuple[tuple[str, str], ...] = ()
 
 
+def ids_of(found: FoundSession) -> tuple[str, ...]:
+    """Return the ids that a session has here once it is imported: its own, then those of its subagents."""
+    return tuple(
+        session_id_of(found.agent, name) for name in (found.id, *(name for name, _ in found.subagents))
+    )
+
+
 class ForeignSessions:
     """Sessions of other agents: what there is on this computer, and its import. Nothing is written there."""
 
@@ -133,8 +140,7 @@ class ForeignSessions:
         return done
 
     async def _import(self, store: AnyStore, found: FoundSession, on_progress: OnProgress) -> ForeignImport:
-        main_id = session_id_of(found.agent, found.id)
-        ids = (main_id, *(session_id_of(found.agent, name) for name, _ in found.subagents))
+        main_id, *_ = ids = ids_of(found)
         marks = {session_id: await _marks(store, session_id) for session_id in ids}
         stop = threading.Event()
 
