@@ -118,7 +118,6 @@ class AttachmentIntake:
     async def _from_bytes(
         self, session_id: str, attachment: Attachment, data: bytes, first_line: int = 0, last_line: int = 0
     ) -> Attachment:
-        """Complete an attachment, which has only a name, with what its bytes are."""
         name = attachment.label
         if (image := identify_image(data, "", name)) is not None:
             _require_size(name, len(data), MAX_IMAGE_BYTES)
@@ -166,7 +165,6 @@ class AttachmentIntake:
         first_line: int = 0,
         last_line: int = 0,
     ) -> Attachment:
-        """Complete an attachment with a text and the bytes that are stored for it."""
         policy, window_size = self._limits(session_id)
         attachment = replace(attachment, size=len(data), handle_digits=policy.handle_digits)
         attachment, part = await asyncio.to_thread(_cut, attachment, text, data, first_line, last_line)
@@ -180,7 +178,6 @@ class AttachmentIntake:
         return replace(attachment, tokens=tokens)
 
     async def in_full(self, attachment: Attachment, data: bytes) -> Attachment:
-        """Return an attachment that is a preview in full, from its stored bytes."""
         text, lines = data.decode("utf-8", "replace"), (attachment.first_line, attachment.last_line)
         full, _ = await asyncio.to_thread(_cut, attachment, text, data, *lines)
         return replace(full, form="full", tokens=attachment.full_tokens, full_tokens=0)
@@ -208,7 +205,6 @@ def _unread(name: str, kind: AttachmentKind) -> Attachment:
 
 
 def _first_words(text: str) -> str:
-    """Return the beginning of a pasted text, which is all the name it has."""
     return ellipsize(" ".join(escape_hidden(text[: 4 * _NAME_CHARS]).split()), _NAME_CHARS)
 
 

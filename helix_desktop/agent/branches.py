@@ -59,7 +59,6 @@ class BranchSource(msgspec.Struct, frozen=True):
     is_open: bool = False
 
     def own_transcript(self) -> Transcript:
-        """Return the reduction of the whole log, for one's own use."""
         return self.transcript.fork() if self.is_open else self.transcript
 
 

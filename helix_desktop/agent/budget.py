@@ -162,7 +162,6 @@ class SessionBudget:
             await self._session.record_decided(decide)
 
     async def set_limit(self, limit: Budget) -> None:
-        """Set what the session may spend."""
         await self._session.record(BudgetSet(limit.tokens, limit.cost))
 
 
@@ -171,7 +170,6 @@ def _without_cache(spent: Spending) -> Spending:
 
 
 def _usage(budget: Budget, spent: Spending) -> TranslatableText:
-    """Return how much of a budget is used, for each of its limits."""
     cost, limit = format_usd(spent.cost), format_usd(budget.cost)
     if not budget.cost:
         return text(
@@ -205,7 +203,6 @@ class BudgetedModel(ModelWrapper):
         self._budget = budget
 
     async def prepare(self, request: ModelRequest) -> ModelRequest:
-        """Return the request. Raises BudgetExhausted."""
         self._budget.require_available()
         return request
 
@@ -249,7 +246,6 @@ def approve_any(_: CostEstimate) -> None:
 
 
 def over_budget_warning(work: BackgroundWork, error: BudgetExhausted) -> ErrorRaised:
-    """Return what says that background work stopped because of the budget."""
     not_done = {
         "handover": _text("The conversation wasn't compacted."),
         "observations": _text("No facts were written."),
@@ -339,7 +335,6 @@ class SpendApprovals:
         raise SpendNotApproved
 
     def answer(self, work: BackgroundWork, allowed: bool) -> bool:
-        """Apply the user's answer to an open spend request. Return True if there was one."""
         request = self._requests.get(work)
         if request is None:
             return False
@@ -351,7 +346,6 @@ class SpendApprovals:
         return True
 
     def withdraw(self, work: BackgroundWork) -> None:
-        """Withdraw a spend request: the work is no longer due, or was done otherwise."""
         if self._requests.pop(work, None) is not None:
             self._publish()
 

@@ -271,7 +271,6 @@ class ChangeRecorder:
         return reverts_note([path for path in last if path not in (*redone, *rewound)], redone, rewound)
 
     def _since_last_message(self) -> list[ChangesRecorded]:
-        """Return the captures recorded since the user's last message."""
         log = self._session.log
         start = next((n for n in range(len(log), 0, -1) if isinstance(log[n - 1].event, UserSpoke)), 0)
         return [entry.event for entry in log[start:] if isinstance(entry.event, ChangesRecorded)]
@@ -352,7 +351,6 @@ class ChangeRecorder:
         return await self._attempt(self._history.end_call(self._session.id, call_id))
 
     async def record(self, call_id: str, captured: CapturedChanges | None) -> None:
-        """Record what a call changed, if it did."""
         if captured is not None and self._history is not None:
             await self._record(self._history)
         self._open_calls.pop(call_id, None)

@@ -40,16 +40,12 @@ class RecalledMatches(msgspec.Struct, frozen=True):
 
 
 class VerifyResult(msgspec.Struct, frozen=True):
-    """The result of verifying one content."""
-
     digest: str
     is_valid: bool
     text: str
 
 
 class ContentAccess:
-    """Access to the contents of one workspace's store."""
-
     def __init__(
         self,
         store: Store,
@@ -58,7 +54,6 @@ class ContentAccess:
         limits: IntakeLimits,
         line_search: LineSearch | None = None,
     ) -> None:
-        """`files` reads the workspace's files; `limits` tell what of them enters a window whole."""
         self._line_search = line_search
         self.store, self._counter = store, counter
         self._attachments = AttachmentIntake(store.commit, counter, files, limits)
@@ -94,7 +89,6 @@ class ContentAccess:
             raise ContentRedacted(error.what, error.why, fix, error.near) from error
 
     async def verify(self, digest: str) -> VerifyResult:
-        """Read a content again and compare its SHA-256 with its digest."""
         try:
             data = await self.store.get(digest)
         except ContentDamaged as error:
@@ -183,7 +177,6 @@ class ContentAccess:
         return content_tokens(msgspec.structs.replace(entry, tokens=await self.count_tokens(text)))
 
     async def count_tokens(self, text: str) -> int:
-        """Return the number of tokens in a text."""
         (tokens,) = await self._counter.count([text])
         return tokens
 

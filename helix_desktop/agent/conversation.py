@@ -114,7 +114,6 @@ class Conversation:
 
     @property
     def is_running(self) -> bool:
-        """True while a turn runs."""
         return self._turn is not None and not self._turn.done()
 
     @property
@@ -124,11 +123,9 @@ class Conversation:
 
     @property
     def spend_requests(self) -> tuple[SpendRequest, ...]:
-        """The open questions about what background work may read, oldest first."""
         return self._spend_approvals.requests
 
     def answer_spend_request(self, work: BackgroundWork, reply: SpendReply) -> None:
-        """Answer a spend request: run the background work with a model, without one, or not at all."""
         (self.handovers if work == "handover" else self.observations).answer_request(reply)
 
     @property
@@ -145,12 +142,10 @@ class Conversation:
         self._context_manager.catch_up()
 
     async def wait_for_background_work(self) -> None:
-        """Wait for the running handover and observations, if any."""
         await self._context_manager.wait_for_background_work()
 
     @property
     def model(self) -> ModelInfo:
-        """The model that answers."""
         return self._runtime.frame.info
 
     @property
@@ -186,7 +181,6 @@ class Conversation:
         return self._engine.response.retry_state
 
     def retry_now(self) -> None:
-        """Skip the wait of a pending retry of the model call, if there is one."""
         self._engine.response.retry_now()
 
     async def send(
@@ -319,17 +313,14 @@ class Conversation:
                 self.decide(ask.call_id, "deny")
 
     def decide(self, call_id: str, answer: ApprovalDecision | ApprovalReply) -> bool:
-        """Answer a call's approval request. Return False if it is no longer open."""
         return self.answer(call_id, answer if isinstance(answer, ApprovalReply) else ApprovalReply(answer))
 
     def answer(self, call_id: str, reply: UserReply) -> bool:
-        """Answer a call's approval request or question. Return False if no such one is open."""
         own = self._services.interactive_approver.answer(self.session.id, call_id, reply)
         return own or self.subagents.answer(call_id, reply)
 
     @property
     def missed_questions(self) -> list[Question]:
-        """The questions that the newest turn ended without a reply to."""
         return missed_questions(self.session.transcript)
 
     async def answer_question(self, call_id: str, reply: QuestionReply) -> bool:
@@ -359,7 +350,6 @@ class Conversation:
 
     @property
     def mode(self) -> PermissionMode:
-        """The session's permission mode."""
         return self.permissions.mode
 
     async def set_mode(self, mode: PermissionMode) -> None:
@@ -379,7 +369,6 @@ class Conversation:
         self._services.interactive_approver.reevaluate(lambda session_id, _: session_id in concerned)
 
     async def rename(self, title: str) -> None:
-        """Set the session's title."""
         await self.session.record(SessionRenamed(repair_surrogates(title)))
 
     async def set_place(self, place: ListPlace) -> None:

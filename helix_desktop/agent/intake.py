@@ -59,7 +59,6 @@ class ReceivedOutput(msgspec.Struct, frozen=True):
 
     @property
     def contents(self) -> list[Content]:
-        """The contents to store with the event."""
         return [*([self.content] if self.content is not None else []), *self.image_contents]
 
 
@@ -227,7 +226,6 @@ class Intake:
         return _read_names(tool, text, exit_code)
 
     def needs_choice(self, received: ReceivedOutput, policy: ContextPolicy, window_size: int) -> bool:
-        """Return True if an output is too large to be shown whole without a choice."""
         output = received.event
         if output.recalled or output.name in CACHE_TOOLS or (output.images and not received.image_contents):
             return False
@@ -254,7 +252,6 @@ class Intake:
         return await self.preview_content(text, previewed, max_tokens)
 
     async def preview_content(self, text: str, content: PreviewInput, max_tokens: int) -> tuple[str, int]:
-        """Return a preview of a content's text in at most `max_tokens`, and its tokens."""
         budget, preview_text, tokens = max_tokens, "", 0
         for _ in range(
             _MAX_TRIES
@@ -364,7 +361,6 @@ def _extra_images(result: ToolResult) -> tuple[Image, ...]:
 def _image_contents(
     output: ToolAnswered, result: ToolResult, extra_images: Sequence[Image]
 ) -> tuple[Content, ...]:
-    """Return the images that came with a text as contents."""
     return tuple(
         Content(image.digest, data, output.name, output.target, image.summary, image.tokens)
         for image, data in zip(extra_images, result.image_data, strict=True)

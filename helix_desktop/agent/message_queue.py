@@ -70,7 +70,6 @@ class MessageQueue:
         return [QueuedMessage(seq, message.text, message.steer) for seq, message in queued.items()]
 
     async def edit(self, seq: int, text: str) -> bool:
-        """Replace a message's text."""
         repaired = repair_surrogates(text)
         return await self._change(
             seq,
@@ -93,7 +92,6 @@ class MessageQueue:
         return await self._change(seq, lambda messages, index: _move_by(messages, index, offset))
 
     async def remove(self, seq: int) -> bool:
-        """Remove a message: it is not sent."""
         return await self._change(seq, lambda messages, index: [*messages[:index], *messages[index + 1 :]])
 
     async def _change(self, seq: int, change: _Change) -> bool:

@@ -43,7 +43,6 @@ class ModelWrapper:
 
     @property
     def info(self) -> ModelInfo:
-        """The model's name, window and prices."""
         return self._model.info
 
     def wire_request(self, request: ModelRequest) -> WireRequest | None:
@@ -57,13 +56,10 @@ class ModelWrapper:
                 yield item
 
     async def prepare(self, request: ModelRequest) -> ModelRequest:
-        """Return the request to send in place of this one."""
         raise NotImplementedError
 
 
 class ImageLoadingModel(ModelWrapper):
-    """A model whose requests are sent with the bytes of the images they name."""
-
     def __init__(self, model: Model, store: Store) -> None:
         super().__init__(model)
         self._store = store
@@ -106,7 +102,6 @@ class CallMeter:
         self._text, self._is_sent = "", state == "sent"
 
     def add(self, item: StreamItem) -> None:
-        """Count what comes of an answer."""
         match item:
             case TextDelta(text=text) | ReasoningDelta(text=text):
                 self._text, self._is_sent = self._text + text, True
@@ -131,7 +126,6 @@ class CallMeter:
         return bool(self._unreported) and not self.input_tokens
 
     async def spent(self, counter: TokenCounter) -> Spending:
-        """Return what was spent so far."""
         spent = self._reported
         for output_tokens in await counter.count(self._unreported):
             usage = Usage(self.input_tokens, output_tokens, self._cached_tokens)
@@ -183,7 +177,6 @@ class CallBill:
         self._counter, self.spent, self.model = counter, Spending(), ""
 
     async def add(self, meter: CallMeter, request: ModelRequest) -> None:
-        """Add what a call with that request spent."""
         if meter.needs_input_tokens:
             texts = [
                 part
@@ -234,7 +227,6 @@ class ModelRoles(msgspec.Struct, frozen=True):
     long: Model | None = None
 
     def with_main(self, main: Model) -> ModelRoles:
-        """Return these roles with another main model."""
         return replace(self, main=main)
 
     def for_subagent(self, role: ModelRole) -> ModelRoles:
@@ -242,7 +234,6 @@ class ModelRoles(msgspec.Struct, frozen=True):
         return self.with_main({"main": None, "fast": self.fast, "long": self.long}[role] or self.main)
 
     def map_models(self, transform: Callable[[Model], Model]) -> ModelRoles:
-        """Return the same roles, each model replaced by `transform(model)`."""
         fast, summary, long = (
             transform(model) if model else None for model in (self.fast, self.summary, self.long)
         )
@@ -263,12 +254,10 @@ class ModelRoles(msgspec.Struct, frozen=True):
 
     @property
     def extraction_models(self) -> tuple[Model, ...]:
-        """The models to try for an extraction, in order, without duplicates."""
         return _distinct(self.fast, self.main, self.long)
 
     @property
     def summary_models(self) -> tuple[Model, ...]:
-        """The models to try for a summary, in order, without duplicates."""
         return _distinct(self.summary, self.main, self.long)
 
 
@@ -292,12 +281,10 @@ class SlowModels:
         self._listeners: Listeners[[], None] = Listeners()
 
     def add(self, label: str, deadline_s: int) -> None:
-        """Remember a model that missed the deadline."""
         self._by_label[label] = SlowModel(label, deadline_s, self._clock())
         self._listeners.notify()
 
     def try_again(self, label: str) -> None:
-        """Let a model be asked again."""
         if self._by_label.pop(label, None) is not None:
             self._listeners.notify()
 
@@ -316,7 +303,6 @@ class SlowModels:
         return abs(self._clock() - model.missed_at_ms) < _REMEMBERED_MS  # the clock may have been set back
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call `listener` when a model is added or tried again, until the returned function is called."""
         return self._listeners.listen(listener)
 
 
@@ -327,9 +313,7 @@ RunSettingsSource = Callable[[], tuple[ContextPolicy, PromptFrame, ModelRoles]]
 class ConfiguredModels(Protocol):
     """The models that the user has set up, by their label PROVIDER/NAME."""
 
-    def is_configured(self, label: str) -> bool:
-        """Return True if a model is set up."""
-        ...
+    def is_configured(self, label: str) -> bool: ...
 
     async def roles(self, label: str) -> ModelRoles:
         """Return the roles under a main model. Raises HelixError if it is not set up."""

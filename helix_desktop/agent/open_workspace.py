@@ -92,7 +92,6 @@ def spending_of_session(session: SessionSummary) -> Spending:
 
 
 def subagent_sessions(listed: Iterable[SessionSummary]) -> dict[str, list[SessionSummary]]:
-    """Return the sessions of subagents by the session that they work for."""
     sessions: dict[str, list[SessionSummary]] = {}
     for summary in listed:
         if summary.parent:
@@ -101,7 +100,6 @@ def subagent_sessions(listed: Iterable[SessionSummary]) -> dict[str, list[Sessio
 
 
 def total_spending(session: SessionSummary, subagents: Mapping[str, Sequence[SessionSummary]]) -> Spending:
-    """Return what a session and its subagents spent; `subagents` by the session that they work for."""
     paid = (session, *subagents.get(session.id, ()))
     return sum(map(spending_of_session, paid), Spending())
 
@@ -259,7 +257,6 @@ class OpenWorkspace:
 
     @property
     def model(self) -> Model:
-        """The model that answers in this workspace."""
         return self.models.shared.model
 
     async def set_models(self, models: Model | ModelRoles) -> None:
@@ -349,7 +346,6 @@ class OpenWorkspace:
     async def _open_log_as(
         self, session_id: str, log: list[RecordedEvent], transcript: Transcript
     ) -> Conversation:
-        """Return the conversation of a session with this log and its reduction."""
         if not self.models.shared.is_ready:
             await self.set_models(self.models.shared.roles)
         listed = await self.store.sessions()
@@ -381,7 +377,6 @@ class OpenWorkspace:
         transcript: Transcript,
         listed: list[SessionSummary],
     ) -> Conversation:
-        """Create a session's conversation; a subagent's gets its own settings and a subagent's tools."""
         scope, permissions = TaskScope(), SessionPermissions(transcript)
         services, factory = self.services, None
         settings: RunSettingsSource
@@ -424,7 +419,6 @@ class OpenWorkspace:
         self._version_spending |= {version.id: total_spending(version, subagents) for version in versions}
 
     def _spent_by_others(self, session_id: str) -> list[Spending]:
-        """Return what each other version of a session spent."""
         return [
             here.budget.own_spent
             if (here := self._open.get(version)) is not None

@@ -178,7 +178,6 @@ class Extractor:
     async def _extract_parts(
         self, model: Model, parts: Sequence[OutputSource], instructions: str, word_limit: int, bill: CallBill
     ) -> str:
-        """Extract from all parts in parallel, then merge the extracts by one more call."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [
@@ -224,8 +223,6 @@ def _fallback_reason(first: Model, reason: OptionalText) -> TranslatableText:
 
 
 class OutputForms:
-    """Builds another form of an output from its stored bytes, and records it as the current one."""
-
     def __init__(
         self, runtime: SessionRuntime, store: Store, rewriter: WindowRewriter, extractor: Extractor
     ) -> None:
@@ -401,8 +398,6 @@ class ForkedRequest(msgspec.Struct, frozen=True):
 
 
 class FormPrompt:
-    """The prompt that asks a model for the forms of large outputs."""
-
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
 
@@ -662,7 +657,6 @@ class IntakeGate:
         return replace(output, asked=choice.instructions, intake_ms=self._runtime.elapsed_ms(started_at_ms))
 
     async def _with_model_note(self, preview: ToolAnswered, reason: str) -> ToolAnswered:
-        """Return a preview that says at its end why it is not in the form that the model chose."""
         if not reason:
             return preview
         note = f"\n[{reason}]"
@@ -727,5 +721,4 @@ def extract_note(instructions: str, reason: str) -> str:
 
 
 def _should_ask(policy: ContextPolicy) -> bool:
-    """Return True if the agent is asked."""
     return policy.intake_ask and policy.intake_above > 0 and policy.intake_deadline_s > 0

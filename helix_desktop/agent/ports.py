@@ -24,6 +24,7 @@ from helix_desktop.domain.file_history.diff import PatchFile
 from helix_desktop.domain.files.content import ChangeReport, FileVersion, PdfText
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec, WireRequest
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import (
@@ -151,12 +152,8 @@ class FileHistory(Protocol):
 
 
 class Model(Protocol):
-    """A language model."""
-
     @property
-    def info(self) -> ModelInfo:
-        """The model's name, window and prices."""
-        ...
+    def info(self) -> ModelInfo: ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Call the model; yield deltas as they arrive and a `ModelResponse` last.
@@ -176,7 +173,6 @@ class WireEncoder(Protocol):
 
 
 def wire_request(model: Model, request: ModelRequest) -> WireRequest | None:
-    """Return a request as a model would send it; None if it has no server."""
     return model.wire_request(request) if isinstance(model, WireEncoder) else None
 
 
@@ -187,16 +183,12 @@ class TokenCounter(Protocol):
 
 
 class StoreHealth(Protocol):
-    """The integrity of one store."""
-
     @property
     def report(self) -> RepairReport | None:
         """What was repaired when the store was opened, until it is acknowledged; usually None."""
         ...
 
-    async def acknowledge(self) -> None:
-        """Mark the report as shown to the user."""
-        ...
+    async def acknowledge(self) -> None: ...
 
     def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
         """Subscribe to damaged contents, each reported once. Call the returned function to unsubscribe."""
@@ -302,19 +294,13 @@ class Store(ContentReader, Protocol):
     """The durable store of one workspace. Every method may raise StoreClosed."""
 
     @property
-    def redaction(self) -> StoreRedaction:
-        """The removal of secrets."""
-        ...
+    def redaction(self) -> StoreRedaction: ...
 
     @property
-    def retention(self) -> StoreRetention:
-        """Retention and trash."""
-        ...
+    def retention(self) -> StoreRetention: ...
 
     @property
-    def health(self) -> StoreHealth:
-        """The repair report, damage notices, and the full check."""
-        ...
+    def health(self) -> StoreHealth: ...
 
     async def commit(self, commit: Commit) -> None:
         """Store all of it durably, or nothing: contents, events, references, recall counts, summary.
@@ -344,6 +330,10 @@ class Store(ContentReader, Protocol):
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
         """Return the newest handovers and checkpoints with all words of a query. Raises InvalidInput."""
+        ...
+
+    async def find_passages(self, query: PassageQuery) -> PassagePage:
+        """Return messages, handovers and names of files with all words of a query, newest first."""
         ...
 
     async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
@@ -394,9 +384,7 @@ class WorkspacePermissions(Protocol):
         """Allow all calls of the offline demo model here. Return False if that could not be saved."""
         ...
 
-    async def add(self, rule: PermissionRule) -> None:
-        """Save a rule."""
-        ...
+    async def add(self, rule: PermissionRule) -> None: ...
 
 
 class InstructionSource(Protocol):
@@ -425,8 +413,6 @@ class InstructionSource(Protocol):
 
 
 class Tools(Protocol):
-    """The tools that the agent can call in a workspace."""
-
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tool specs sent to the model, in a stable order."""

@@ -49,7 +49,6 @@ class RunSettings:
 
     @property
     def model(self) -> Model:
-        """The main model."""
         return self.roles.main
 
     async def set_models(self, models: Model | ModelRoles) -> None:
@@ -87,7 +86,6 @@ class RunSettings:
 
     @property
     def is_ready(self) -> bool:
-        """True if `set_models` has been called."""
         return self._frame is not None
 
     def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
@@ -109,7 +107,6 @@ class ScaledPolicy:
         self._newest: tuple[ContextPolicy, int, ContextPolicy] | None = None
 
     def __call__(self, policy: ContextPolicy, window_size: int) -> ContextPolicy:
-        """Return the policy scaled to a window of so many tokens."""
         if self._newest is None or self._newest[0] is not policy or self._newest[1] != window_size:
             self._newest = (policy, window_size, policy.scaled(window_size))
         return self._newest[2]
@@ -129,12 +126,10 @@ class SessionRunSettings:
         self._session_policy, self._scaled = session_policy, ScaledPolicy()
 
     async def choose_models(self, roles: ModelRoles) -> None:
-        """Use these models in this session from the next step on."""
         await self._own.set_models(roles)
         self._uses_own = True
 
     def follow_workspace(self) -> None:
-        """Follow the workspace's models from the next step on."""
         self._uses_own = False
 
     async def refresh_tools(self) -> None:
@@ -144,11 +139,9 @@ class SessionRunSettings:
 
     @property
     def roles(self) -> ModelRoles:
-        """The models in use now."""
         return self._own.roles if self._uses_own else self._shared.roles
 
     def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
-        """Return policy, frame and models as they are now."""
         policy, frame, roles = self._own() if self._uses_own else self._shared()
         session_policy = self._session_policy()
         if session_policy is not None:
@@ -162,7 +155,6 @@ def schema_json(tool: ToolSpec) -> str:
 
 
 def schemas_json(tools: Sequence[ToolSpec]) -> str:
-    """Return the tools about as a request holds them, for counting."""
     return json.dumps([msgspec.to_builtins(spec) for spec in tools])
 
 
@@ -233,7 +225,6 @@ class SessionModels:
             await subagent_settings.set_models(roles or self.shared.roles.for_subagent(role))
 
     async def open(self, session_id: str, transcript: Transcript) -> SessionRunSettings:
-        """Return the settings of a top-level session that is opened."""
         own = RunSettings(self._services, self._policy, self.shared.roles, self.ratios)
         settings = SessionRunSettings(self.shared, own, lambda: transcript.session_policy)
         roles = await self._chosen_roles(transcript.chosen_model)
@@ -244,7 +235,6 @@ class SessionModels:
     async def open_subagent(
         self, session_id: str, transcript: Transcript, services: SessionServices
     ) -> RunSettings:
-        """Return the settings of a subagent's session that is opened."""
         role = transcript.model_role
         roles = await self._chosen_roles(transcript.chosen_model) or self.shared.roles.for_subagent(role)
         settings = RunSettings(
@@ -262,7 +252,6 @@ class SessionModels:
         roles: ModelRoles,
         role: ModelRole | None,
     ) -> RunSettings:
-        """Return the settings of a new subagent; without a `role` its main model is the one of `roles`."""
         if role is not None:
             roles = roles.for_subagent(role)
         settings = RunSettings(services, lambda: policy or self._policy(), roles, self.ratios)
@@ -272,12 +261,10 @@ class SessionModels:
         return settings
 
     def close(self, session_id: str) -> None:
-        """Drop the settings of a session that is closed."""
         self._sessions.pop(session_id, None)
         self._subagents.pop(session_id, None)
 
     def choice_of(self, session: Session, settings: RunSettingsSource) -> ModelChoice:
-        """Return the choice of the model that goes on with a session."""
         configured = self._configured_models
         if configured is None:
             return ModelChoice(session, settings)

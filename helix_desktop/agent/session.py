@@ -44,8 +44,6 @@ SubagentActivity = Literal["queued", "thinking", "working", "waiting", "full"]
 
 
 class EventRecorded(msgspec.Struct, frozen=True):
-    """An event was recorded."""
-
     recorded: RecordedEvent
 
 
@@ -54,8 +52,6 @@ class ModelCalled(msgspec.Struct, frozen=True):
 
 
 class ResponseDelta(msgspec.Struct, frozen=True):
-    """A chunk of the model's answer."""
-
     text: str
     is_reasoning: bool = False
 
@@ -74,14 +70,10 @@ class ResponseReset(msgspec.Struct, frozen=True):
 
 
 class ApprovalRequested(msgspec.Struct, frozen=True):
-    """A call waits for the user's approval."""
-
     ask: ApprovalRequest
 
 
 class QuestionAsked(msgspec.Struct, frozen=True):
-    """A call waits for the user's reply to its question."""
-
     ask: Question
 
 
@@ -93,21 +85,15 @@ class AutoRunPut(msgspec.Struct, frozen=True):
 
 
 class CallStarted(msgspec.Struct, frozen=True):
-    """An approved call started."""
-
     call: ToolCall
 
 
 class CallOutput(msgspec.Struct, frozen=True):
-    """A chunk of a running call's output."""
-
     call_id: str
     text: str
 
 
 class TurnChanged(msgspec.Struct, frozen=True):
-    """A turn started or ended."""
-
     running: bool
 
 
@@ -166,8 +152,6 @@ class ObservationProgress(msgspec.Struct, frozen=True):
 
 
 class SpendRequestsChanged(msgspec.Struct, frozen=True):
-    """The open spend requests of background work changed to these."""
-
     requests: tuple[SpendRequest, ...]
 
 
@@ -235,7 +219,6 @@ class ErrorRaised(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_error(cls, error: HelixError) -> ErrorRaised:
-        """Return what an error says."""
         is_unsaved = isinstance(error, StoreWriteFailed)
         return cls(
             error.what, error.why, error.fix, error.remedies, is_unsaved=is_unsaved, details=error.details
@@ -291,8 +274,6 @@ _NOT_RUN_TEXTS = {
 
 
 class Session:
-    """The event log of one conversation and its state."""
-
     def __init__(
         self,
         session_id: str,
@@ -567,7 +548,6 @@ class Session:
         await self.record_decided(lambda: [answer(call) for call in self.transcript.open_calls.values()])
 
     def _unanswered_text(self, call: ToolCall, reason: TurnOutcome) -> str:
-        """Return what the model is told of an open call at the end of its turn."""
         if call.name == ASK_USER:
             return UNANSWERED
         own = OWN_TOOLS.get(call.name)
@@ -604,7 +584,6 @@ class Session:
 
 
 def did_not_run(model_text: str) -> bool:
-    """Return True if what the model reads of a call says that it did not run."""
     return model_text.startswith(_NOT_RUN)
 
 

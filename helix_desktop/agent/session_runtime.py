@@ -57,8 +57,6 @@ def pending_change(
 
 
 class ModelChoice:
-    """The choice of the model that goes on with one session."""
-
     def __init__(
         self,
         session: Session,
@@ -110,22 +108,18 @@ class SessionRuntime(msgspec.Struct, frozen=True):
 
     @property
     def transcript(self) -> Transcript:
-        """The session's log as the engine reads it."""
         return self.session.transcript
 
     @property
     def policy(self) -> ContextPolicy:
-        """The policy now, scaled to the model's window."""
         return self.settings()[0]
 
     @property
     def frame(self) -> PromptFrame:
-        """The model that answers now, its system prompt and its tools."""
         return self.settings()[1]
 
     @property
     def roles(self) -> ModelRoles:
-        """The models now."""
         return self.settings()[2]
 
     @property
@@ -136,7 +130,6 @@ class SessionRuntime(msgspec.Struct, frozen=True):
         return "" if self.transcript.refused_effort == (info.label, level) else level
 
     async def count_tokens(self, text: str) -> int:
-        """Return the number of tokens in a text."""
         (tokens,) = await self.counter.count([text])
         return tokens
 

@@ -84,11 +84,9 @@ class SessionServices:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tool specs sent to the model."""
         return (*self.tools.specs, *([self.delegate_spec] if self.delegate_spec else []))
 
     def tools_of(self, session: Session) -> Tools:
-        """Return the tools as a session calls them."""
         if self._create_session_tools is None:
             return self.tools
         session_tools = TrustGatedTools(self._create_session_tools(session), self.is_trusted)

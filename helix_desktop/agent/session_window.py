@@ -24,8 +24,6 @@ from helix_desktop.domain.messages import WireRequest
 
 
 class SessionWindow:
-    """The window of one session's next request, and the rewrites that the user makes in it."""
-
     def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, forms: OutputForms) -> None:
         self._runtime, self._rewriter, self._forms = runtime, rewriter, forms
         self._past, self._past_lock = PastWindows(runtime.session.log), asyncio.Lock()
@@ -33,20 +31,16 @@ class SessionWindow:
 
     @property
     def policy(self) -> ContextPolicy:
-        """The context policy, scaled to the model's window."""
         return self._runtime.policy
 
     @property
     def frame(self) -> PromptFrame:
-        """The model that answers now, its system prompt and its tools."""
         return self._runtime.frame
 
     def measure(self) -> tuple[Window, UsageGauge]:
-        """Return the window of the next request, and its usage."""
         return self._rewriter.measure()
 
     def items(self) -> tuple[WindowItem, ...]:
-        """Return the items of the next request."""
         return break_down_window(
             self.measure()[0], self._runtime.transcript, self._runtime.frame, self._runtime.effort
         )
@@ -70,7 +64,6 @@ class SessionWindow:
         return await asyncio.to_thread(compute)
 
     def compaction_outlook(self) -> CompactionOutlook:
-        """Return whether a handover is due, and if not why."""
         runtime, (_, gauge) = self._runtime, self.measure()
         return planner.compaction_outlook(runtime.transcript, runtime.policy, gauge, runtime.clock())
 
@@ -113,7 +106,6 @@ class SessionWindow:
         await self._runtime.session.record(*(Undone(seq) for seq in reversed(seqs) if can_undo(seq)))
 
     async def redo(self, *seqs: int) -> None:
-        """Redo what was undone."""
         can_redo = self._runtime.transcript.can_redo
         await self._runtime.session.record(*(Redone(seq) for seq in seqs if can_redo(seq)))
 
@@ -153,6 +145,5 @@ class SessionWindow:
             await self._runtime.session.record(Pinned(seq))
 
     async def unpin(self, seq: int) -> None:
-        """Unpin an output: rewrites may change it again."""
         if seq in self._runtime.transcript.rewrites.pinned:
             await self._runtime.session.record(Unpinned(seq))

@@ -57,36 +57,24 @@ _ENDED_PHASES = get_args(TurnOutcome)
 
 
 class SubagentConversation(Protocol):
-    """The part of a subagent's conversation that its parent uses."""
-
     session: Session
     window: SessionWindow
 
     @property
-    def asks(self) -> list[UserAsk]:
-        """The open approval requests and questions of its calls."""
-        ...
+    def asks(self) -> list[UserAsk]: ...
 
     @property
-    def model(self) -> ModelInfo:
-        """The main model."""
-        ...
+    def model(self) -> ModelInfo: ...
 
     async def start(self, task: str) -> None:
         """Send it its task; return once that is recorded."""
         ...
 
-    def answer(self, call_id: str, reply: UserReply) -> bool:
-        """Answer an approval request or a question. Return False if no such one is open."""
-        ...
+    def answer(self, call_id: str, reply: UserReply) -> bool: ...
 
-    async def stop(self) -> None:
-        """Stop its turn and wait for the end."""
-        ...
+    async def stop(self) -> None: ...
 
-    async def close(self) -> None:
-        """Interrupt whatever runs and wait for the end."""
-        ...
+    async def close(self) -> None: ...
 
 
 _Reported = (
@@ -237,7 +225,6 @@ class SubagentResult(msgspec.Struct, frozen=True):
 
     @property
     def output(self) -> ToolResult:
-        """The result as a tool result, to go through intake like any other."""
         calls = "1 model call" if self.steps == 1 else f"{self.steps} model calls"
         parts = [self.text, f"[The subagent's log: session {self.session_id}, {calls}]"]
         if self.ended != "done":
@@ -351,7 +338,6 @@ class SubagentRunner:
 
     @asynccontextmanager
     async def _slot(self, monitor: SubagentMonitor) -> AsyncIterator[None]:
-        """Hold a slot to run in, as soon as one is free."""
         if self._slots.locked():
             monitor.report("queued")
         async with self._slots:
@@ -387,7 +373,6 @@ class SubagentRunner:
 
     @property
     def session_ids(self) -> tuple[str, ...]:
-        """The session ids of the running subagents."""
         return tuple(self._running)
 
     @property
@@ -403,7 +388,6 @@ class SubagentRunner:
         return [request for request, _, _ in self._open_requests()]
 
     def answer(self, call_id: str, reply: UserReply) -> bool:
-        """Answer one of `asks`. Return False if it is no longer open."""
         for request, subagent, ask in self._open_requests():
             if request.call_id == call_id:
                 return subagent.answer(ask.call_id, reply)
@@ -447,15 +431,12 @@ _REFUSALS = {
 
 
 class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The tool's arguments: the task, its title, and the role of the model that does it."""
-
     task: str
     title: str = ""
     model: ModelRole = "main"
 
 
 def delegate_spec(description: str, argument_descriptions: Mapping[str, str]) -> ToolSpec:
-    """Return the tool's spec; `argument_descriptions` describes each argument by name."""
     types: dict[str, dict[str, Any]] = {
         "task": {"type": "string"},
         "title": {"type": "string"},
@@ -483,11 +464,9 @@ class DelegatingTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tool specs sent to the model, in a stable order."""
         return (*self._tools.specs, self._spec)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
         return None if call.name == DELEGATE else await self._tools.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
@@ -523,16 +502,13 @@ class SubagentTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tool specs sent to the model, in a stable order."""
         return tuple(spec for spec in self._tools.specs if spec.name not in _REFUSALS)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
         _refuse(call)
         return await self._tools.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call. Raises ToolError."""
         _refuse(call)
         return await self._tools.run(call, on_output)
 

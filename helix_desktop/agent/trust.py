@@ -29,8 +29,6 @@ def require_trust(is_trusted: IsTrusted) -> None:
 
 
 class TrustGatedModel(ModelWrapper):
-    """A model that is called only if the folder is trusted."""
-
     def __init__(self, model: Model, is_trusted: IsTrusted) -> None:
         super().__init__(model)
         self._is_trusted = is_trusted
@@ -42,23 +40,18 @@ class TrustGatedModel(ModelWrapper):
 
 
 class TrustGatedTools:
-    """Tools that run only if the folder is trusted."""
-
     def __init__(self, tools: Tools, is_trusted: IsTrusted) -> None:
         self._tools, self._is_trusted = tools, is_trusted
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tool specs sent to the model."""
         return self._tools.specs
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
         self._require_trust()
         return await self._tools.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; `on_output` gets its output while it runs. Raises ToolError."""
         self._require_trust()
         return await self._tools.run(call, on_output)
 

@@ -168,13 +168,11 @@ class ResponseStream:
         self._runtime.session.publish(retry_state)
 
     def retry_now(self) -> None:
-        """Skip the wait of a pending retry, if there is one."""
         if self._retry is not None:
             self._publish_retry(msgspec.structs.replace(self._retry[0], wait_s=0.0))
             self._skip_wait()
 
     def cancel_retry(self) -> None:
-        """Drop the pending retry: the turn has ended."""
         self._retry = None
 
     def clear(self) -> None:
@@ -209,14 +207,12 @@ class ResponseStream:
         await self.discard_saved()
 
     async def _count_lost(self) -> None:
-        """Count a request that was sent and what came of its answer, as that answer is not recorded."""
         if self._is_sent:
             answer = msgspec.structs.replace(self._partial_answer(), text=self._reasoning + self.text)
             self._unrecorded += spending_of(await self._counted(answer))
         self.clear()
 
     async def record_partial(self) -> None:
-        """Record what came of an answer that was cut off, if anything did."""
         if self.text.strip():
             answer = await self._counted(self._partial_answer())
             self.clear()
@@ -323,8 +319,6 @@ _MAX_LOST_STEPS = 2  # steps in a row whose outputs left the window before the m
 
 
 class TurnEngine:
-    """The loop that runs the turns of one session: request, tool calls, next request."""
-
     def __init__(
         self,
         runtime: SessionRuntime,
@@ -581,7 +575,6 @@ class TurnEngine:
                 await self._omit_images(error)
 
     async def _record_learned(self, error: ContextWindowExceeded) -> None:
-        """Record that an error has shown a smaller window, if it has."""
         if error.believed:
             label, believed, error.believed = self._runtime.frame.info.label, error.believed, 0
             await self._runtime.session.record(WindowLearned(label, error.window_size, believed, error.why))

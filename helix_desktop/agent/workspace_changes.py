@@ -88,16 +88,13 @@ class WorkspaceChanges:
 
     @property
     def is_available(self) -> bool:
-        """True if the workspace has a file history."""
         return self._history is not None
 
     @property
     def coverage(self) -> FileCoverage:
-        """What is covered, as last known."""
         return self._history.coverage if self._history is not None else FileCoverage()
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Subscribe to changes of the coverage. Call the returned function to unsubscribe."""
         return self._history.listen(listener) if self._history is not None else lambda: None
 
     async def of_session(self, session_id: str) -> SessionChanges:
@@ -113,7 +110,6 @@ class WorkspaceChanges:
         return await asyncio.to_thread(diff_states, before, contents[0], after, contents[1])
 
     async def hunk_states(self, diff: FileDiff, present: FileState | None) -> tuple[HunkState, ...]:
-        """Return what became of the hunks of a diff in another state of its path."""
         if diff.kind != "text":
             return ()
         history = self._require_history()
@@ -248,15 +244,12 @@ class WorkspaceChanges:
         return await asyncio.to_thread(patch_text, files)
 
     async def include(self, path: str, included: bool) -> None:
-        """Cover a place that is not covered, or leave it to the rules again."""
         await self._require_files().include(path, included)
 
     async def pause_copy(self, is_paused: bool) -> None:
-        """Pause the first copy of the files, or let it go on; holds for later starts too."""
         await self._require_files().pause(is_paused)
 
     async def _captures(self, session_id: str) -> tuple[tuple[LoggedCapture, ...], LoggedChanges]:
-        """Return the captures of a session and its subagents, and what its own log says."""
         own = await self._logged(session_id)
         if self._history is not None:
             own = with_unrecorded(own, await self._history.unrecorded(session_id))

@@ -52,7 +52,6 @@ def open_log(folder: Path) -> logging.Handler:
 
 
 def close_log(handler: logging.Handler) -> None:
-    """Undo `open_log`."""
     log.removeHandler(handler)
     with suppress(OSError):  # a full disk
         handler.close()
@@ -77,7 +76,6 @@ def open_window_logs(folder: Path) -> TextIO:
 
 
 def close_window_logs(stacks: TextIO) -> None:
-    """Undo `open_window_logs`."""
     from helix_desktop.app.qt_log import uninstall_qt_log
 
     uninstall_qt_log()

@@ -45,8 +45,6 @@ class LastRun(msgspec.Struct, frozen=True):
 
 
 class RunMarker:
-    """Writes the marker of this run, and reads the one that a crashed run left."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
         self._run = LastRun(0)
@@ -68,7 +66,6 @@ class RunMarker:
         self._write()
 
     def add_workspace(self, workspace_id: str) -> None:
-        """Add a workspace that was opened in this run."""
         if workspace_id not in self._run.workspaces:
             opened = (*self._run.workspaces, workspace_id)
             self._run = msgspec.structs.replace(self._run, workspaces=opened)

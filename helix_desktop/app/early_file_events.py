@@ -8,8 +8,6 @@ from PySide6.QtWidgets import QApplication
 
 
 class EarlyFileOpenEvents(QObject):
-    """Collects the files and links to open until `drain` is called."""
-
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self._app = app
@@ -17,7 +15,6 @@ class EarlyFileOpenEvents(QObject):
         app.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep a file or link to open; ignore all other events."""
         if event.type() != QEvent.Type.FileOpen or not isinstance(event, QFileOpenEvent):
             return False
         self._targets.append(event_target(event))
@@ -31,5 +28,4 @@ class EarlyFileOpenEvents(QObject):
 
 
 def event_target(event: QFileOpenEvent) -> str:
-    """Return the path or the link of an event."""
     return event.file() or event.url().toString()

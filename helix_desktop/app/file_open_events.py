@@ -41,8 +41,6 @@ async def open_target(
 
 
 class FileOpenEvents(QObject):
-    """Receives the files and links that the system asks the running app to open, as macOS does."""
-
     def __init__(
         self, app: QApplication, on_target: Callable[[str], None], on_error: Callable[[HelixError], None]
     ) -> None:
@@ -56,7 +54,6 @@ class FileOpenEvents(QObject):
         return early.drain()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handle a file or link to open; ignore all other events."""
         if event.type() != QEvent.Type.FileOpen or not isinstance(event, QFileOpenEvent):
             return False
         self.handle(event_target(event))

@@ -57,7 +57,6 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
 
 
 def first_positional(argv: Sequence[str]) -> int:
-    """Return the index of the first argument that is neither an option nor an option's value."""
     index = 0
     while index < len(argv) and argv[index].startswith("-"):
         if argv[index] == "--":
@@ -71,7 +70,6 @@ def _is_unknown_option(argument: str) -> bool:
 
 
 def has_separate_value(argument: str) -> bool:
-    """Return True if an argument is an option whose value is the next argument."""
     return "=" not in argument and is_option(argument, _OPTIONS_WITH_VALUE)
 
 
@@ -152,7 +150,6 @@ def _path_from_uri(uri: str) -> Path:
 
 
 def is_folder_target(target: str) -> bool:
-    """Return True if a launch target is the path of a folder."""
     return bool(target) and target != SAMPLE_TARGET and not is_from_outside(target)
 
 

@@ -26,12 +26,10 @@ tr = Translator("Window")
 
 
 def couldnt_start_text() -> str:
-    """Return what is wrong when the window can't open."""
     return tr("Helix Desktop couldn't start.")
 
 
 def damaged_installation_text() -> str:
-    """Return what to do about a module or library that can't be loaded."""
     return tr("The installation is damaged or incomplete. Install Helix Desktop again.")
 
 

@@ -30,7 +30,6 @@ class QtLanguage:
     """Texts of a compiled catalog, and numbers as its locale writes them."""
 
     def __init__(self, code: str, translator: QTranslator) -> None:
-        """`translator` has the catalog of the language `code`."""
         self.code = code
         self.isolates_facts = False
         """Whether facts keep their order in a sentence by unseen signs, which a terminal would copy."""
@@ -58,7 +57,6 @@ class QtLanguage:
         return isolate(words) if self.isolates_facts else words
 
     def show_decimal(self, number: float, digits: int) -> str:
-        """Return a number with `digits` digits after the decimal point."""
         return self._locale.toString(float(number), "f", digits)  # a whole one is an int to Python
 
     def read_decimal(self, text: str) -> float:
@@ -74,7 +72,6 @@ class QtLanguage:
         return self._locale.toString(date, self._day_format)
 
     def show_weekday(self, moment: datetime) -> str:
-        """Return a day of the week in its short form."""
         return self._locale.standaloneDayName(moment.isoweekday(), QLocale.FormatType.ShortFormat)
 
     def show_clock(self, moment: datetime) -> str:
@@ -82,7 +79,6 @@ class QtLanguage:
         return self._locale.toString(QTime(moment.hour, moment.minute), QLocale.FormatType.ShortFormat)
 
     def sort_key(self, name: str) -> QCollatorSortKey:
-        """Return what names are sorted by: the order of the locale."""
         return self._collator.sortKey(name)
 
 

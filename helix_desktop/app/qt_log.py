@@ -18,12 +18,10 @@ _LEVELS = {
 
 
 def install_qt_log() -> None:
-    """Send Qt's messages to the log."""
     qInstallMessageHandler(_on_message)
 
 
 def uninstall_qt_log() -> None:
-    """Restore Qt's own output of messages."""
     qInstallMessageHandler(None)
 
 

@@ -88,7 +88,6 @@ class StoredWindows(msgspec.Struct, frozen=True):
 
     @property
     def first(self) -> ShownSession:
-        """Return what the first of them showed."""
         return self.places[0] if self.places else NO_SESSION
 
     def index_of(self, workspace_id: str) -> int | None:
@@ -114,7 +113,6 @@ def open_places(windows: WindowGroup) -> StoredWindows:
 
 
 def store_windows(state: WindowStateFile, stored: StoredWindows) -> None:
-    """Keep for the next start which windows are open."""
     state.put(_WINDOWS, msgspec.json.encode(stored))
 
 
@@ -142,7 +140,6 @@ class Launch(msgspec.Struct, frozen=True):
 
 
 def run(app: QApplication, frame: WindowFrame, launch: Launch) -> int:
-    """Run a window that is on screen until it is closed; return the exit code."""
     data_dir = launch.data_dir
     instance = SingleInstance(data_dir.root)
     try:
@@ -243,8 +240,6 @@ async def _run_window(
 
 
 class StartTargets:
-    """Opens what this start of the app was asked for, and what other starts and the system ask for later."""
-
     def __init__(self, app: QApplication, windows: WindowGroup, last_windows: StoredWindows) -> None:
         self._windows = windows
         self._file_events = FileOpenEvents(app, self.open_later, self._show_error)
@@ -358,7 +353,6 @@ async def _report_crash(
 
 
 def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callable[[], None]) -> None:
-    """Close the window in order on the signals that ask a program to end."""
     if sys.platform == "win32":
         # Loops of Windows take no handlers; a console that started the window sends these two.
         for number in (signal.SIGINT, signal.SIGBREAK):
@@ -388,7 +382,6 @@ def wire_app(
 def _wire_window(
     window_context: WindowContext, services: AppServices, windows: WindowGroup
 ) -> ControlledWindow:
-    """Build the screens of a window and bind them to the services."""
     _build_pages(window_context)
     return ControlledWindow(
         window_context.window, services, window_context.actions, windows, window_context.appearance
@@ -396,7 +389,6 @@ def _wire_window(
 
 
 def _build_pages(window_context: WindowContext) -> None:
-    """Build the screens and add them to the window."""
     window, start = window_context.window, window_context.actions.start
     pages, window_state = window.session_pages, window_context.window_state
     chat, cache = ChatPage(pages), CacheBrowser(start, parent=pages)

@@ -121,7 +121,6 @@ class SingleInstance(QObject):
         self._server.close()
 
     def close(self) -> None:
-        """Stop listening and release the directory."""
         self._server.close()
         self._lock.unlock()
 

@@ -35,7 +35,6 @@ class WindowContext(msgspec.Struct, frozen=True):
 
     @property
     def window_state(self) -> WindowStateFile:
-        """Return the file that stores sizes and appearance."""
         return self.frame.window_state
 
 

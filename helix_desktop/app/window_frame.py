@@ -25,8 +25,6 @@ _CASCADE_PX = 32  # so far each new window stands below and beside the one befor
 
 @dataclass(frozen=True, slots=True)
 class WindowFrame:
-    """The window without its screens, its appearance, and the file that stores its sizes."""
-
     window: MainWindow
     appearance: Appearance
     window_state: WindowStateFile

@@ -54,7 +54,6 @@ class WindowStateFile:
         return mode, text_px if isinstance(text_px, int) and text_px in TEXT_PX else BASE_PX
 
     def set_appearance(self, mode: ThemeMode, text_px: int) -> None:
-        """Set theme and text size for the next first frame."""
         self._fields |= {"theme": mode, "text_px": text_px}
 
     def save(self) -> None:

@@ -35,7 +35,6 @@ _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def path(text: str) -> Path:
-    """Parse a path."""
     if not text.strip():  # Path("") is the current folder, which an unset variable of a script does not mean
         raise argparse.ArgumentTypeError(tr("must not be empty"))
     return Path(text)
@@ -51,7 +50,6 @@ class SinglePath(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Store the path. Raises ArgumentError."""
         earlier = getattr(namespace, self.dest, None)
         if earlier not in (None, values):
             raise argparse.ArgumentError(
@@ -74,7 +72,6 @@ def attached_file(text: str) -> tuple[Path, int, int]:
 
 
 def non_empty_text(text: str) -> str:
-    """Parse a text that is not blank."""
     if not text.strip():
         raise argparse.ArgumentTypeError(tr("must not be empty"))
     return text
@@ -90,7 +87,6 @@ class NonEmptyText(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Store the text. Raises ArgumentError."""
         if (
             not values.strip()
         ):  # from an unset variable of a script: as if it were left out, it does other things
@@ -104,8 +100,6 @@ def add_text(command: argparse.ArgumentParser, option: str, metavar: str, text: 
 
 
 def number_between(minimum: int, maximum: int) -> Callable[[str], int]:
-    """Return what parses an integer of a range."""
-
     def parse(text: str) -> int:
         number = _integer(text)
         if number is None or not minimum <= number <= maximum:
@@ -133,7 +127,6 @@ positive_count = number_between(1, MAX_COUNT)
 
 
 def seconds(text: str) -> float:
-    """Parse a duration in seconds."""
     value = _float(text)
     if not 0 <= value <= MAX_SECONDS:
         raise argparse.ArgumentTypeError(
@@ -147,7 +140,6 @@ def seconds(text: str) -> float:
 
 
 def usd(text: str) -> float:
-    """Parse an amount of US dollars."""
     amount = _float(text)
     if not 0 <= amount <= MAX_USD:
         raise argparse.ArgumentTypeError(
@@ -174,7 +166,6 @@ def _integer(text: str) -> int | None:
 
 
 def _quoted(text: str) -> str:
-    """Return a wrong value as an error quotes it."""
     return repr(ellipsize(text, _MAX_QUOTED))
 
 

@@ -78,7 +78,6 @@ _PAGE = 500  # entries asked for at once
 
 
 async def list_entries(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    """Print the entries that match the filter, in order."""
     entries = await _entries(args, workspace)
     if args.json:
         print_out(json.dumps([as_builtins(entry) for entry in entries], indent=1))
@@ -205,7 +204,6 @@ def _print_matches(hit: ContentHit | HandoverHit) -> None:
 
 
 def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> dict[str, Any]:
-    """Return the results of a search as a JSON document."""
     return {
         "entries": [{**as_builtins(hit.entry), **as_builtins(_numbered(hit))} for hit in results.hits],
         "handovers": [
@@ -276,7 +274,6 @@ def _plan_json(plan: CleanupPlan, digests: list[str], dry_run: bool) -> dict[str
 
 
 async def trash(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
-    """Run `cache trash`: list the trash, or delete its contents."""
     retention = workspace.store.retention
     if args.empty:
         deletion = await retention.delete_permanently(*_ids(await retention.trash()))
@@ -369,7 +366,6 @@ async def delete(args: argparse.Namespace, services: AppServices, workspace: Ope
 
 
 def _ids(trash: TrashContents) -> tuple[list[str], list[str]]:
-    """Return the digests and the ids of the sessions in the trash."""
     return [entry.digest for entry in trash.entries], [session.id for session in trash.sessions]
 
 
@@ -522,7 +518,6 @@ async def _resolve_handle(handle: str, workspace: OpenWorkspace) -> str:
 
 
 async def search_as_agent(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
-    """Print what the agent would get for a search. Raises HelixError."""
     arguments = {"query": args.query, "tool": args.tool, "limit": min(args.limit, _MAX_HITS)}
     return await _print_answer(SEARCH_TOOL, arguments, args, services, workspace)
 
@@ -554,7 +549,6 @@ async def _read_session(prefix: str, workspace: OpenWorkspace) -> StoredSession 
 
 
 def cache(args: argparse.Namespace) -> int:
-    """List, search, show, verify, repair, clean up or redact the cached contents of a workspace."""
     return with_workspace(args, partial(_VERBS[args.verb], args))
 
 

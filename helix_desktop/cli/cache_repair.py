@@ -143,7 +143,6 @@ def _print(integrity: IntegrityReport, history: FileHistoryCheck, report: Repair
 
 
 def verified_text(verified: int, damaged: int) -> str:
-    """Return how many contents were checked, and how many of them are damaged."""
     return tr("{verified} verified, {damaged} damaged", verified=verified, damaged=damaged)
 
 

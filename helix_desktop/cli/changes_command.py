@@ -53,7 +53,6 @@ _KINDS: dict[ChangeKind, TranslatableText] = {
 
 
 def changes_lines(changes: SessionChanges, rows: Sequence[RecordedChanges]) -> Iterator[str]:
-    """Yield the captures by turn, with the files of each, and how the files of the session stand."""
     statuses = {file.path: file.status for file in changes.files}
     turn = None
     for row in rows:
@@ -118,7 +117,6 @@ def _maker(row: RecordedChanges) -> str:
 
 
 def plan_lines(plan: RevertPlan) -> Iterator[str]:
-    """Yield what a plan does, by file."""
     for file in plan.files:
         yield f"{escape_hidden_name(file.path)}: {_planned(file)}"
     if not plan.files:
@@ -155,7 +153,6 @@ def select(args: argparse.Namespace, changes: SessionChanges) -> RevertSelection
 
 
 def no_such_changes() -> InvalidInput:
-    """Return the error for changes that the session doesn't have."""
     return InvalidInput(
         text("The session has no such changes."),
         fix=text("List them with {command}.", command="helix-desktop changes list"),
@@ -270,7 +267,6 @@ def _scope(args: argparse.Namespace) -> RevertScope:
 
 
 def changes(args: argparse.Namespace) -> int:
-    """List, print, take back, redo or accept what a session changed of files."""
     return with_workspace(args, partial(_VERBS[args.verb], args))
 
 
@@ -458,7 +454,6 @@ def _choices(on_conflict: RevertChoice | None, plan: RevertPlan) -> dict[str, Re
 
 
 async def _auto_run_changes(workspace: OpenWorkspace) -> tuple[AutoRunChange, ...]:
-    """Return what commands of the workspace changed that other programs run, and is kept."""
     store = workspace.services.auto_run
     return () if store is None else await store.auto_run_changes()
 
@@ -487,7 +482,6 @@ async def _auto_run_change(args: argparse.Namespace, workspace: OpenWorkspace) -
 async def _restore_or_remove(
     args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange, *, restore: bool
 ) -> int:
-    """Restore what was taken back after a command (`restore`), or take it back again."""
     assert workspace.services.auto_run is not None  # it has this change
     check_outcome(change, restore=restore)
     if not args.dry_run:

@@ -100,6 +100,7 @@ def resolve_command(args: argparse.Namespace) -> Command:
             | "sessions"
             | "branch"
             | "import"
+            | "search"
         ):
             return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
         case "replay" | "mcp":
@@ -133,7 +134,7 @@ def _installation_command(command: str) -> Command:
 
 
 def _workspace_command(command: str) -> Command:
-    from helix_desktop.cli import backup, commands, foreign_import, run, sessions
+    from helix_desktop.cli import backup, commands, foreign_import, run, search, sessions
     from helix_desktop.cli.cache_command import cache
 
     if command.startswith("changes "):
@@ -150,6 +151,7 @@ def _workspace_command(command: str) -> Command:
         "cache import": backup.import_file,
         "backup": backup.backup,
         "import": foreign_import.import_sessions,
+        "search": search.search,
     }
     return functions.get(command, cache)
 
@@ -244,7 +246,6 @@ class _Version(argparse.Action):
     """Prints the build, which is read only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print the build and exit with 0. Raises HelixError."""
         from helix_desktop.config.build_info import current_build
 
         sys.stdout.write(f"{current_build().text}\n")
@@ -261,12 +262,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Build the grammar of the command line."""
     return _build_parser()[0]
 
 
 def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
-    """Build the grammar; return it and its commands."""
     translate_argparse()
     common = _Parser(add_help=False)
     common.add_argument(

@@ -91,7 +91,6 @@ def print_out(text: str) -> None:
 
 
 def print_err(text: str) -> None:
-    """Print a line for the user on standard error."""
     write_text(sys.stderr, text + "\n")
 
 
@@ -120,7 +119,6 @@ class ProgressPrinter:
     """Prints the progress of a job on one line, which goes at the end; on a terminal only."""
 
     def __init__(self, job: str = "") -> None:
-        """`job` is printed before each percentage."""
         self._job = job
         self._is_terminal, self._printed_share = sys.stderr.isatty(), 0.0
 
@@ -145,7 +143,6 @@ def _write_over(text: str) -> None:
 
 
 def print_remaining_work(is_compacting: bool, is_noting: bool) -> None:
-    """Print what is still being done after a turn, if anything."""
     if is_compacting or is_noting:
         work = tr("compacting") if is_compacting else tr("writing facts")
         print_err(tr("[the turn is done; still {work}: Ctrl+C stops it]", work=work))
@@ -173,7 +170,6 @@ class TurnPrinter:
         self._last_error: tuple[str, str, str] | None = None
 
     def on_update(self, session_id: str, update: Update) -> None:
-        """Print an update."""
         if isinstance(update, ErrorRaised):
             self.had_error |= not update.is_warning
             self._last_error = update.what, update.why, update.fix

@@ -155,14 +155,11 @@ def load_policy(name_or_path: str) -> ContextPolicy:
 
 
 class _Progress:
-    """Prints how many recordings are measured, if it takes long."""
-
     def __init__(self, total: int) -> None:
         self._total = total
         self._reported_at = time.monotonic()
 
     def __call__(self, done: int) -> None:
-        """Print the progress if the last line is old enough."""
         if time.monotonic() - self._reported_at >= PROGRESS_INTERVAL_S and done < self._total:
             self._reported_at = time.monotonic()
             print_err(tr("{done} of {total} recordings measured", done=done, total=self._total))

@@ -134,7 +134,6 @@ async def _start_servers(services: AppServices, workspace_id: str) -> tuple[McpS
 
 
 def print_failures(failures: Iterable[McpServerFailed]) -> None:
-    """Print which MCP servers do not run, and why."""
     for failure in failures:
         print_notice(mcp_failed_text(failure.server, translate(failure.reason)))
 
@@ -156,7 +155,6 @@ def _warn_model_change(conversation: Conversation) -> None:
 
 
 async def _apply_budget(conversation: Conversation, args: argparse.Namespace) -> None:
-    """Set the session's budget to the limits on the command line, if any."""
     limit = conversation.budget.limit
     tokens = limit.tokens if args.budget_tokens is None else args.budget_tokens
     cost = limit.cost if args.budget_usd is None else args.budget_usd

@@ -48,6 +48,7 @@ text = TextContext("Command line")
 _READING_VERBS: dict[str, frozenset[str]] = {
     "sessions": frozenset(),
     "timeline": frozenset(),
+    "search": frozenset(),
     "backup": frozenset(),
     "cache": frozenset({"list", "search", "recall", "show", "verify", "export"}),
     "changes": frozenset({"list", "diff"}),
@@ -137,8 +138,6 @@ async def _read_line(terminal: int) -> str:
 
 
 def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:
-    """Run `work` in the workspace on the command line. Raises HelixError."""
-
     # What is stored can be looked at also when the project's folder is gone.
     needs_folder = args.command == "run" or (args.command == "changes" and os.path.isdir(args.workspace))
     if args.command != "run" and not _is_import(args):
@@ -246,7 +245,6 @@ async def _open_services(
 
 
 def _only_reads(args: argparse.Namespace) -> bool:
-    """Return True of a command that changes nothing that is stored."""
     verbs = _READING_VERBS.get(args.command)
     return verbs is not None and (not verbs or getattr(args, "verb", "") in verbs)
 

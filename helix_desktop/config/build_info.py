@@ -48,7 +48,6 @@ class Build(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> TranslatableText:
-        """Return version and origin on one line."""
         return _text("Helix Desktop {version} ({origin})", version=self.version, origin=self.origin)
 
 

@@ -199,7 +199,6 @@ def _sync_folders(root: Path) -> None:
 
 
 def _existing_parent(path: Path) -> Path:
-    """Return the nearest existing parent folder."""
     while not path.is_dir():
         path = path.parent
     return path

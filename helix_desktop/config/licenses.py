@@ -54,12 +54,10 @@ class LicensedComponent(msgspec.Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """Return True if its license is known and all of the text is bundled."""
         return bool(self.license_name and self.texts and all(text.strip() for _, text in self.texts))
 
     @property
     def text(self) -> str:
-        """Return notice and license texts in full."""
         paragraphs = [" ".join(part.split()) for part in self.notice.split("\n\n") if part.strip()]
         return "\n\n".join(
             [*paragraphs, *(f"{name}\n{'=' * len(name)}\n\n{text.strip()}" for name, text in self.texts)]
@@ -123,7 +121,6 @@ def _unusable_error(path: Path, error: Exception) -> SettingsDamaged:
 
 
 def canonical_name(name: str) -> str:
-    """Return the normalized name of a distribution, for comparison."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

@@ -64,8 +64,6 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class ModelCatalog:
-    """The vendors in order, and what they publish."""
-
     def __init__(self, vendors: tuple[Vendor, ...] = ()) -> None:
         self.vendors = vendors
         self._vendor_by_host = {host: vendor for vendor in vendors for host in vendor.hosts}
@@ -88,7 +86,6 @@ class ModelCatalog:
         return next((vendor for vendor in self.vendors if key.startswith(vendor.key_begins)), None)
 
     def is_on_this_computer(self, base_url: str) -> bool:
-        """Return True for the address of a server on this computer."""
         host = _host(base_url)
         return host == "localhost" or host.startswith("127.") or host == "::1"
 

@@ -150,17 +150,14 @@ class DataDir:
 
     @property
     def settings_file(self) -> Path:
-        """Return the file of the user's settings, for all workspaces."""
         return self.root / "settings.toml"
 
     @property
     def workspaces_dir(self) -> Path:
-        """Return the folder with one folder per workspace."""
         return self.root / WORKSPACES_FOLDER
 
     @property
     def logs_dir(self) -> Path:
-        """Return the folder of the log files."""
         return self.root / "logs"
 
     @property

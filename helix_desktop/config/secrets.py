@@ -57,17 +57,13 @@ class Keychain(Protocol):
     """The interface of a `keyring` backend; any call may block while the user is asked to unlock it."""
 
     @property
-    def name(self) -> str:
-        """Return its display name."""
-        ...
+    def name(self) -> str: ...
 
     def get_password(self, service: str, username: str) -> str | None:
         """Return an item's text; None if there is no such item."""
         ...
 
-    def set_password(self, service: str, username: str, password: str) -> None:
-        """Write an item."""
-        ...
+    def set_password(self, service: str, username: str, password: str) -> None: ...
 
     def delete_password(self, service: str, username: str) -> None:
         """Remove an item; raises if there is none."""

@@ -78,12 +78,10 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def extras(self) -> RequestExtras:
-        """Return what goes along with its requests."""
         return RequestExtras(self.headers, self.secret_headers, self.body)
 
     @property
     def user_spec(self) -> ModelSpec:
-        """Return the user's own figures."""
         return ModelSpec(**{name: getattr(self, name) for name in ModelSpec.__struct_fields__})
 
 
@@ -230,7 +228,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return home_names(self.home_shown, self.home_hidden)
 
     def provider(self, name: str) -> Provider | None:
-        """Return the provider of that name; None if there is none."""
         return next((provider for provider in self.providers if provider.name == name), None)
 
     def find_model(self, label: str, catalog: ModelCatalog = _EMPTY_CATALOG) -> tuple[Provider, ModelInfo]:
@@ -269,7 +266,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, providers=remaining, **role_models)
 
     def with_recent(self, workspace_id: str) -> Settings:
-        """Return the settings with this workspace's id first among the recent ones."""
         others = (other for other in self.recent if other != workspace_id)
         return msgspec.structs.replace(self, recent=(workspace_id, *others)[:MAX_RECENT])
 
@@ -392,7 +388,6 @@ def unloaded_fast_model(settings: Settings, catalog: ModelCatalog) -> tuple[str,
 
 
 def model_labels(settings: Settings) -> tuple[str, ...]:
-    """Return the labels of all models that the settings name."""
     return tuple(
         f"{provider.name}/{name}"
         for provider in settings.providers

@@ -176,7 +176,6 @@ class SettingsFile:
 
 
 def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:
-    """Convert a file's fields key by key; return the settings and the error of each invalid key."""
     values: dict[str, Any] = {}
     errors: dict[str, str] = {}
     for field in msgspec.structs.fields(Settings):
@@ -194,7 +193,6 @@ def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]
 
 
 def _convert_providers(entries: Sequence[Any], errors: dict[str, str]) -> Iterator[Provider]:
-    """Yield the providers that count; add the errors of the others."""
     for entry, provider in _read_providers(entries):
         if isinstance(provider, Provider):
             yield provider

@@ -21,8 +21,6 @@ _MAX_DEPTH = 50
 
 
 class TomlFiles:
-    """Reads and writes TOML files."""
-
     def read(self, path: Path, back_up: bool = True) -> dict[str, Any]:
         """Return the file's content; empty if there is no file.
 

@@ -95,7 +95,6 @@ class ScreenshotWriter:
         await wait_until(is_painted)
 
     def _paint(self, widget: QWidget | None = None) -> QPixmap:
-        """Return a picture of the window, or of `widget`."""
         window = self._window_context.window
         window.setUpdatesEnabled(True)
         try:
@@ -126,7 +125,6 @@ def is_page_read(controllers: ControlledWindow, page: str) -> bool:
 
 
 def _are_rows_read(cache: CacheBrowser) -> bool:
-    """Return whether every row in sight has arrived."""
     pages, table = cache.model.pages, cache.table
     bottom = table.rowAt(table.viewport().height() - 1)
     rows = range(max(0, table.rowAt(0)), bottom + 1 if bottom >= 0 else len(pages))
@@ -146,8 +144,6 @@ MIN_CALLS, MIN_FOLDS = 80, 2
 
 
 class DemoCheck(msgspec.Struct, frozen=True):
-    """The result of one check."""
-
     name: str
     passed: bool
     text: str
@@ -174,7 +170,6 @@ async def check_session(store: Store, conversation: Conversation) -> list[DemoCh
 
 
 def outputs_in(items: list[LogItem]) -> list[ToolAnswered]:
-    """Return the outputs among messages, in order."""
     return [item.event for item in items if isinstance(item.event, ToolAnswered)]
 
 
@@ -184,7 +179,6 @@ def _check_calls(calls: int, turns: int) -> DemoCheck:
 
 
 def _check_rewrites(transcript: Transcript) -> list[DemoCheck]:
-    """Check the rewrites of the window, mechanism by mechanism."""
     return [
         _check_cached(transcript),
         _check_noted(transcript),
@@ -474,7 +468,6 @@ class DemoTour:
 
     @staticmethod
     def _folds(conversation: Conversation) -> list[int]:
-        """Return the folds that are active in the window."""
         covers = conversation.session.transcript.window.covers
         return [item.seq for item in covers if isinstance(item.event, FoldMade)]
 

@@ -328,7 +328,6 @@ class RenderCheckProcess:
         self._failure = ""
 
     def checks(self) -> dict[str, Callable[[], Awaitable[str]]]:
-        """Return one check per part."""
         return {name: self._check(name) for name in CHECK_NAMES}
 
     def _check(self, name: str) -> Callable[[], Awaitable[str]]:

@@ -30,8 +30,6 @@ Check = Callable[[], Awaitable[str]]
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """The result of one check."""
-
     name: str
     ok: bool
     text: str
@@ -75,7 +73,6 @@ def _report(results: list[CheckResult]) -> dict[str, Any]:
 
 
 async def _save_bundle(data_dir: DataDir, report: str, path: Path, *, with_names: bool) -> None:
-    """Save the report with what else a bug report needs. Raises HelixError."""
     # Only here: they take longer to import than most checks take, and the child that paints imports this too.
     from PySide6 import __version__ as qt_version
 

@@ -20,7 +20,6 @@ class BodyDecoder:
     """Decompresses one body, chunk by chunk. The constructor and `feed` raise BodyUndecodable."""
 
     def __init__(self, content_encoding: str) -> None:
-        """`content_encoding` is the header of this name."""
         names = [name.strip().lower() for name in content_encoding.split(",")]
         names = [name for name in names if name not in ("", "identity")]
         # One above the other multiplies: a thousand times of a thousand times.

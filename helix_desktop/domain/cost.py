@@ -54,7 +54,6 @@ class Spending(msgspec.Struct, frozen=True):
         return self.tokens - self.demo
 
     def __add__(self, other: Spending) -> Spending:
-        """Return the sum."""
         return Spending(
             self.tokens + other.tokens,
             self.cost + other.cost,

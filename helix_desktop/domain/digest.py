@@ -33,7 +33,6 @@ def is_digest(text: str) -> bool:
 
 
 def is_digest_prefix(text: str) -> bool:
-    """Return True if `text` could begin a digest."""
     return _PREFIX.fullmatch(text) is not None
 
 

@@ -100,8 +100,6 @@ class WorkspaceMissing(HelixError):
 
 
 class WorkspaceUntrusted(HelixError):
-    """The user has not trusted a workspace's folder."""
-
     remedies: tuple[Remedy, ...] = ("trust_folder",)
 
 
@@ -140,8 +138,6 @@ class RevertRefused(HelixError):
 
 
 class StoreLocked(StoreError):
-    """Another process owns the store."""
-
     def __init__(
         self, what: TranslatableText, owner_pid: int | None, why: OptionalText = "", fix: OptionalText = ""
     ) -> None:
@@ -170,8 +166,6 @@ class StoreWriteFailed(StoreError):
 
 
 class DigestUnknown(StoreError):
-    """This workspace holds no content of that digest."""
-
     def __init__(
         self,
         what: TranslatableText,
@@ -188,8 +182,6 @@ class ContentRedacted(DigestUnknown):
 
 
 class DigestAmbiguous(StoreError):
-    """A digest prefix fits several contents."""
-
     def __init__(
         self,
         what: TranslatableText,
@@ -274,8 +266,6 @@ class ContextWindowExceeded(ModelError):
 
 
 class InvalidModelResponse(ModelError):
-    """The model's server sent an invalid response."""
-
     remedies: tuple[Remedy, ...] = ("choose_model",)
 
 
@@ -335,8 +325,6 @@ class ReadingLost(HelixError):
 
 
 class BudgetExhausted(HelixError):
-    """A session has spent what it may; no model is called until the user allows more."""
-
     remedies: tuple[Remedy, ...] = ("set_budget",)
 
 

@@ -32,7 +32,6 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """The approximate tokens in a request."""
         scale = min(1.0, MAX_EDGE_PX / max(self.width, self.height))
         return max(_MIN_TOKENS, round(self.width * scale * self.height * scale / _PIXELS_PER_TOKEN))
 
@@ -44,7 +43,6 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The line before it in a message."""
         return f"[Image: {self.label or self.summary}]"
 
     @property
@@ -90,7 +88,6 @@ def _jpeg(data: bytes) -> tuple[str, int, int] | None:
 
 
 def _webp(data: bytes) -> tuple[str, int, int] | None:
-    """Return the size of a lossy, lossless or extended WebP."""
     kind, body = data[12:16], data[20:30]
     if len(body) < 10:  # noqa: PLR2004 - the shortest header of the three
         return None

@@ -27,7 +27,6 @@ class Listeners(Generic[P, R]):
         return iter(tuple(self._listeners))
 
     def listen(self, listener: Callable[P, R]) -> Callable[[], None]:
-        """Subscribe. Call the returned function to unsubscribe."""
         self._listeners.append(listener)
 
         def unsubscribe() -> None:

@@ -106,7 +106,6 @@ def validate_server(config: McpServerConfig, used_names: tuple[str, ...] = ()) -
 
 
 def suggest_name(text: str, used_names: tuple[str, ...] = ()) -> str:
-    """Return the nearest valid name that is not taken."""
     plain = re.sub(r"_{2,}|[^a-z0-9_-]+", "-", text.lower()).strip("-_")[:32].strip("-_") or "server"
     name, number = plain, 2
     while name in used_names:

@@ -65,7 +65,6 @@ class ToolCall(msgspec.Struct, frozen=True):
 
     @property
     def is_mcp(self) -> bool:
-        """Return True if it calls a tool of an MCP server."""
         return self.name.startswith(MCP_PREFIX)
 
 
@@ -127,7 +126,6 @@ class ToolSpec(msgspec.Struct, frozen=True):
 
     @property
     def is_mcp(self) -> bool:
-        """Return True if it is a tool of an MCP server."""
         return self.name.startswith(MCP_PREFIX)
 
 
@@ -242,14 +240,10 @@ class ModelInfo(msgspec.Struct, frozen=True):
 
 
 class TextDelta(msgspec.Struct, frozen=True):
-    """A piece of the answer's text."""
-
     text: str
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True):
-    """A piece of the model's reasoning."""
-
     text: str
 
 

@@ -101,7 +101,6 @@ class ResolvedModelSpec(msgspec.Struct, frozen=True):
         return "free" in self.values
 
     def model_info(self, provider: str, model: str) -> ModelInfo:
-        """Return the model with these figures."""
         return ModelInfo(
             provider,
             model,
@@ -201,5 +200,4 @@ class LocalServer(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """Return the display name."""
         return _TITLES[self.kind]

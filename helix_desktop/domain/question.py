@@ -45,7 +45,6 @@ class QuestionReply(msgspec.Struct, frozen=True):
 
     @property
     def is_skip(self) -> bool:
-        """True if the user did not want to answer."""
         return not (self.options or self.text.strip())
 
     @property

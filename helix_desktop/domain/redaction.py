@@ -133,13 +133,11 @@ class RedactionMatches(msgspec.Struct, frozen=True):
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """Return the sessions in which something changes, each once."""
         sessions = [event.session for event in self.events]
         return tuple(dict.fromkeys([*sessions, *self.titles, *self.drafts]))
 
     @property
     def is_empty(self) -> bool:
-        """Return True if it was found nowhere."""
         return self == RedactionMatches(unreadable=self.unreadable)
 
 
@@ -181,7 +179,6 @@ class Redaction:
         ]
 
     def matches(self, data: bytes) -> bool:
-        """Return True if the text occurs in these bytes."""
         return any(needle in data for needle, _ in self._raw_needles)
 
     def reads(self, entry: CacheEntry) -> bool:

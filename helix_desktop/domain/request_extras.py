@@ -35,7 +35,6 @@ class RequestExtras(msgspec.Struct, frozen=True, omit_defaults=True):
     body: dict[str, Any] = {}
 
     def __bool__(self) -> bool:
-        """Return True if something is added."""
         return bool(self.headers or self.secret_headers or self.body)
 
     def with_narrower(self, other: RequestExtras) -> RequestExtras:

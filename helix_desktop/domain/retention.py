@@ -47,7 +47,6 @@ class EntryTotals(msgspec.Struct, frozen=True):
     stored_size: int = 0
 
     def plus(self, entry: CacheEntry) -> EntryTotals:
-        """Return the totals with one more entry."""
         return EntryTotals(self.entries + 1, self.stored_size + entry.stored_size)
 
 
@@ -105,7 +104,6 @@ class TrashContents(msgspec.Struct, frozen=True):
 
 
 def is_collectable(entry: CacheEntry, at_ms: int, grace_ms: int) -> bool:
-    """Return True if an entry's record allows it to go to the trash at `at_ms`."""
     young = entry.last_used + grace_ms > at_ms
     return not (entry.references or entry.pinned or entry.trashed or young)
 

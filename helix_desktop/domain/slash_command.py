@@ -97,7 +97,6 @@ class PromptSource(msgspec.Struct, frozen=True):
 
     @property
     def typed_text(self) -> str:
-        """The message as it was typed."""
         return f"{SLASH}{self.command} {self.arguments}".rstrip()
 
 

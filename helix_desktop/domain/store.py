@@ -332,7 +332,6 @@ class SessionSummary(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> ListPlace:
-        """Return where the session is listed."""
         return ListPlace(self.pinned, self.archived)
 
     @property
@@ -620,9 +619,7 @@ class ContentReader(Protocol):
         """Return all sessions except those in the trash, last updated first."""
         ...
 
-    async def totals(self) -> StoreTotals:
-        """Return the counts and sizes of the whole store."""
-        ...
+    async def totals(self) -> StoreTotals: ...
 
 
 class PartialOutput(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -667,7 +664,6 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def without_partial_answer(draft: Draft) -> Draft:
-    """Return it without what came so far of an answer."""
     return msgspec.structs.replace(draft, partial_answer=None)
 
 
@@ -732,7 +728,6 @@ class Commit(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def is_empty(self) -> bool:
-        """Return True if there is nothing to store."""
         return not (self.events or self.contents or self.recalls or self.summary)
 
     @property

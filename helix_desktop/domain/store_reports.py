@@ -73,7 +73,6 @@ class ImportResult(msgspec.Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """Return True if everything was imported."""
         return not self.busy
 
 
@@ -145,5 +144,4 @@ class IntegrityReport(msgspec.Struct, frozen=True):
 
     @property
     def is_sound(self) -> bool:
-        """Return True if everything is as it was written."""
         return not (self.damaged or self.problems)

@@ -33,7 +33,6 @@ def one_line(text: str) -> str:
 
 
 def ellipsize(text: str, cap: int = _SHOWN_CAP) -> str:
-    """Return `text` in at most `cap` characters, with an ellipsis where it is cut."""
     return text if len(text) <= cap else text[: cap - 1] + "…"
 
 

@@ -114,7 +114,6 @@ def is_inside_word(text: str, start: int, end: int) -> bool:
 
 
 def common_length(left: str, right: str) -> int:
-    """Return the number of characters with which both texts begin."""
     return next(
         (n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
     )
@@ -188,7 +187,6 @@ class OutputCopies:
         self.names = frozenset(chain(names, *map(identifiers_in, self.texts)))
 
     def remove_from(self, text: str) -> str:
-        """Return a text without these words."""
         for line in self._lines:
             text = self._without_line(text, line)
         text = redact_cut_rest(text, self._long_lines, self._mark, SURE)

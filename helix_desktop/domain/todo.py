@@ -15,8 +15,6 @@ TodoStatus = Literal["pending", "in_progress", "done"]
 
 
 class TodoItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One item."""
-
     content: str
     status: TodoStatus = "pending"
 
@@ -48,7 +46,6 @@ def current_item(items: Sequence[TodoItem]) -> str:
 
 
 def list_text(items: Sequence[TodoItem]) -> str:
-    """Return the whole list as the model reads it."""
     lines = [f"[{_STATUS_MARKS[item.status]}] {_one_line(item)}" for item in items]
     return "\n".join([f"Todo list, {progress_text(items)} done:", *lines])
 
@@ -62,7 +59,6 @@ class TodoList(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """True if something is left to do."""
         return bool(current_item(self.items))
 
     @property
@@ -72,7 +68,6 @@ class TodoList(NamedTuple):
 
     @property
     def open_lines(self) -> list[str]:
-        """The lines that say what is left to do, in place of call and answer."""
         left = [item for item in self.items if item.status != "done"]
         marks = {"in_progress": "- now: ", "pending": "- then: "}
         title = f"Todo list (e{self.answer_seq}), {progress_text(self.items)} done:"

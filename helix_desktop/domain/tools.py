@@ -94,7 +94,6 @@ class Excerpt(msgspec.Struct, frozen=True):
 
     @property
     def lines(self) -> int:
-        """The number of its lines."""
         return max(0, self.end_line - self.start_line + 1)
 
 
@@ -172,7 +171,6 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     @property
     def is_deny(self) -> bool:
-        """True if it refuses calls."""
         return self.effect == "deny"
 
     @property
@@ -321,7 +319,6 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
 
     @property
     def may_change_files(self) -> bool:
-        """True unless the call only looks at something."""
         return self.kind not in ("read", "fetch") and not self.is_reading
 
 

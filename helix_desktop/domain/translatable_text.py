@@ -17,7 +17,6 @@ class ByteSize(int):
     """A size in bytes as a fact of a text: `18 KB`."""
 
     def __str__(self) -> str:
-        """Return the size in English."""
         return format_bytes(int(self))  # else its text would ask for its text
 
 
@@ -96,12 +95,10 @@ def error_reason(error: Exception) -> str:
 
 
 def system_reason(error: OSError) -> TranslatableText:
-    """Return why the system refused something, as a sentence in its own words."""
     return verbatim(f"{error.strerror or error}.")
 
 
 def folder_reason(error: OSError, folder: object, non_folder: str) -> TranslatableText:
-    """Return why the system refused a folder; `non_folder` is the part of its path that is none, if any."""
     if not non_folder:
         return system_reason(error)
     if non_folder == str(folder):

@@ -35,7 +35,6 @@ def is_hidden(char: str) -> bool:
 
 
 def first_hidden(text: str) -> str:
-    """Return the first hidden character of a text; empty if there is none."""
     return "" if text.isascii() and text.isprintable() else next(filter(is_hidden, text), "")
 
 

@@ -113,7 +113,6 @@ def _insert(connection: Connection, table: str, rows: Iterable[Iterable[Any]]) -
 
 
 def _sound_rows(source: sqlite3.Connection, table: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table that hold what they have to."""
     types, json_column, kind = _SALVAGED_TABLES[table]
     if table in ("running_changes", "removed"):
         rows = _until_damage(source, f"SELECT * FROM {table}")
@@ -385,15 +384,12 @@ class FileHistoryDatabase:
 
     @property
     def salvaged(self) -> int:
-        """How many contents of the damaged file could be copied."""
         return int(self.meta.get(SALVAGED) or 0)
 
     def mark_damage_reported(self) -> None:
-        """Note that the user knows of `damaged_file`."""
         self.meta.put(_REPORTED, self.damaged_file.encode())
 
     def totals(self) -> FileHistoryTotals:
-        """Return what is stored, and what it takes on disk."""
         contents, size, stored_size = self.contents.totals()
         versions = contents - sum(map(self.contents.has, self.captures.lists()))
         disk_size = sum(file.stat().st_size for file in self.path.parent.glob(f"{self.path.name}*"))

@@ -65,8 +65,6 @@ _COVERAGE_S = 0.5  # the coverage is counted as often while the first copy runs
 
 
 class OpenedHistory:
-    """The open database of one workspace's file history, its tree, and what was captured."""
-
     def __init__(
         self,
         root: Path,
@@ -139,19 +137,16 @@ class OpenedHistory:
         return captured
 
     def unrecorded(self, session_id: str) -> tuple[CapturedChanges, ...]:
-        """Return what was captured and not acknowledged."""
         return tuple(
             CapturedChanges(capture, self._list_of(capture))
             for capture in self._database.captures.unrecorded(session_id)
         )
 
     def acknowledge(self, capture_ids: Sequence[str]) -> None:
-        """Note what stands in its session's log."""
         with self._database.write():
             self._database.captures.acknowledge(capture_ids)
 
     def agent_changes(self, since_ms: int, folders: Sequence[str]) -> AgentChanges:
-        """Return what calls of the agent changed below folders from a time on; "" is the workspace's own."""
         with self._readable():
             self._captures.end_cut_off()
         is_certain = not self._captures.is_any_running()
@@ -169,7 +164,6 @@ class OpenedHistory:
         return AgentChanges(tuple(islice(paths, _NAMED_CHANGES)), is_certain)
 
     def uncovered_places(self) -> frozenset[str]:
-        """Return the places that are not covered, as they are now."""
         with self._readable(), self._tree.write():
             return self._tree.uncovered_places()
 
@@ -184,22 +178,18 @@ class OpenedHistory:
         return self._database.contents.get(full)
 
     def put_content(self, data: bytes) -> str:
-        """Store a content."""
         with self._database.write():
             return self._database.contents.put(data)
 
     def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
-        """Return what stands at paths."""
         with self._readable(), self._tree.write():
             return self._tree.current_states(paths)
 
     def uncovered_files(self, paths: Sequence[str]) -> tuple[UncoveredPlace, ...]:
-        """Return the files at paths whose content cannot be stored."""
         with self._readable(), self._tree.write():
             return uncovered_files(self._tree, paths)
 
     def plan_revert(self, changes: Sequence[FileChange], capture_ids: Sequence[str]) -> RevertPlan:
-        """Plan to take back changes."""
         with self._may_discard():
             return self._reverts.plan(changes, capture_ids)
 
@@ -213,7 +203,6 @@ class OpenedHistory:
             return self._reverts.apply(session_id, plan, choices)
 
     def use_settings(self, settings: FileCoverageSettings) -> None:
-        """Use other settings, from now on."""
         self._tree.use_settings(settings)
 
     def pause(self, is_paused: bool) -> None:
@@ -320,8 +309,6 @@ class OpenedHistory:
 
 
 class _RevertTree:
-    """The tree as reverts need it."""
-
     def __init__(self, tree: WorkspaceTree, captures: CallCaptures) -> None:
         self.covers, self.put, self.remove, self.is_busy = (
             tree.covers,
@@ -371,7 +358,6 @@ class WorkspaceFileHistory:
         return self._coverage
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Subscribe to changes of the coverage. Call the returned function to unsubscribe."""
         return self._listeners.listen(listener)
 
     async def start(self) -> None:
@@ -405,7 +391,6 @@ class WorkspaceFileHistory:
         return await self._run(lambda opened: opened.unrecorded(session_id))
 
     async def acknowledge(self, capture_ids: Sequence[str]) -> None:
-        """Note that captures stand in their session's log."""
         await self._run(lambda opened: opened.acknowledge(capture_ids))
 
     async def change_list(self, digest: str) -> ChangeList:
@@ -424,7 +409,6 @@ class WorkspaceFileHistory:
         return await self._run(lambda opened: opened.agent_changes(since_ms, folders))
 
     async def uncovered_places(self) -> frozenset[str]:
-        """Return the places that are not covered, as they are now."""
         return await self._run(lambda opened: opened.uncovered_places())
 
     async def content(self, digest: str) -> bytes:
@@ -432,7 +416,6 @@ class WorkspaceFileHistory:
         return await self._run(lambda opened: opened.content(digest))
 
     async def put_content(self, data: bytes) -> str:
-        """Store a content that a revert is to write, and return its digest."""
         return await self._run(lambda opened: opened.put_content(data))
 
     async def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
@@ -499,7 +482,6 @@ class WorkspaceFileHistory:
             self._copying = self._scope.start(self._copy(), "first copy of a workspace's files")
 
     async def _copy(self) -> None:
-        """Copy what is not in yet, in batches; calls go between them."""
         while not (self._is_closed or self._coverage.is_paused):
             try:
                 pause = await self._run(lambda opened: opened.copy_batch())

@@ -82,7 +82,6 @@ class Connection:
             raise self._translate(error, is_write=True) from error
 
     def decode(self, data: bytes, kind: type[T]) -> T:
-        """Return the struct that a row holds as JSON."""
         with self.reading():
             return msgspec.json.decode(data, type=kind)
 
@@ -121,7 +120,6 @@ class Connection:
                 self._db.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Close the file; what was not committed is gone."""
         with suppress(sqlite3.Error):
             self._db.close()
 
@@ -205,8 +203,6 @@ class ContentRow(NamedTuple):
 
 
 class ContentRows:
-    """The contents in one database."""
-
     def __init__(self, connection: Connection, clock: ClockMs) -> None:
         self._connection, self._clock = connection, clock
         self._compressor = zstandard.ZstdCompressor(_LEVEL)
@@ -236,7 +232,6 @@ class ContentRows:
         return digest
 
     def has(self, digest: str) -> bool:
-        """Return True if a content is stored."""
         return bool(
             self._connection.query("SELECT 1 FROM contents WHERE digest = ?", (bytes.fromhex(digest),))
         )
@@ -293,7 +288,6 @@ class ContentRows:
             ]
 
     def remove(self, digests: Iterable[bytes]) -> None:
-        """Delete contents."""
         keys = [(digest,) for digest in digests]
         self._connection.execute_many(
             "DELETE FROM content_data WHERE id = (SELECT id FROM contents WHERE digest = ?)", keys
@@ -351,19 +345,15 @@ def unpack(encoding: int, size: int, stored: bytes) -> bytes:
 
 
 class MetaRows:
-    """The single values in one database."""
-
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def get(self, name: str) -> bytes | None:
-        """Return a value; None: it was never set."""
         rows = self._connection.query("SELECT value FROM meta WHERE name = ?", (name,))
         with self._connection.reading():
             return blob(rows[0][0]) if rows else None
 
     def put(self, name: str, value: bytes) -> None:
-        """Set a value."""
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
 
@@ -374,7 +364,6 @@ class JournalRows:
         self._connection = connection
 
     def put(self, revert_id: str, state: str, entry: bytes) -> None:
-        """Write how far a revert is."""
         self._connection.execute("INSERT OR REPLACE INTO journal VALUES (?, ?, ?)", (revert_id, state, entry))
 
     def all(self) -> list[tuple[str, str, bytes]]:
@@ -384,7 +373,6 @@ class JournalRows:
             return [(str(id_), str(state), blob(entry)) for id_, state, entry in rows]
 
     def remove(self, revert_id: str) -> None:
-        """Remove a revert that ended."""
         self._connection.execute("DELETE FROM journal WHERE id = ?", (revert_id,))
 
 
@@ -400,8 +388,6 @@ class SeenPath(NamedTuple):
 
 
 class TreeRows:
-    """The rows of the tree in one database."""
-
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
@@ -424,7 +410,6 @@ class TreeRows:
         return {digest for (digest,) in self._connection.query("SELECT digest FROM tree WHERE stored = 1")}
 
     def stored_size(self) -> int:
-        """Return the stored bytes of these contents."""
         [[size]] = self._connection.query(
             "SELECT coalesce(sum(stored_size), 0) FROM contents"
             " WHERE digest IN (SELECT digest FROM tree WHERE stored = 1)"
@@ -454,7 +439,6 @@ class TreeRows:
         )
 
     def put(self, rows: Iterable[tuple[str, SeenPath]]) -> None:
-        """Store what was seen at paths."""
         self._connection.execute_many(
             "INSERT OR REPLACE INTO tree VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -475,7 +459,6 @@ class TreeRows:
         )
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Remove paths at which nothing stands any more."""
         self._connection.execute_many("DELETE FROM tree WHERE path = ?", ((path,) for path in paths))
 
 
@@ -498,8 +481,6 @@ class RunningCallRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CaptureRows:
-    """The rows of calls and captures in one database."""
-
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
@@ -518,14 +499,12 @@ class CaptureRows:
         return [self._connection.decode(row[0], RunningCallRow) for row in rows]
 
     def put_changes(self, mark: CallMark, changes: Iterable[FileChange]) -> None:
-        """Set what changed at paths during a running call so far."""
         self._connection.execute_many(
             "INSERT OR REPLACE INTO running_changes VALUES (?, ?, ?, ?)",
             ((mark.session, mark.call_id, change.path, msgspec.json.encode(change)) for change in changes),
         )
 
     def changes(self, mark: CallMark) -> dict[str, FileChange]:
-        """Return what changed during a running call so far, by path."""
         rows = self._connection.query(
             "SELECT path, change FROM running_changes WHERE session = ? AND call_id = ? ORDER BY path",
             (mark.session, mark.call_id),
@@ -539,7 +518,6 @@ class CaptureRows:
         self._connection.execute("DELETE FROM running_changes WHERE session = ? AND call_id = ?", key)
 
     def add(self, capture: Capture) -> None:
-        """Add a capture that is to be recorded in its session's log."""
         self._connection.execute(
             "INSERT INTO captures VALUES (?, ?, ?, ?, ?, 0)",
             (
@@ -560,7 +538,6 @@ class CaptureRows:
         return [self._connection.decode(row[0], Capture) for row in rows]
 
     def acknowledge(self, ids: Sequence[str]) -> None:
-        """Note that captures stand in their session's log."""
         self._connection.execute_many(
             "UPDATE captures SET recorded = 1 WHERE id = ?", ((id_,) for id_ in ids)
         )
@@ -578,13 +555,11 @@ class CaptureRows:
         return [self._connection.decode(row[0], Capture) for row in rows]
 
     def lists(self) -> set[str]:
-        """Return the digests of all lists of changes."""
         rows = self._connection.query("SELECT changes FROM captures")
         with self._connection.reading():
             return {blob(digest).hex() for (digest,) in rows}
 
     def replace(self, capture: Capture) -> None:
-        """Replace what is stored of a capture."""
         self._connection.execute(
             "UPDATE captures SET changes = ?, capture = ? WHERE id = ?",
             (bytes.fromhex(capture.changes), msgspec.json.encode(capture), capture.id),

@@ -72,13 +72,11 @@ class HistoryPlan(msgspec.Struct, frozen=True):
         return self.unnamed + self.over_quota
 
     def first(self, contents: int) -> HistoryPlan:
-        """Return the plan with so many of its contents."""
         over_quota = self.over_quota[: max(0, contents - len(self.unnamed))]
         return HistoryPlan(self.capture_ids, self.lists, self.unnamed[:contents], over_quota, self.short)
 
     @property
     def result(self) -> FileHistoryCleanup:
-        """What it comes to."""
         return FileHistoryCleanup(
             len(self.capture_ids),
             sum(row.digest not in self.lists for row in self.contents),
@@ -285,7 +283,6 @@ class HistoryRedaction:
         self._searched: set[bytes] = set()
 
     def preview(self, on_progress: OnProgress) -> RedactionMatches:
-        """Return where the secret is, without changing anything."""
         return self._search(on_progress)
 
     def redact(self, on_progress: OnProgress) -> RedactionMatches:
@@ -430,12 +427,9 @@ class FileHistoryStorage:
         self._path, self._clock = path, clock
 
     async def totals(self) -> FileHistoryTotals:
-        """Return what it holds, and what it takes on disk."""
         return await self._run(FileHistoryDatabase.totals, FileHistoryTotals())
 
     async def captures(self) -> dict[str, set[str]]:
-        """Return the ids of all captures, by session."""
-
         def read(database: FileHistoryDatabase) -> dict[str, set[str]]:
             found: dict[str, set[str]] = {}
             for capture in database.captures.all():
@@ -454,7 +448,6 @@ class FileHistoryStorage:
         )
 
     async def clean_up(self, gone: Collection[str], quota: int) -> FileHistoryCleanup:
-        """Remove it; return what was removed."""
         return await self._run(
             lambda database: clean_up(database, gone, quota, self._clock()), FileHistoryCleanup()
         )

@@ -43,8 +43,6 @@ _TAKEN = (
 
 
 class ChatMessagesReader:
-    """Reads the messages of one file."""
-
     agent: ForeignAgent = "chat-messages"
 
     def __init__(self) -> None:
@@ -54,7 +52,6 @@ class ChatMessagesReader:
         self._has_list = False
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        """Yield what came of a line."""
         if "messages" not in data:
             yield from self._message(data, raw)
             return
@@ -68,7 +65,6 @@ class ChatMessagesReader:
             yield DataRecord(kind="fields of the conversation", data=encode(rest))
 
     def end(self) -> Iterator[AnyItem]:
-        """Nothing is left."""
         return iter(())
 
     def _message(self, message: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:

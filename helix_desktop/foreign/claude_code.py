@@ -73,7 +73,6 @@ class ClaudeCodeReader:
         self._calls = 0
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        """Yield what came of a record."""
         if not self._is_described and as_text(data.get("cwd")):
             self._is_described = True
             yield About(

@@ -62,7 +62,6 @@ class ClineReader:
         self._open: ToolCall | None = None  # a call in XML that has no output yet
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        """Yield what came of a message."""
         at_ms = time_ms(data.get("ts"))
         role = data.get("role")
         if data.get("isSummary") is True:
@@ -86,7 +85,6 @@ class ClineReader:
             yield DataRecord(at_ms=at_ms, kind=kind_name(role, "fields"), data=encode(rest))
 
     def end(self) -> Iterator[AnyItem]:
-        """Nothing is left."""
         return iter(())
 
     def _user(self, data: dict[str, Any], at_ms: int) -> Iterator[AnyItem]:
@@ -210,5 +208,4 @@ def _picture(block: dict[str, Any]) -> Picture | None:
 
 
 def history_messages(value: object) -> list[Any]:
-    """Return the messages of a history in either format."""
     return as_list(as_dict(value).get("messages")) if isinstance(value, dict) else as_list(value)

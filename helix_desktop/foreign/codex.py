@@ -65,8 +65,6 @@ _EXIT_WITHIN = 400  # characters at the beginning of an output that say how a co
 
 
 class CodexReader:
-    """Reads the records of one file."""
-
     agent: ForeignAgent = "codex"
 
     def __init__(self) -> None:
@@ -77,7 +75,6 @@ class CodexReader:
         self._calls = 0
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        """Yield what came of a record."""
         kind, at_ms = as_text(data.get("type")), time_ms(data.get("timestamp"))
         payload = as_dict(data.get("payload"))
         if kind in _KINDS:
@@ -91,7 +88,6 @@ class CodexReader:
             yield DataRecord(at_ms=at_ms, kind=kind_name(name), data=raw, is_known="record_type" in data)
 
     def end(self) -> Iterator[AnyItem]:
-        """Nothing is left."""
         return iter(())
 
     def _about(self, meta: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:

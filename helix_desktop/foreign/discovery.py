@@ -82,24 +82,20 @@ class AgentFolders(msgspec.Struct, frozen=True):
     platform: str = sys.platform
 
     def claude_code(self) -> list[Path]:
-        """Return the folders of Claude Code's projects."""
         named = self.environ.get("CLAUDE_CONFIG_DIR", "")
         roots = [Path(part) for part in named.split(",") if part]
         roots = roots or [self.home / ".claude", self.home / ".config" / "claude"]
         return [root / "projects" for root in roots]
 
     def codex(self) -> list[Path]:
-        """Return the folders of Codex's sessions."""
         root = Path(self.environ.get("CODEX_HOME") or self.home / ".codex")
         return [root / "sessions", root / "archived_sessions"]
 
     def opencode(self) -> Path:
-        """Return the folder of opencode's data."""
         share = Path(self.environ.get("XDG_DATA_HOME") or self.home / ".local" / "share")
         return share / "opencode"
 
     def pi(self) -> Path:
-        """Return the folder of Pi's sessions."""
         return Path(self.environ.get("PI_CODING_AGENT_DIR") or self.home / ".pi" / "agent") / "sessions"
 
     def extensions(self) -> Iterator[tuple[ForeignAgent, Path]]:
@@ -333,5 +329,4 @@ def _opencode_sessions(sessions: list[tuple[dict[str, object], Source, int]]) ->
 
 
 def default_folders() -> AgentFolders:
-    """Return where the agents of this user keep their sessions."""
     return AgentFolders(Path.home(), os.environ)

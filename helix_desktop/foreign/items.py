@@ -25,8 +25,6 @@ _LEAST_MS = 100_000_000_000  # a number below it counts seconds
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """An image in a message or an output; `data` are the bytes of its file."""
-
     data: bytes
     label: str = ""
 
@@ -53,8 +51,6 @@ class About(Item, frozen=True, kw_only=True):
 
 
 class Title(Item, frozen=True, kw_only=True):
-    """The session's title, given by the user or a model."""
-
     text: str
 
 
@@ -128,8 +124,6 @@ class DataRecord(Item, frozen=True, kw_only=True):
 
 
 class Damaged(Item, frozen=True, kw_only=True):
-    """A record that could not be read."""
-
     record: int
 
 
@@ -156,8 +150,6 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Reader(Protocol):
-    """Reads one session, record by record."""
-
     agent: ForeignAgent
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
@@ -245,7 +237,6 @@ def time_ms(value: object) -> int:
 
 
 def kind_name(*parts: object) -> str:
-    """Return the name of a kind of records, from what the records say of themselves."""
     words = ": ".join(part for part in parts if isinstance(part, str) and part)
     return " ".join(words.split())[:_MAX_KIND] or "record"
 

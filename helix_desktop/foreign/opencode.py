@@ -55,12 +55,9 @@ _KNOWN = frozenset(
 
 
 class OpencodeReader:
-    """Reads the records of one session."""
-
     agent: ForeignAgent = "opencode"
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        """Yield what came of a record."""
         info, parts = as_dict(data.get("info")), [as_dict(part) for part in as_list(data.get("parts"))]
         at_ms = time_ms(as_dict(info.get("time")).get("created"))
         match info.get("role"):
@@ -82,7 +79,6 @@ class OpencodeReader:
                 yield DataRecord(at_ms=at_ms, kind=kind_name("message", role), data=raw, is_known=False)
 
     def end(self) -> Iterator[AnyItem]:
-        """Nothing is left."""
         return iter(())
 
     def _user(self, info: dict[str, Any], parts: list[dict[str, Any]], at_ms: int) -> Iterator[AnyItem]:

@@ -49,8 +49,6 @@ _KNOWN = frozenset(
 
 
 class PiReader:
-    """Reads the records of one file."""
-
     agent: ForeignAgent = "pi"
 
     def __init__(self) -> None:
@@ -58,7 +56,6 @@ class PiReader:
         self._calls = 0
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        """Yield what came of a record."""
         place: dict[str, Any] = {
             "at_ms": time_ms(data.get("timestamp")),
             "node": as_text(data.get("id")),
@@ -96,7 +93,6 @@ class PiReader:
                 )
 
     def end(self) -> Iterator[AnyItem]:
-        """Nothing is left."""
         return iter(())
 
     def _message(self, message: dict[str, Any], place: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:

@@ -46,7 +46,6 @@ class Source(msgspec.Struct, frozen=True):
     is_subagent: bool = False
 
     def reader(self) -> Reader:
-        """Return what reads its records."""
         match self.agent:
             case "claude-code":
                 return ClaudeCodeReader(is_subagent=self.is_subagent)
@@ -182,7 +181,6 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 
 def _opencode_files(storage: Path, session_id: str) -> Iterator[bytes]:
-    """Yield the records of a session from the files in opencode's folder `storage`."""
     session = next(
         (
             found
@@ -214,7 +212,6 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def row_object(data: object) -> dict[str, Any]:
-    """Return the JSON object in a column."""
     raw = (
         data.encode("utf-8", "replace") if isinstance(data, str) else data if isinstance(data, bytes) else b""
     )
@@ -292,7 +289,6 @@ def recognize(path: Path) -> Source | None:
 
 
 def _agent_of(record: dict[str, Any]) -> ForeignAgent | None:
-    """Return which agent wrote a record."""
     kind = as_text(record.get("type"))
     if kind == "session" and "cwd" in record:
         return "pi"

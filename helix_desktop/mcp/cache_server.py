@@ -136,8 +136,6 @@ _TITLES = {
 
 
 class CacheTools(Protocol):
-    """The tools of one workspace's cache."""
-
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools, always in the same order."""
@@ -149,7 +147,6 @@ class CacheTools(Protocol):
 
 
 def cache_server(tools: CacheTools, workspace_name: str, version: str) -> Server[dict[str, Any]]:
-    """Create the MCP server of one workspace's cache; `workspace_name` is its display name."""
     exposed_tools = [_tool(spec) for spec in tools.specs]
 
     async def on_list(

@@ -47,7 +47,6 @@ async def serve_loopback(server: Server[Any], token: str, port: int, on_ready: C
 
 
 def guarded_app(server: Server[Any], token: str, port: int) -> ASGIApp:
-    """Return the server as an ASGI application behind its gates, for this port."""
     names = [f"{host}:{port}" for host in (HOST, "localhost")]
     app = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -94,7 +93,6 @@ class _EmbeddedServer(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and set `is_ready`."""
         await super().startup(sockets)
         if self.started:
             self.is_ready.set()

@@ -91,7 +91,6 @@ def _without_code(answer: str) -> str:
 
 
 def missing_answer_error(provider: str, missing_field: str) -> InvalidModelResponse:
-    """Return the error for a reply without an answer; `missing_field` names what should be there."""
     return InvalidModelResponse(
         text("Empty response from {provider}.", provider=provider),
         text("The response has no {field} field.", field=missing_field),
@@ -101,7 +100,6 @@ def missing_answer_error(provider: str, missing_field: str) -> InvalidModelRespo
 
 
 def malformed_call_error(provider: str, reason: str) -> MalformedCall:
-    """Return the error for an answer that ended in a broken call; `reason` is the server's word."""
     return MalformedCall(
         text("{provider} couldn't read the model's tool call.", provider=provider),
         text("The answer ended with “{reason}”.", reason=reason),
@@ -224,7 +222,6 @@ class ThinkingTags:
         return text_part, thinking
 
     def add_deltas(self, text: str) -> list[TextDelta | ReasoningDelta]:
-        """Return the same as deltas to display."""
         text_part, thinking = self.add(text)
         return [
             *([ReasoningDelta(thinking)] if thinking else []),

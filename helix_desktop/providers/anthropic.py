@@ -173,7 +173,6 @@ class _MessageEncoder:
 
     @property
     def end(self) -> _Place:
-        """Where the newest block stands."""
         return len(self.messages) - 1, len(self.messages[-1]["content"]) - 1 if self.messages else 0
 
     @property
@@ -186,7 +185,6 @@ class _MessageEncoder:
         self._digest.update(encode_json([self._info.name, system, tools]))
 
     def add(self, message: Message) -> None:
-        """Append one message."""
         if message.role == "system":
             return
         if message.role == "assistant":
@@ -345,12 +343,10 @@ class MessagesAssembler:
 
     @property
     def is_complete(self) -> bool:
-        """True once the server has reported the end of the answer."""
         return self.done or bool(self._stop)
 
     @property
     def is_settled(self) -> bool:
-        """True once nothing of interest is still to come."""
         return self.done
 
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
@@ -376,7 +372,6 @@ class MessagesAssembler:
         return []
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Add a response that was not streamed."""
         content = response.get("content")
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
@@ -389,7 +384,6 @@ class MessagesAssembler:
         return pieces
 
     def answer(self) -> ModelResponse:
-        """Return the answer. Raises InvalidModelResponse, ModelRequestRejected, ContextWindowExceeded."""
         if not self._blocks and not self._stop:
             raise missing_answer_error(self._provider, "content")
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
@@ -516,8 +510,6 @@ class MessagesAssembler:
 
 
 class _Block:
-    """One content block while it arrives."""
-
     def __init__(self, raw: dict[str, Any]) -> None:
         self.raw = raw
         self.kind = str(raw.get("type") or "")
@@ -526,7 +518,6 @@ class _Block:
 
     @property
     def text(self) -> str:
-        """Its text so far; empty if its kind has none."""
         return str(self.raw.get(self.field) or "") if self.field else ""
 
     def arguments(self) -> str:
@@ -574,13 +565,10 @@ class MessagesDialect:
         self.effort_refusals: dict[str, str] = {}
 
     def exchange(self, request: ModelRequest) -> MessagesExchange:
-        """Prepare one request."""
         return MessagesExchange(self, request)
 
 
 class MessagesExchange:
-    """One request in Anthropic Messages."""
-
     def __init__(self, dialect: MessagesDialect, request: ModelRequest) -> None:
         self._dialect, self._request = dialect, request
         self._max_output_tokens = dialect.max_output_tokens
@@ -595,7 +583,6 @@ class MessagesExchange:
         self.effort = RequestEffort(request.effort, dialect.effort_refusals)
 
     def body(self) -> bytes:
-        """Return the request as JSON."""
         encoded = encode_request(
             self._dialect.info,
             self._request,

@@ -73,7 +73,6 @@ class CacheFields:
         self._is_anthropic = "claude" in info.name.lower()
 
     def body_fields(self) -> dict[str, Any]:
-        """Return the fields at the top of a request."""
         values: dict[str, Any] = {KEY: self._hints.key}
         if self._is_anthropic and self._hints.key:
             long = {"ttl": "1h"} if self._hints.keep_long else {}
@@ -117,8 +116,6 @@ AnswerDelta = TextDelta | ReasoningDelta
 
 
 class StreamedError(Exception):
-    """A server sent an error inside a stream; `body` holds its text."""
-
     def __init__(self, status: int, body: str) -> None:
         super().__init__(body)
         self.status, self.body = status, body
@@ -166,9 +163,7 @@ class Exchange(Protocol):
         """Return the request as JSON, in its current variant."""
         ...
 
-    def new_assembler(self) -> AnswerAssembler:
-        """Return an assembler for the answer to the last body."""
-        ...
+    def new_assembler(self) -> AnswerAssembler: ...
 
     def adapt_to_error(self, status: int, error_text: str) -> bool:
         """Adapt to an error; return True if the body has changed and is worth sending at once."""
@@ -179,13 +174,9 @@ class Dialect(Protocol):
     """One API of model servers; what it learns about its server applies to all later requests."""
 
     @property
-    def path(self) -> str:
-        """The path of requests below the base URL."""
-        ...
+    def path(self) -> str: ...
 
-    def exchange(self, request: ModelRequest) -> Exchange:
-        """Prepare one request."""
-        ...
+    def exchange(self, request: ModelRequest) -> Exchange: ...
 
 
 def new_call_id() -> str:

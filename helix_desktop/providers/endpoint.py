@@ -98,7 +98,6 @@ class Endpoint:
 
     @property
     def has_key(self) -> bool:
-        """True if a key is sent."""
         return bool(self._key)
 
     def send(
@@ -179,12 +178,10 @@ class Endpoint:
         return text
 
     def redact_text(self, text: TranslatableText) -> TranslatableText:
-        """Remove the same from a text for the user."""
         redacted = self.redact(text)
         return text if redacted == text else verbatim(redacted)
 
     def network_error(self, http_error: HttpError) -> ModelUnreachable | TransientError:
-        """Map a network failure to a final or a transient error."""
         detail = self.redact(http_error.detail)
         why: OptionalText = self.redact_text(http_error.why) if http_error.why else ""
         what = _text("Can't reach {provider} at {url}.", provider=self.provider, url=self.base_url)

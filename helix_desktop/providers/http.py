@@ -138,13 +138,11 @@ class HttpClient:
                 yield HttpResponse(response)
 
     async def aclose(self) -> None:
-        """Close all connections."""
         clients, self._clients = self._clients, {}
         for client in clients.values():
             await client.aclose()
 
     async def _is_direct(self, url: str) -> bool:
-        """Return True if an address is reached without a proxy."""
         if is_loopback(url):
             return True
         host = _host(url)

@@ -77,7 +77,6 @@ def data_url(image: Image, data: bytes) -> str:
 
 
 def join_text_parts(texts: Sequence[str]) -> str:
-    """Join the non-empty parts of a text."""
     return PART_SEPARATOR.join(text for text in texts if text)
 
 
@@ -126,7 +125,6 @@ class ToolCallIds:
         self._newest: dict[str, str] = {}
 
     def register(self, ids: Iterable[str]) -> None:
-        """Register the calls of a message."""
         self._newest = {call_id: self._unused_id(call_id) for call_id in ids}
 
     def wire_id(self, call_id: str) -> str:

@@ -30,6 +30,5 @@ def create_model(
     stall_s: float = STALL_S,
     limits: WindowLimits | None = None,
 ) -> StreamedModel:
-    """Create a model behind a server, in the server's dialect."""
     dialect = DIALECTS[endpoint.dialect](info, new_id)
     return StreamedModel(info, endpoint, dialect, retry_policy, stall_s, limits)

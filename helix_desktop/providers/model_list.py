@@ -59,7 +59,6 @@ class _ModelList(msgspec.Struct):
 
 
 def parse_model(model: Mapping[str, Any]) -> ModelSpec:
-    """Parse one entry of a list."""
     top = _table(model.get("top_provider"))
     places = (top, model)
     pricing = _table(model.get("pricing"))
@@ -176,7 +175,6 @@ async def list_models(endpoint: Endpoint) -> dict[str, ModelSpec]:
 
 
 def as_model_error(error: ModelError | TransientError) -> ModelError:
-    """Return the final error of a failure that is not retried."""
     return error.error if isinstance(error, TransientError) else error
 
 

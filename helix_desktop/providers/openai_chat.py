@@ -169,8 +169,6 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 class _MessageEncoder:
-    """Encodes the messages of one request."""
-
     def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], variant: RequestVariant) -> None:
         self._info, self._image_data, self._variant = info, image_data, variant
         legal, make_id = (_NINE_CHARS, _nine_char_id) if variant.uses_short_ids else (_FORTY_CHARS, None)
@@ -304,16 +302,13 @@ class ChatAssembler:
 
     @property
     def is_complete(self) -> bool:
-        """True once the server has reported the end of the answer."""
         return self.done or bool(self._finish)
 
     @property
     def is_settled(self) -> bool:
-        """True once nothing of interest is still to come."""
         return self.done or (bool(self._finish) and self._usage is not None)
 
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Add one chunk; return the deltas to display. Raises StreamedError."""
         groq = chunk.get("x_groq")
         reported = chunk.get("usage") or _field(groq, "usage")
         self._usage = _usage(reported, get_object(chunk, "timings")) or self._usage
@@ -329,7 +324,6 @@ class ChatAssembler:
         return self._add_delta(dict(delta)) if isinstance(delta, dict) else []
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Add a response that was not streamed. Raises StreamedError."""
         return self.add(response)
 
     def answer(self) -> ModelResponse:
@@ -444,8 +438,6 @@ class ChatAssembler:
 
 
 class _Call:
-    """One tool call while its deltas arrive."""
-
     def __init__(self) -> None:
         self.id = ""
         self.name = ""
@@ -541,7 +533,6 @@ def _text_and_thinking(content: Any) -> tuple[str, str]:
 
 
 def _refusal_part(content: Any) -> str:
-    """Return the text of the parts of a content by which the model refuses."""
     parts = content if isinstance(content, list) else ()
     refusals = [part for part in parts if isinstance(part, dict) and part.get("type") == "refusal"]
     return "".join(str(part.get("refusal") or part.get("text") or "") for part in refusals)
@@ -625,13 +616,10 @@ class ChatDialect:
         self.effort_refusals: dict[str, str] = {}
 
     def exchange(self, request: ModelRequest) -> ChatExchange:
-        """Prepare one request."""
         return ChatExchange(self, request)
 
 
 class ChatExchange:
-    """One request in Chat Completions."""
-
     def __init__(self, dialect: ChatDialect, request: ModelRequest) -> None:
         self._dialect, self._request = dialect, request
         self._variant = dialect.variant
@@ -639,11 +627,9 @@ class ChatExchange:
         self.effort = RequestEffort(request.effort, dialect.effort_refusals)
 
     def body(self) -> bytes:
-        """Return the request as JSON."""
         return request_body(self._dialect.info, self._request, self._variant, self._cache, self.effort.level)
 
     def new_assembler(self) -> ChatAssembler:
-        """Return an assembler for the answer."""
         info = self._dialect.info
         tools = frozenset(tool.name for tool in self._request.tools)
         return ChatAssembler(info.provider, self._dialect.new_id, info.name, self._cache.lifetime_s, tools)

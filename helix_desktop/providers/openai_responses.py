@@ -103,7 +103,6 @@ def request_body(
 
 
 def has_reasoning(request: ModelRequest, info: ModelInfo) -> bool:
-    """Return True if a request would contain reasoning."""
     return any(
         item.get("type") == "reasoning"
         for message in request.messages
@@ -120,15 +119,12 @@ def part_texts(item: Mapping[str, Any]) -> list[str]:
 
 
 def has_refusal(item: Mapping[str, Any]) -> bool:
-    """Return True if a message has a part by which the model refuses."""
     content = item.get("content")
     parts = content if isinstance(content, list) else ()
     return any(isinstance(part, dict) and part.get("type") == "refusal" for part in parts)
 
 
 class _MessageEncoder:
-    """Encodes messages as items."""
-
     def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], send_reasoning: bool) -> None:
         self._info, self._image_data, self._send_reasoning = info, image_data, send_reasoning
         self._ids = ToolCallIds(_LEGAL_ID, unique=True)
@@ -227,7 +223,6 @@ def _with_text(items: list[Item], text: str) -> list[Item]:
 
 
 def _item_texts(item: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a message in either of its forms."""
     content = item.get("content")
     return [content] if isinstance(content, str) else part_texts(item)
 
@@ -296,16 +291,13 @@ class ResponsesAssembler:
 
     @property
     def is_complete(self) -> bool:
-        """True once the server has reported the end of the answer."""
         return self.done or bool(self._status)
 
     @property
     def is_settled(self) -> bool:
-        """True once nothing of interest is still to come."""
         return self.is_complete
 
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Add one event; return the deltas to display. Raises StreamedError."""
         kind = str(chunk.get("type"))
         self.progress += kind not in _IDLE_EVENTS
         if kind in _END_EVENTS:
@@ -334,7 +326,6 @@ class ResponsesAssembler:
         return []
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Add a response that was not streamed. Raises StreamedError."""
         return self._end(response, str(response.get("status") or "completed"))
 
     def answer(self) -> ModelResponse:
@@ -470,7 +461,6 @@ class _Item:
         self.reasoning: dict[int, str] = {}
 
     def arguments_json(self) -> str:
-        """Return a call's arguments as JSON text."""
         final = self.raw.get("arguments")
         if isinstance(final, dict):
             return msgspec.json.encode(final).decode()
@@ -478,7 +468,6 @@ class _Item:
         return unwrapped_arguments(text)
 
     def output_item(self) -> dict[str, Any]:
-        """Return the item as it is sent back."""
         if self.is_complete or self.raw.get("type") != "message":
             return self.raw
         parts = [{"type": "output_text", "text": text, "annotations": []} for text in self.texts.values()]
@@ -532,13 +521,10 @@ class ResponsesDialect:
         self.effort_refusals: dict[str, str] = {}
 
     def exchange(self, request: ModelRequest) -> ResponsesExchange:
-        """Prepare one request."""
         return ResponsesExchange(self, request)
 
 
 class ResponsesExchange:
-    """One request in OpenAI Responses."""
-
     def __init__(self, dialect: ResponsesDialect, request: ModelRequest) -> None:
         self._dialect, self._request = dialect, request
         self._include_encrypted = dialect.supports_encrypted_reasoning
@@ -547,7 +533,6 @@ class ResponsesExchange:
         self.effort = RequestEffort(request.effort, dialect.effort_refusals)
 
     def body(self) -> bytes:
-        """Return the request as JSON."""
         return request_body(
             self._dialect.info,
             self._request,
@@ -558,7 +543,6 @@ class ResponsesExchange:
         )
 
     def new_assembler(self) -> ResponsesAssembler:
-        """Return an assembler for the answer."""
         info = self._dialect.info
         return ResponsesAssembler(info.provider, info.name, self._dialect.new_id, self._cache.lifetime_s)
 

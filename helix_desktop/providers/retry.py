@@ -46,7 +46,6 @@ class TransientError(Exception):
 
 
 async def wait_or_skip(wait_s: float, skip: asyncio.Event) -> None:
-    """Wait `wait_s` seconds, or until `skip` is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(wait_s):
             await skip.wait()
@@ -111,7 +110,6 @@ class RetryState:
         return self._retry_policy.patience_s
 
     def final_error(self, error: ModelError, requested_s: float | None) -> ModelError:
-        """Return the error that ends the call, with what was tried."""
         why = error.why
         if why and not why.endswith((".", "!", "?", "…", ":")):
             why = _text("{sentence}.", sentence=why)
@@ -130,7 +128,6 @@ class RetryState:
 
 
 def is_transient(status: int) -> bool:
-    """Return True if a call with this HTTP status is worth retrying."""
     if status in _LASTING_SERVER_ERRORS:
         return False
     return status in RETRY_STATUSES or status >= FIRST_SERVER_ERROR

@@ -226,7 +226,6 @@ def status_of_error(error: Any) -> int:
 
 
 def http_status_text(status: int) -> str:
-    """Format a status for display."""
     try:
         return f"HTTP {status} {HTTPStatus(status).phrase}"
     except ValueError:
@@ -245,7 +244,6 @@ def extract_error_text(body: str) -> TranslatableText:
 
 
 def _is_html(body: str) -> bool:
-    """Return True if a body is a web page."""
     return body.lstrip()[:15].lower().startswith(("<!doctype", "<html", "<head"))
 
 

@@ -363,7 +363,6 @@ class StreamedModel:
     async def _read_answer(
         self, response: HttpResponse, assembler: AnswerAssembler
     ) -> AsyncGenerator[StreamItem, None]:
-        """Yield the deltas of a reply to display, until it is done."""
         decoder = SurrogateDecoder()
         async with aclosing(self._events(response, assembler)) as events:
             async for event in events:
@@ -556,7 +555,6 @@ class StallTimer:
             raise HttpError("idle", f"nothing of an answer for {self._stall_s:.0f} s") from None
 
     def remaining_s(self) -> float:
-        """Return the remaining seconds to wait."""
         if self._assembler.is_settled:
             return END_GRACE_S
         if self._assembler.is_complete:

@@ -111,7 +111,6 @@ def find_uses(messages: Sequence[Message]) -> list[tuple[IdentifierUse, ...]]:
 
 
 def argument_names(message: Message) -> tuple[str, ...]:
-    """Return the identifiers in the arguments of a message's calls, each once."""
     return identifiers_in("\n".join(argument_text(call.arguments) for call in message.calls))
 
 
@@ -126,7 +125,6 @@ def words_in(text: str) -> list[str]:
 
 
 def words_of(text: str) -> set[str]:
-    """Return the words of a text, as `key_word` reads them."""
     if text.isascii():
         return _ascii_words(text)
     lines = text.split("\n")  # most of them are ASCII nevertheless
@@ -156,7 +154,6 @@ class _History:
             self._texts.append((text, self.calls))
 
     def uses_of(self, names: Iterable[str]) -> Iterator[IdentifierUse]:
-        """Yield those of the identifiers that occurred before."""
         for name in names:
             last = self._last_occurrence(name)
             if last is not None:
@@ -180,8 +177,6 @@ def message_texts(message: Message) -> Iterator[str]:
 
 
 class IdentifierCoverageCounter:
-    """Counts the coverage of the requests of one replay."""
-
     def __init__(self) -> None:
         self._argument_texts: dict[str, str] = {}
         self._last_calls: dict[str, int] = {}  # the newest model call whose request had a text, by the text
@@ -216,7 +211,6 @@ class IdentifierCoverageCounter:
 
     @property
     def result(self) -> IdentifierCoverage:
-        """The counts so far."""
         groups = [
             [is_in_window for use_age, is_in_window in self._uses if use_age > age]
             for age in (0, OLD, VERY_OLD)

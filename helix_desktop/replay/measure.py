@@ -59,15 +59,12 @@ class Reachability(msgspec.Struct, frozen=True):
 
 
 class OriginalOutputs:
-    """The recorded outputs and call arguments so far, by call."""
-
     def __init__(self) -> None:
         self.outputs: dict[str, bytes] = {}
         self.calls: dict[str, tuple[bytes, ...]] = {}
         self._contents: set[bytes] = set()
 
     def add(self, message: Message) -> None:
-        """Record the output and the call arguments of a message."""
         if message.role == "tool":
             self.outputs[message.call_id] = _bytes(message.text)
             self._contents.add(self.outputs[message.call_id])
@@ -196,7 +193,6 @@ def _argument_bytes(
 
 
 def _as_json(text: bytes) -> bytes:
-    """Return a text encoded as JSON."""
     return msgspec.json.encode(text.decode("utf-8", "replace"))
 
 

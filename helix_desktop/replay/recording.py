@@ -65,7 +65,6 @@ _DECODER = msgspec.json.Decoder(_AnyLine)
 
 
 def as_message(raw: RawMessage) -> Message:
-    """Convert a message of a recording or of a replay's request to a Message."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in raw.get("tool_calls", ()))
     return Message(raw["role"], raw["content"], calls, raw.get("tool_call_id", ""), raw.get("name", ""))
 
@@ -164,16 +163,12 @@ def _unusable_error(path: Path, number: int, reason: str) -> InvalidRecording:
 
 
 class _OrderError(Exception):
-    """A message is out of order."""
-
     def __init__(self, reason: TranslatableText) -> None:
         super().__init__(reason)
         self.reason = reason
 
 
 class _OrderChecker:
-    """Checks the order of messages."""
-
     def __init__(self) -> None:
         self._unanswered: list[str] = []
         self._call_ids: set[str] = set()

@@ -61,8 +61,6 @@ STARTED_AT_MS = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
 
 
 class MechanismCounts(msgspec.Struct, frozen=True):
-    """How often each mechanism acted in one replay."""
-
     sweeps: int = 0
     folds: int = 0
     handovers: int = 0
@@ -91,7 +89,6 @@ class SummaryWriter:
         self._counter = counter
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Yield the requested summary."""
         counts = await self._counter.count([message.text for message in request.messages])
         tokens = self.checkpoint_tokens if self.is_for_checkpoint() else self.input_tokens
         tokens.append(sum(counts))
@@ -151,7 +148,6 @@ class Replayer:
         return self._clock
 
     def settings(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
-        """Return policy, frame and models of the replay."""
         return self._policy, self._frame, ModelRoles(self._writer)
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -317,7 +313,6 @@ class Replayer:
 
     @property
     def counts(self) -> MechanismCounts:
-        """The counts of events so far."""
         events = [record.event for record in self.session.log]
         observations = [event for event in events if isinstance(event, ObservationsMade)]
         return MechanismCounts(
@@ -331,7 +326,6 @@ class Replayer:
         )
 
     def close(self) -> None:
-        """Close the session and free its resources."""
         if not self._loop.is_closed():
             self._run(self._scope.close())
             self._loop.close()

@@ -46,14 +46,12 @@ class MessageTokenCounter:
         return [self.text_tokens(text) for text in texts]
 
     def text_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text."""
         tokens = self._counts.get(text)
         if tokens is None:
             tokens = self._counts[text] = self._count(text)
         return tokens
 
     def message_tokens(self, message: Message) -> int:
-        """Return the number of tokens of a message."""
         calls = sum(
             FRAMING_TOKENS + self.text_tokens(call.name) + self.text_tokens(call.arguments)
             for call in message.calls
@@ -109,7 +107,6 @@ class LineTokenCounter(MessageTokenCounter):
         self._newest_long = "", 0  # a summary's input is counted before it is sent, and when it is
 
     def text_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text."""
         tokens = self._of_lines.get(text)
         if tokens is not None:
             return tokens
@@ -152,7 +149,6 @@ class _WordTokens(dict[str, int]):
         self._count = count_tokens
 
     def __missing__(self, word: str) -> int:
-        """Count a word."""
         if len(self) >= MAX_WORDS:
             self.clear()
         tokens = self[word] = self._count(f" {word}")
@@ -190,8 +186,6 @@ class SharedTokens(NamedTuple):
 
 
 class RequestTotals:
-    """Running sums over the requests of one replay."""
-
     def __init__(self, counter: MessageTokenCounter, window_size: int) -> None:
         self._counter, self._window = counter, window_size
         self._previous: tuple[Message, ...] = ()
@@ -223,7 +217,6 @@ class RequestTotals:
 
     @property
     def requests(self) -> int:
-        """The number of requests so far."""
         return len(self._sums)
 
     def result(self, summary_tokens: Sequence[int]) -> SentTotals:

@@ -50,6 +50,7 @@ from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceM
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.samples import SAMPLES, add_sample, play_session
+from helix_desktop.services.search import SearchService
 from helix_desktop.services.sharing import SharingService, texts_in
 from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore, open_as_owner, open_store
@@ -164,6 +165,7 @@ class AppServices:
         self.build_info = BuildInfoService()
         self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
         self.closed_sessions = ClosedSessions(self.registry, self.borrow_store, self._workspaces.__contains__)
+        self.search = SearchService(self.registry, lambda: self._workspaces, self.closed_sessions)
         vocabulary = resources_dir() / "tokenizers" / "o200k_base.tiktoken"
         self.foreign_sessions = ForeignSessions(vocabulary, self.borrow_store, wall_clock_ms)
         self.backup = BackupService(data_dir.root, self.registry, self.borrow_store, wall_clock_ms)
@@ -202,7 +204,6 @@ class AppServices:
 
     @property
     def open_workspaces(self) -> dict[str, OpenWorkspace]:
-        """Return the open workspaces by id."""
         return self._workspaces
 
     async def open_workspace(
@@ -335,7 +336,6 @@ class AppServices:
 
     @property
     def data_folder(self) -> Path:
-        """Return the data directory."""
         return self.data_dir.root
 
     async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
@@ -388,7 +388,6 @@ class AppServices:
         return {task.ask: task.look_at for task in tasks}
 
     async def key_status(self, provider: str) -> KeyStatus:
-        """Return where a provider's key is stored."""
         key = await self.secrets.get(provider)
         return KeyStatus.from_key(key, await self.secrets.keychain_name(), self.secrets.problem)
 
@@ -417,7 +416,6 @@ class AppServices:
         return (*await self.secrets.all_values(), *values)
 
     async def _shared_redaction(self) -> ReportRedaction:
-        """Return what must not be in a document for others."""
         return ReportRedaction(str(Path.home()), await self.secret_values())
 
     async def missing_keys(self) -> tuple[str, ...]:
@@ -426,7 +424,6 @@ class AppServices:
         return tuple([name for name in names if not (await self.secrets.get(name)).value])
 
     def redaction(self, workspace_id: str) -> WorkspaceRedaction:
-        """Return the redaction of an open workspace, in its store and outside it."""
         return WorkspaceRedaction(
             self.registry,
             self.data_dir.logs_dir,
@@ -436,7 +433,6 @@ class AppServices:
         )
 
     def history_storage(self, workspace_id: str) -> WorkspaceHistoryStorage:
-        """Return the file history of an open workspace as it is stored."""
         return WorkspaceHistoryStorage(
             self.file_histories.storage(workspace_id),
             self._workspaces[workspace_id].store,
@@ -445,7 +441,6 @@ class AppServices:
         )
 
     async def close_workspace(self, workspace_id: str) -> None:
-        """Stop everything in a workspace and close its store."""
         await self.cache_endpoints.stop(workspace_id)
         self.git.forget(workspace_id)
         workspace = self._workspaces.pop(workspace_id, None)
@@ -456,7 +451,6 @@ class AppServices:
         await self.mcp_servers.stop(workspace_id)
 
     async def close(self) -> None:
-        """Close every workspace, and the models' connections."""
         await self.git.close()
         await self.closed_sessions.release()
         for workspace_id in tuple(self._workspaces):

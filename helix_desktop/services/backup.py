@@ -33,7 +33,6 @@ class BackupService:
         return file_name(self._registry.get(workspace_id).name)
 
     def session_file_name(self, title: str, suffix: str) -> str:
-        """Return a name with this ending for a file of a session."""
         return Path(file_name(title)).with_suffix(suffix).name
 
     async def export(

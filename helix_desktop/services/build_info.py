@@ -113,7 +113,6 @@ class BuildInfoService:
             self.problem = join_sentences(error.what, error.why, error.fix)
 
     async def environment(self) -> tuple[tuple[str, str], ...]:
-        """Return the names and versions of what the app is built on."""
         return await asyncio.to_thread(_environment)
 
     async def licenses(self) -> list[LicensedComponent]:

@@ -39,7 +39,6 @@ class CacheServerTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """Return the tools, always in the same order."""
         return self._specs
 
     async def run(self, call: ToolCall) -> ToolResult:
@@ -85,7 +84,6 @@ class SharingState(msgspec.Struct, frozen=True):
 
 
 def stdio_config(name: str, command: Sequence[str]) -> str:
-    """Return the JSON with which another program starts a cache server as a command of its own."""
     return _to_json({name: {"command": command[0], "args": list(command[1:])}})
 
 
@@ -96,7 +94,6 @@ def http_config(name: str, sharing: SharingState) -> str:
 
 
 def server_name(workspace_name: str) -> str:
-    """Return a name for a workspace's cache server in the configuration of another program."""
     plain = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in workspace_name.lower())
     return f"helix-cache-{plain.strip('-') or 'workspace'}"[:60]
 
@@ -116,7 +113,6 @@ class CacheEndpoints:
         borrow_store: BorrowStore,
         count_tokens: CountTokens,
     ) -> None:
-        """`token_secrets` holds the tokens of the endpoints."""
         self._data_dir = data_dir
         self._registry, self._token_secrets, self._borrow_store, self._count_tokens = (
             registry,
@@ -132,19 +128,16 @@ class CacheEndpoints:
         return self._states.get(workspace_id, SharingState())
 
     def stdio_command(self, workspace_id: str) -> tuple[str, ...]:
-        """Return the command that serves a workspace's cache to another program through its pipes."""
         is_default = DataDir.locate(None, {}).root == self._data_dir
         options = () if is_default else ("--data-dir", str(self._data_dir))
         return app_command("mcp", *options, "--workspace", self._registry.get(workspace_id).path)
 
     async def start(self, workspace_id: str) -> None:
-        """Start the endpoint of a workspace that has it switched on."""
         port = self._registry.get(workspace_id).share_port
         if port and workspace_id not in self._scopes:
             await self._start_serving(workspace_id, port)
 
     async def set_enabled(self, workspace_id: str, enabled: bool) -> None:
-        """Start or stop serving a workspace's cache."""
         await self.stop(workspace_id)
         if not enabled:
             self._registry.change(workspace_id, share_port=0)
@@ -166,7 +159,6 @@ class CacheEndpoints:
             await scope.close()
 
     async def close(self) -> None:
-        """Stop all endpoints."""
         for workspace_id in tuple(self._scopes):
             await self.stop(workspace_id)
 

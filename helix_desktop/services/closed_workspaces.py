@@ -69,7 +69,6 @@ class LazyStore:
                 await self._release()
 
     async def close(self) -> None:
-        """Close the store now."""
         async with self._lock:  # first: one that is being closed must not be canceled midway
             await self._release()
         await self._scope.close()
@@ -129,8 +128,16 @@ class ClosedSessions:
                 ],
             )
 
+    def acquire(self, workspace_id: str) -> AbstractAsyncContextManager[AnyStore]:
+        """Return the store of a workspace, open as long as it is in use. Raises StoreError on entering."""
+        return self._store_of(workspace_id).acquire()
+
+    async def release_store(self, workspace_id: str) -> None:
+        """Close the store of a workspace, if it is open here."""
+        if (store := self._stores.pop(workspace_id, None)) is not None:
+            await store.close()
+
     async def release(self) -> None:
-        """Close the stores that are open."""
         stores, self._stores = self._stores, {}
         for store in stores.values():
             await store.close()

@@ -44,7 +44,6 @@ class ReportNames:
         self._settings, self._records = settings, records
 
     def workspace(self, record: WorkspaceRecord) -> str:
-        """Return a workspace's name."""
         return record.name if self.as_they_are else self._workspaces[record.id]
 
     def provider(self, name: str) -> str:
@@ -52,7 +51,6 @@ class ReportNames:
         return name if self.as_they_are else self._providers.get(name, "a provider that isn't set up")
 
     def model(self, provider: str, name: str) -> str:
-        """Return a model's name."""
         return name if self.as_they_are else self._models.get((provider, name), "another model")
 
     def label(self, label: str) -> str:
@@ -211,8 +209,6 @@ _SELF_CHECK_TIMEOUT_S = 180.0  # three children of up to 60 s each
 
 
 class DiagnosticsFile(msgspec.Struct, frozen=True):
-    """A file of the bundle: its name, and its text, redacted already."""
-
     name: str
     text: str
 
@@ -249,7 +245,6 @@ class Diagnostics:
         )
 
     async def self_check_file(self, report: str, *, with_names: bool) -> DiagnosticsFile:
-        """Return the file of a self-check's report."""
         redaction = await self._redaction(self._names(with_names))
         return DiagnosticsFile(SELF_CHECK_FILE, await asyncio.to_thread(redaction.redact, report))
 
@@ -286,7 +281,6 @@ class Diagnostics:
         return ReportNames(self._services.settings, self._records(), as_they_are=with_names)
 
     async def _redaction(self, names: ReportNames) -> ReportRedaction:
-        """Return what to remove from every file."""
         secrets = await self._services.secret_values()
         return ReportRedaction(str(self._home), secrets, names.in_text())
 

@@ -39,8 +39,6 @@ class ExportedEntries(msgspec.Struct):
 
 
 class _Target(Protocol):
-    """Where files go."""
-
     def add(self, name: str, data: bytes, time_ms: int) -> str:
         """Write a file, and return the name that it has. Raises OSError."""
         ...
@@ -180,15 +178,12 @@ def _has_content(path: Path, data: bytes) -> bool:
 
 
 class _Zip:
-    """A zip that is being written."""
-
     def __init__(self, path: Path) -> None:
         self._zip = zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED)
         self._names: set[str] = set()
         self._lock = threading.Lock()  # a canceled export may close it while a thread still writes
 
     def add(self, name: str, data: bytes, time_ms: int) -> str:
-        """Write a file. Raises OSError."""
         stem, suffix, number = PurePosixPath(name).stem, PurePosixPath(name).suffix, 1
         while name.casefold() in self._names:
             number += 1
@@ -202,14 +197,12 @@ class _Zip:
         return name
 
     def close(self) -> None:
-        """Write its end. Raises OSError."""
         with self._lock:
             self._zip.close()
 
 
 @contextmanager
 def _as_save_error(place: Path) -> Iterator[None]:
-    """Turn an OSError into what the user can do about it."""
     try:
         yield
     except OSError as error:

@@ -51,12 +51,10 @@ class WorkspaceHistoryStorage:
         return await self._storage.notice()
 
     async def totals(self) -> FileHistoryTotals:
-        """Return what it holds, and what it takes on disk."""
         totals = await self._storage.totals()
         return replace(totals, saved_copies_size=await asyncio.to_thread(self._saved_copies_size))
 
     async def plan(self) -> FileHistoryCleanup:
-        """Return what a clean-up would remove."""
         return await self._storage.plan(await self._gone(), self.quota)
 
     async def plan_deletion(self, sessions: Collection[str]) -> FileHistoryCleanup:
@@ -105,7 +103,6 @@ class WorkspaceHistoryStorage:
         return gone
 
     async def _recorded(self, session_id: str) -> set[str]:
-        """Return the captures in a session's log."""
         events = (recorded.event for recorded in await self._store.events(session_id))
         return {event.capture for event in events if isinstance(event, ChangesRecorded)}
 
@@ -208,7 +205,6 @@ class FileHistories:
 
 
 def file_coverage_settings(record: WorkspaceRecord) -> FileCoverageSettings:
-    """Return what a workspace's record says of its coverage."""
     return FileCoverageSettings(
         record.history_included, record.history_max_file, record.history_quota, record.history_paused
     )

@@ -79,7 +79,6 @@ class FileIndex:
         return await asyncio.to_thread(self._kind, path)
 
     async def look_up(self, text: str) -> MentionedFiles:
-        """Return which files a message mentions, and what in it names none."""
         files: dict[Mention, None] = {}
         missing: dict[str, None] = {}
         others: dict[str, None] = {}

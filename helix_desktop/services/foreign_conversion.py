@@ -109,7 +109,6 @@ class ConvertedSession:
 
     @property
     def summary(self) -> SessionSummary:
-        """What lists show of it."""
         return SessionSummary(
             self.id,
             self.title,

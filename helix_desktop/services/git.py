@@ -341,7 +341,6 @@ class GitCheckouts:
         self._listeners.notify(workspace_id)
 
     async def close(self) -> None:
-        """End what is being read."""
         await self._scope.close(for_good=True)
 
     def _environment(self, workspace_id: str) -> WorkspaceEnvironment:

@@ -39,7 +39,6 @@ class UserInstructions:
         self._data_dir = data_dir
 
     def path(self, workspace_id: str = "") -> Path:
-        """Return the file of the text for one workspace, or for all."""
         folder = self._data_dir.workspace_dir(workspace_id) if workspace_id else self._data_dir.root
         return folder / INSTRUCTIONS_FILE
 

@@ -48,7 +48,6 @@ class Link:
 
 
 def is_link(text: str) -> bool:
-    """Return True if a text has the scheme of our links."""
     return text[: len(SCHEME)].lower() == SCHEME
 
 

@@ -51,7 +51,6 @@ def parse_server_configs(pasted: str, used_names: tuple[str, ...] = ()) -> tuple
 
 
 def is_secret_name(name: str) -> bool:
-    """Return True if a variable or header of that name usually holds a secret."""
     return bool(_SECRET.search(name))
 
 
@@ -226,7 +225,6 @@ class McpServerStatus(msgspec.Struct, frozen=True):
 
     @property
     def exposed_tools(self) -> tuple[McpToolStatus, ...]:
-        """Return the tools that are exposed to the model."""
         return tuple(tool for tool in self.tools if tool.is_enabled and not tool.refusal)
 
     @property

@@ -67,7 +67,6 @@ class StartConsent:
         self._inherited_env, self._on_change = inherited_env, on_change
 
     async def give(self, workspace_id: str, config: McpServerConfig) -> McpServerConfig:
-        """Return a server with the user's consent to it as it is now."""
         now_ms = wall_clock_ms()
         start_files, states = await self._look(workspace_id, config)
         return msgspec.structs.replace(
@@ -148,7 +147,6 @@ class StartConsent:
     async def _look(
         self, workspace_id: str, config: McpServerConfig
     ) -> tuple[StartFiles, dict[str, FolderState]]:
-        """Return what a server runs of its workspace, and the state of the folders that it loads from."""
         root = self._root(workspace_id)
         start_files = await asyncio.to_thread(find_start_files, config, root, self._inherited_env)
         if not start_files.folders:
@@ -184,26 +182,21 @@ def _digests(states: Mapping[str, FolderState]) -> dict[str, str]:
 
 
 class ServerSecrets:
-    """The secrets of the servers of one workspace."""
-
     def __init__(self, secrets: SecretStore, workspace_id: str) -> None:
         self._secrets, self._identity = secrets, workspace_id
 
     async def load(self, config: McpServerConfig) -> dict[str, str]:
-        """Return the stored values of a server's secrets, by name."""
         keys = {
             name: await self._secrets.get(self._key_name(config.name, name)) for name in config.secret_names
         }
         return {name: key.value for name, key in keys.items() if key.value}
 
     async def save(self, draft: ServerDraft) -> None:
-        """Save the values that a draft has."""
         for name, value in draft.secrets.items():
             if value:
                 await self._secrets.set(self._key_name(draft.config.name, name), value)
 
     async def delete(self, server: str, names: Sequence[str]) -> None:
-        """Delete a server's secrets of these names."""
         for name in names:
             await self._secrets.set(self._key_name(server, name), "")
 
@@ -256,7 +249,6 @@ class StatusBuilder:
 
 
 def test_limit_s(config: McpServerConfig) -> float:
-    """Return after how many seconds a test of a server ends."""
     return start_timeout_s(config)
 
 
@@ -341,13 +333,11 @@ class McpServerService:
             await hub.close()
 
     async def close(self) -> None:
-        """Stop all servers."""
         for workspace_id in tuple(self._hubs):
             await self.stop(workspace_id)
         await self._scope.close()
 
     def configs(self, workspace_id: str) -> tuple[McpServerConfig, ...]:
-        """Return the servers of a workspace, in order."""
         return self._registry.get(workspace_id).servers
 
     async def add(self, workspace_id: str, drafts: Sequence[ServerDraft]) -> None:
@@ -400,11 +390,9 @@ class McpServerService:
         await self._save_config(workspace_id, await self._consent.give(workspace_id, config))
 
     async def set_enabled(self, workspace_id: str, name: str, enabled: bool) -> None:
-        """Switch a server on or off."""
         await self._save_config(workspace_id, replace(self._config(workspace_id, name), enabled=enabled))
 
     async def set_disabled_tools(self, workspace_id: str, name: str, tool_names: Sequence[str]) -> None:
-        """Set the tools of a server that are not exposed to the model."""
         await self._save_config(
             workspace_id, replace(self._config(workspace_id, name), off=tuple(sorted(tool_names)))
         )
@@ -448,7 +436,6 @@ class McpServerService:
         )
 
     async def statuses(self, workspace_id: str) -> tuple[McpServerStatus, ...]:
-        """Return the status of each server of a workspace, in order."""
         hub, statuses = self._hubs.get(workspace_id), []
         if hub is not None and hub.configs != self.configs(
             workspace_id
@@ -507,7 +494,6 @@ class McpServerService:
         )
 
     async def secret_storage_text(self) -> str:
-        """Return a sentence on where secrets are kept."""
         keychain = await self._secrets.keychain_name()
         if keychain:
             return tr("Kept in {keychain}.", keychain=keychain)

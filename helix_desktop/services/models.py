@@ -72,7 +72,6 @@ class ModelService:
 
     @cached_property
     def catalog(self) -> ModelCatalog:
-        """Return the catalog of published model specs."""
         return ModelCatalog.load(resources_dir() / "models.toml")
 
     async def by_label(self, label: str, effort: Effort = "", is_for_role: bool = False) -> Model:
@@ -301,20 +300,15 @@ class ModelService:
         return await ProviderCheck(endpoint, tested_model, on_step).run()
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._http.aclose()
         await self._local_http.aclose()
 
 
 class WorkspaceModels:
-    """The models that are set up, with the roles of one workspace."""
-
     def __init__(self, models: ModelService, record: Callable[[], WorkspaceRecord]) -> None:
-        """`record` returns the workspace's record as it is now."""
         self._models, self._record = models, record
 
     def is_configured(self, label: str) -> bool:
-        """Return True if a model is set up."""
         return self._models.is_configured(label)
 
     async def roles(self, label: str) -> ModelRoles:

@@ -50,12 +50,10 @@ class PromptCatalog(msgspec.Struct, frozen=True):
     """True if the workspace's own were not read, because the user does not trust its folder."""
 
     def find(self, name: str) -> PromptFile | None:
-        """Return the file of a command; None if there is none."""
         return self.files.get(command_key(name))
 
     @property
     def names(self) -> list[str]:
-        """The names of all commands, built in and from files."""
         return [*(command.name for command in SLASH_COMMANDS), *(file.name for file in self.files.values())]
 
 
@@ -76,7 +74,6 @@ class PromptFiles:
         registry: WorkspaceRegistry,
         open_jail: Callable[[Path], Jail],
     ) -> None:
-        """`open_jail` returns the jail of a folder."""
         self.user_folder, self._registry, self._open_jail = user_folder, registry, open_jail
 
     async def read(self, workspace_id: str = "") -> PromptCatalog:

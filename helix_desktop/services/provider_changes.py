@@ -27,8 +27,6 @@ DEMO_LABEL = "demo/offline"
 
 
 class ProviderChanges:
-    """Saves, removes and uses providers."""
-
     def __init__(self, services: AppServices) -> None:
         self._services = services
 

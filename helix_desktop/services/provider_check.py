@@ -258,7 +258,6 @@ def _streaming_text(chunks: int, first_chunk_s: float, response: ModelResponse |
 
 
 def _tool_call_problem(response: ModelResponse | None) -> OptionalText:
-    """Return the problem with the requested tool call; empty when it is as expected."""
     if response is None or not response.calls:
         excerpt = ellipsize(" ".join(response.text.split()), _EXCERPT_CHARS) if response is not None else ""
         return (

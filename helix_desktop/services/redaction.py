@@ -26,8 +26,6 @@ text = TextContext("Services")
 
 
 class WorkspaceRedaction:
-    """The redaction of one open workspace, in its store and outside it."""
-
     def __init__(
         self,
         registry: WorkspaceRegistry,

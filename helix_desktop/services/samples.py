@@ -132,11 +132,9 @@ class RecordedCommands:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tool specs sent to the model."""
         return self._tools.specs
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
         return await self._tools.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
@@ -154,8 +152,6 @@ class RecordedCommands:
 
 
 class _ScriptAllowed:
-    """The permissions of the script: its calls are known."""
-
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         return DEMO_RULES
 

@@ -31,14 +31,11 @@ class SharedText(msgspec.Struct, frozen=True):
 
 
 class SharingService:
-    """Makes and saves documents of sessions, also of workspaces that are closed."""
-
     def __init__(
         self,
         borrow_store: Callable[[str], AbstractAsyncContextManager[Store]],
         redaction: Callable[[], Awaitable[ReportRedaction]],
     ) -> None:
-        """`redaction` returns what must not leave this computer."""
         self._borrow_store, self._redaction = borrow_store, redaction
 
     async def session_text(self, workspace_id: str, session_id: str, suffix: str) -> SharedText:

@@ -62,8 +62,6 @@ SAVED_CHANGES_FOLDER = "taken-out"
 
 
 class WebFetcher:
-    """Fetches pages from machines of the open internet."""
-
     async def get(self, url: str, address: str, max_bytes: int) -> HttpReply:
         """Fetch a page from the machine at a numeric address. Raises OSError."""
         page = await fetch_page(url, address, max_bytes)
@@ -77,8 +75,6 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 
 
 class _GuardStore:
-    """The guard of a workspace, for asyncio."""
-
     def __init__(self, guard: AutoRunGuard) -> None:
         self._guard = guard
 
@@ -135,7 +131,6 @@ class ToolService:
         self._guards: dict[str, AutoRunGuard] = {}
 
     def create_tools(self, workspace_id: str, root: Path, contents: ContentReader) -> ToolRegistry:
-        """Return the tools of the workspace whose folder is `root`."""
         setup = ToolSetup(
             resources_dir() / "prompts" / "tools",
             self._count_tokens,
@@ -161,19 +156,15 @@ class ToolService:
         return _GuardStore(self.guard(workspace_id, root))
 
     def open_jail(self, root: Path) -> Jail:
-        """Return the jail of the workspace at `root`."""
         return open_jail(root, self._protected)
 
     def create_file_checker(self, root: Path) -> FileVersionChecker:
-        """Return what finds out which files of the workspace at `root` changed."""
         return JailedFileVersionChecker(self.open_jail(root))
 
     def create_file_reader(self, root: Path) -> FileReader:
-        """Return what reads the files of the workspace at `root` that the user attaches."""
         return JailedFileReader(open_jail(root, self._protected))
 
     def create_line_search(self) -> LineSearch:
-        """Return what finds the lines of a content that the user recalls."""
         return RegexLineSearch(_bundled_ripgrep())
 
     def file_index(self, workspace_id: str) -> FileIndex:
@@ -186,7 +177,6 @@ class ToolService:
         return index
 
     def environment(self, workspace_id: str, root: Path) -> WorkspaceEnvironment:
-        """Return what the environment of a workspace's commands is found with."""
         environ = with_sample_python(os.environ) if self._registry.get(workspace_id).demo else os.environ
         return WorkspaceEnvironment(
             root.resolve(),
@@ -239,7 +229,6 @@ class ToolService:
         return sandbox, scope
 
     def grants(self, workspace_id: str) -> ToolGrants:
-        """Return the current grants of a workspace."""
         record = self._registry.get(workspace_id)
         return ToolGrants(record.sandbox, record.network, record.fetch)
 

@@ -99,7 +99,6 @@ def file_name(name: str, stamp: str = "") -> str:
 
 
 def invalid_archive(why: TranslatableText) -> InvalidArchive:
-    """Return the error for a file that is not what an export wrote."""
     return InvalidArchive(
         text("This file can't be imported."),
         why,
@@ -108,7 +107,6 @@ def invalid_archive(why: TranslatableText) -> InvalidArchive:
 
 
 def write_failed(path: Path, why: TranslatableText, fix: OptionalText = "") -> ArchiveWriteFailed:
-    """Return the error for a file that the disk did not take."""
     return ArchiveWriteFailed(
         text("{file} wasn't written.", file=path),
         why,
@@ -117,7 +115,6 @@ def write_failed(path: Path, why: TranslatableText, fix: OptionalText = "") -> A
 
 
 def refused_write(path: Path, error: OSError) -> ArchiveWriteFailed:
-    """Return the error for a file that the system didn't take."""
     folder = path.parent
     if os.path.isdir(path):
         return write_failed(path, text("A folder has this name."), text("Choose another name."))
@@ -128,7 +125,6 @@ def refused_write(path: Path, error: OSError) -> ArchiveWriteFailed:
 
 
 def unreadable_archive(path: Path, error: OSError) -> InvalidArchive:
-    """Return the error for a file that the system does not let us read."""
     return InvalidArchive(
         text("{file} can't be read.", file=path),
         system_reason(error),
@@ -153,7 +149,6 @@ class TarStreamWriter:
         )
 
     def add(self, name: str, data: bytes) -> None:
-        """Append one member. Raise OSError."""
         member = tarfile.TarInfo(name)
         member.size, member.mode = len(data), 0o600
         self._packed.write(member.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict"))
@@ -161,7 +156,6 @@ class TarStreamWriter:
         self._packed.write(bytes(-len(data) % _BLOCK_BYTES))
 
     def close(self) -> None:
-        """Write the end marks. Raise OSError."""
         self._packed.write(bytes(2 * _BLOCK_BYTES))
         self._packed.flush(zstandard.FLUSH_FRAME)
 
@@ -177,7 +171,6 @@ class TarStreamReader:
         self._next_header: tuple[str, int] | None = None
 
     def next_name(self) -> str:
-        """Return the name of the next member."""
         return self._read_header()[0]
 
     def read_member(self, name: str, max_bytes: int) -> bytes:

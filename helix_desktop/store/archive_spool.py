@@ -64,7 +64,6 @@ class ArchiveSpool:
         self._end += size
 
     def add_event(self, session_id: str, recorded: RecordedEvent) -> None:
-        """Add the next event of a session."""
         log = self._logs.get(session_id)
         if log is None:
             path = self._folder / f"log-{len(self._logs)}"

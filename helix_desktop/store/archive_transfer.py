@@ -244,8 +244,6 @@ def _last_stage_progress(on_progress: OnProgress) -> OnProgress:
 
 
 class _ArchiveWriter:
-    """One archive in the making, with its totals so far."""
-
     def __init__(
         self, snapshot: StoreSnapshot, scope: ArchiveScope, tar: TarStreamWriter, on_progress: OnProgress
     ) -> None:
@@ -297,7 +295,6 @@ class _ArchiveWriter:
         self._trashed_entries += bool(record.trashed)
 
     def _removed_at(self, digest: str) -> int:
-        """Return when the user removed a content; 0 if they did not."""
         tombstone = ROWS.tombstone.get(self._view, digest) if is_digest(digest) else None
         return tombstone.at if tombstone is not None else 0
 
@@ -400,8 +397,6 @@ def _half_progress(on_progress: OnProgress, half: int) -> OnProgress:
 
 
 class _Importer:
-    """One import, with its result so far."""
-
     def __init__(self, store: LevelDbStore, is_writable: IsWritable, totals: ArchiveTotals) -> None:
         self._store, self._is_writable, self._totals = store, is_writable, totals
         self._missing = frozenset(totals.missing)

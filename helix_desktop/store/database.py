@@ -343,14 +343,12 @@ def create_db(path: Path, rows: dict[bytes, bytes]) -> None:
 
 
 def store_unreadable(why: OptionalText, fix: TranslatableText = _BACKUP_HINT) -> StoreUnreadable:
-    """Return the error for files that cannot be used as they are."""
     return StoreUnreadable(
         _text("The workspace data can't be read."), why, join_sentences(_text("Nothing was changed."), fix)
     )
 
 
 def store_damaged(why: TranslatableText) -> StoreDamaged:
-    """Return the error for files that are not what was written."""
     reason = store_unreadable(why)
     return StoreDamaged(reason.what, reason.why, reason.fix)
 
@@ -364,7 +362,6 @@ def damage_behind(error: StoreWriteFailed) -> RowDamaged | None:
 
 
 def _read_error(error: Exception) -> RowDamaged | StoreUnreadable:
-    """Return the error for a row that cannot be read."""
     return (
         RowDamaged(_error_text(error))
         if isinstance(error, plyvel.CorruptionError)

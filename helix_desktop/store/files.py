@@ -99,7 +99,6 @@ class OwnerLock:
             raise
 
     def release(self) -> None:
-        """Release the lock for another process, or a later opening."""
         os.close(self._file)
         _PROCESS_LOCKS.remove(self._path)
 
@@ -164,7 +163,6 @@ class Quarantine:
         self._load_lock = threading.Lock()
 
     def holds(self, digest: str) -> bool:
-        """Return True if a row of this content is known to be damaged."""
         digests = self._digests
         return digest in (self._load_digests() if digests is None else digests)
 
@@ -226,7 +224,6 @@ class Quarantine:
         self._load_digests().discard(name.removesuffix(_ROW_SUFFIX))
 
     def remove(self, digest: str) -> None:
-        """Delete all saved rows of a content."""
         for path in self._folder.glob(f"{digest}.*"):
             try:
                 path.unlink()
@@ -281,8 +278,6 @@ def write_struct(path: Path, value: object) -> None:
 
 
 class RepairNotes:
-    """Files in a store's folder; see StoreFiles."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
@@ -322,7 +317,6 @@ class RepairNotes:
         (self._folder / "doubt").write_text(why, encoding="utf-8")
 
     def clear_suspect(self) -> None:
-        """Mark the store as free of known damage. Raise OSError."""
         (self._folder / "doubt").unlink(missing_ok=True)
 
     def read_unreported(self) -> RepairReport | None:
@@ -341,7 +335,6 @@ class RepairNotes:
         write_struct(self._folder / "untold", report)
 
     def mark_reported(self) -> None:
-        """Mark the report as seen by the user. Raise OSError."""
         (self._folder / "untold").unlink(missing_ok=True)
 
 
@@ -377,8 +370,6 @@ class CleanState(msgspec.Struct, frozen=True):
 
 
 class StoreFiles(msgspec.Struct, frozen=True):
-    """The paths in a store's folder."""
-
     folder: Path
 
     @property
@@ -387,7 +378,6 @@ class StoreFiles(msgspec.Struct, frozen=True):
 
     @property
     def db(self) -> Path:
-        """Return the path of the LevelDB."""
         return self.folder / "db"
 
     @property
@@ -407,7 +397,6 @@ class StoreFiles(msgspec.Struct, frozen=True):
 
     @property
     def quarantine(self) -> Path:
-        """Return the folder of damaged rows."""
         return self.folder / "quarantine"
 
     @property
@@ -417,12 +406,10 @@ class StoreFiles(msgspec.Struct, frozen=True):
 
     @property
     def repair_notes(self) -> RepairNotes:
-        """Return the notes on damage."""
         return RepairNotes(self.folder)
 
     @property
     def search_index(self) -> Path:
-        """Return the path of the index for searching and sorting."""
         return self.folder / "search.db"
 
     def create_folders(self) -> None:

@@ -14,6 +14,7 @@ import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError, StoreWriteFailed
 from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.store import (
     CacheEntry,
     Commit,
@@ -123,7 +124,6 @@ class LevelDbStore(RowStore):
         self.health.damage_notifier.forget_digests(content.digest for content in commit.contents)
 
     async def get(self, digest: str) -> bytes:
-        """Return the verified bytes of a full digest. Raise DigestUnknown (near matches), ContentDamaged."""
         try:
             return await super().get(digest)
         except ContentDamaged as error:
@@ -131,7 +131,6 @@ class LevelDbStore(RowStore):
             raise
 
     async def read_contents(self, digests: Sequence[str]) -> list[bytes | None]:
-        """Return the verified bytes of full digests, in their order; None for each that cannot be read."""
         damaged: list[tuple[str, ContentDamaged]] = []
 
         def read(view: RowView, digest: str) -> bytes | None:
@@ -149,7 +148,6 @@ class LevelDbStore(RowStore):
         return contents
 
     async def tools(self) -> tuple[str, ...]:
-        """Return the names of the tools that stored something, sorted."""
         tools = await self._ask_index(lambda index: search_index.read_tools(index.db))
         return tuple(tools) if tools is not None else await super().tools()
 
@@ -167,13 +165,19 @@ class LevelDbStore(RowStore):
             )
             if page is not None:
                 return page
+        is_syncing = self._index.is_syncing  # now: it may be done when the rows have been scanned
         page = await super().list_page(entry_query)
-        if match and self._index.is_syncing:
+        if match and is_syncing:
             return msgspec.structs.replace(page, unindexed=(await self.totals()).entries)
         return page
 
+    async def find_passages(self, query: PassageQuery) -> PassagePage:
+        """Return messages, handovers and names of files with all words of a query, newest first."""
+        self._check_open()
+        page = await asyncio.wrap_future(self._index.find_passages(query))
+        return await super().find_passages(query) if page is None else page
+
     async def list_digests(self, entry_query: EntryQuery) -> bytes:
-        """Return all digests of a listing, joined."""
         parts: list[bytes] = []
         remaining: EntryQuery | None = entry_query
         while remaining is not None:

@@ -48,11 +48,9 @@ class MemoryRows:
         self._added: list[bytes] = []
 
     def read(self, query: Callable[[RowView], T], /) -> T:
-        """Return the result of `query`."""
         return query(self)
 
     def get(self, key: bytes) -> bytes | None:
-        """Return one row; None if there is none."""
         return self._rows.get(key)
 
     get_verified = get
@@ -60,18 +58,15 @@ class MemoryRows:
     def scan(
         self, span: keys.Span, reverse: bool = False, verify_checksums: bool = True
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of a range of keys, in order or from its end."""
         found = self._sorted_keys()
         places = range(bisect_left(found, span[0]), bisect_left(found, span[1]))
         return ((found[at], self._rows[found[at]]) for at in (reversed(places) if reverse else places))
 
     def count(self, span: keys.Span) -> int:
-        """Return how many rows a range of keys has."""
         found = self._sorted_keys()
         return bisect_left(found, span[1]) - bisect_left(found, span[0])
 
     def write(self, batch: WriteBatch) -> None:
-        """Write a batch at once."""
         for key, row in (*batch.unreferenced_rows.items(), *batch.rows.items()):
             if row is not None:
                 if key not in self._rows:
@@ -111,8 +106,6 @@ class _NoQuarantine(Quarantine):
 
 
 class MemoryHealth:
-    """The health of a store that never has damage."""
-
     report: RepairReport | None = None
 
     def __init__(self, access: StoreAccess) -> None:
@@ -131,7 +124,6 @@ class MemoryHealth:
         return None
 
     async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
-        """Check every row and content."""
         checker = IntegrityChecker(self._access.contents)
         while await self._access.run_query(checker.check_next_slice):
             pass

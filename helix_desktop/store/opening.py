@@ -191,7 +191,6 @@ class RepairLadder:
         clock: ClockMs,
         on_progress: OnProgress = no_progress,
     ) -> None:
-        """`on_progress` reports the progress of a repair."""
         self._progress = StagedProgress(on_progress, _STAGES)
         self._store_files, self._store_format, self._clock = store_files, store_format, clock
         self._clean_state = store_files.read_clean()
@@ -469,11 +468,9 @@ class DamageNotifier:
         self._notified: set[str] = set()
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Subscribe to damage. Call the returned function to unsubscribe."""
         return self._listeners.listen(listener)
 
     def notify(self, digest: str, error: ContentDamaged) -> None:
-        """Notify the listeners that damaged bytes were met."""
         if digest not in self._notified:
             self._notified.add(digest)
             _log.warning("%s", error)
@@ -485,8 +482,6 @@ class DamageNotifier:
 
 
 class LevelDbHealth:
-    """The health of a store on disk."""
-
     def __init__(self, files: OpenFiles, access: StoreAccess) -> None:
         self._files, self._access = files, access
         self._report = files.report
@@ -498,7 +493,6 @@ class LevelDbHealth:
         return self._report
 
     async def acknowledge(self) -> None:
-        """Mark the report as seen by the user."""
         self._report = None
         await self._access.run_query(lambda _: self._files.store_files.repair_notes.mark_reported())
 

@@ -101,7 +101,6 @@ def _read_pending_deletion(row: bytes) -> PendingDeletion:
 
 
 def _delete_replaced_db(store_files: StoreFiles) -> None:
-    """Delete the database files that were replaced."""
     shutil.rmtree(store_files.old_db, ignore_errors=True)
     if store_files.old_db.exists():
         _log.warning("%s could not be deleted; it is tried again at the next start.", store_files.old_db.name)
@@ -180,7 +179,6 @@ class SecretMatches:
     rewritten_indexes: dict[str, bytes] = field(default_factory=dict)
 
     def to_matches(self, damaged: Sequence[str] = (), copies: Sequence[str] = ()) -> RedactionMatches:
-        """Return the matches in the form that is used outside of the store."""
         return RedactionMatches(
             tuple(self.contents),
             tuple(self.indexes),
@@ -331,7 +329,6 @@ class Redactor:
         self._redaction, self._at_ms = redaction, at_ms
 
     def stage(self, search_result: SecretMatches) -> None:
-        """Put all changes into the batch."""
         for digest, data in search_result.rewritten_indexes.items():
             self._stage_rewritten(digest, data)
         for reference in search_result.events:

@@ -490,7 +490,6 @@ class RowRetention:
         await self._access.write(stage)
 
     async def plan(self, rule: RetentionRule) -> CleanupPlan:
-        """Return what a clean-up would do now; change nothing."""
         at_ms = self._access.clock()
         return await self._access.run_query(lambda view: read_plan(view, self._access.contents, rule, at_ms))
 
@@ -513,7 +512,6 @@ class RowRetention:
         )
 
     async def restore(self, digests: Sequence[str]) -> CleanupResult:
-        """Restore contents from the trash."""
         at_ms = await self._trash_time_ms()
         return await self._in_batches(lambda batch, part: stage_restore(batch, part, at_ms), digests)
 

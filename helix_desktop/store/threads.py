@@ -44,7 +44,6 @@ class Backpressure:
         self._bytes += size
 
     def release(self, size: int) -> None:
-        """Free reserved space."""
         self._items -= 1
         self._bytes -= size
         self._space_freed.set()
@@ -174,9 +173,7 @@ MAX_GROUP_BYTES = 4 * 1024 * 1024
 class Waiter(Protocol):
     """The future a caller waits on, of asyncio or of concurrent.futures."""
 
-    def cancelled(self) -> bool:
-        """Return True if the caller has given up."""
-        ...
+    def cancelled(self) -> bool: ...
 
 
 P = TypeVar("P", bound=Waiter)

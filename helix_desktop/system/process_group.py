@@ -101,7 +101,6 @@ if sys.platform == "win32":
 
         @property
         def names(self) -> tuple[str, ...]:
-            """The names of the programs that run in the job."""
             if not self._handle:
                 return ()
             pid_list = _Pids()
@@ -112,7 +111,6 @@ if sys.platform == "win32":
             return tuple(name for name in names if name.lower() not in _SYSTEMS_OWN)
 
         def end(self) -> None:
-            """End all processes of the job."""
             if self._handle:
                 _kernel.TerminateJobObject(self._handle, 1)
 
@@ -165,7 +163,6 @@ if sys.platform == "win32":
 
         @property
         def start_options(self) -> dict[str, Any]:
-            """The options that `subprocess_exec` needs."""
             return {"creationflags": NO_WINDOW | SUSPENDED}
 
         def attach(self, transport: asyncio.SubprocessTransport) -> None:
@@ -175,7 +172,6 @@ if sys.platform == "win32":
 
         @property
         def names(self) -> tuple[str, ...]:
-            """The names of the programs that run in the group, as far as the system tells."""
             return self._job.names
 
         def terminate(self) -> None:

@@ -291,7 +291,6 @@ async def describe_environment(
 
 
 def describe_git(status: GitStatus, timeout_s: float = GIT_TIMEOUT_S) -> str:
-    """Return the state of a checkout in a few words, found within a time limit."""
     where = f"branch {status.branch}" if status.branch else "a checkout"
     if not status.is_known:
         why = f"git did not answer in {timeout_s:g} s" if status.problem == "slow" else "git failed"

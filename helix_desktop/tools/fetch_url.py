@@ -144,7 +144,6 @@ class _Reader:
         return f"{title}\n\n{body}\n" if title else f"{body}\n"
 
     def open_tag(self, tag: str, attributes: str) -> None:
-        """Handle an opening tag."""
         self._in_title = tag == "title"
         if tag in _BLOCKS:
             self._break(blank_line=tag in _SEPARATED_TAGS)
@@ -164,7 +163,6 @@ class _Reader:
                 self._image(_attribute("alt", attributes).strip())
 
     def close_tag(self, tag: str) -> None:
-        """Handle a closing tag."""
         self._in_title = False
         if tag == "pre":
             self._write("```" if self._fresh else "\n```")
@@ -177,7 +175,6 @@ class _Reader:
             self._break(blank_line=tag in _SEPARATED_TAGS)
 
     def add_text(self, data: str) -> None:
-        """Handle text between tags."""
         if self._in_title:
             self._title = self._title or data
         elif self._pre:
@@ -345,8 +342,6 @@ class FetchUrlArguments(Arguments, frozen=True):
 
 
 class FetchUrl(Tool[FetchUrlArguments]):
-    """Fetches a page and returns it as text."""
-
     name = "fetch_url"
     arguments_type = FetchUrlArguments
 
@@ -379,7 +374,6 @@ class FetchUrl(Tool[FetchUrlArguments]):
     async def run(
         self, call_id: str, args: FetchUrlArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """Fetch it. Raises ToolError."""
         self._require_enabled()
         try:
             async with asyncio.timeout(_TIMEOUT_S):

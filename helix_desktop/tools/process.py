@@ -124,12 +124,10 @@ class CappedOutput:
 
     @property
     def head(self) -> bytes:
-        """The first part."""
         return bytes(self._head)
 
     @property
     def dropped(self) -> int:
-        """The number of bytes that were not kept."""
         return self._size - len(self._head) - min(len(self._tail), _TAIL)
 
     def joined(self) -> bytes:
@@ -160,7 +158,6 @@ class SpillFile:
             self.is_complete = False
 
     def remove(self) -> None:
-        """Delete the file: all of the output fitted in memory."""
         self.size = 0
         with suppress(OSError):
             self._path.unlink()
@@ -176,7 +173,6 @@ class LiveOutput:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, data: bytes) -> None:
-        """Add the next chunk."""
         if self._on_output is ignore_output:
             return
         self._pending += data[-_MAX_CHUNK:]
@@ -185,7 +181,6 @@ class LiveOutput:
             self._timer = self._loop.call_later(_INTERVAL_S, self.flush)
 
     def flush(self) -> None:
-        """Report the pending output now."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -368,7 +363,6 @@ async def _wait(watcher: _Watcher, timeout_s: float) -> ProcessEnding:
 
 
 async def _find_orphans(watcher: _Watcher, env_tag: str) -> tuple[str, ...]:
-    """Return the names of the processes that a program left running."""
     done, _ = await asyncio.wait([watcher.closed], timeout=_LINGER_S)
     names = watcher.group.names
     if not names and env_tag:
@@ -464,8 +458,6 @@ def normalize_path(name: str, windows: bool = os.name == "nt") -> str:
 
 
 class Ripgrep:
-    """Runs the ripgrep binary."""
-
     def __init__(self, binary: Path | None, environment: Mapping[str, str]) -> None:
         self._binary, self._environment = binary, environment
 

@@ -236,7 +236,6 @@ class Tool(ABC, Generic[Args]):
 
     @property
     def is_offered(self) -> bool:
-        """True if the model is offered it now."""
         return True
 
     @abstractmethod
@@ -256,7 +255,6 @@ class UnguardedTool(Tool[Args]):
     """A tool that changes nothing and needs no approval."""
 
     async def approval_request(self, call_id: str, args: Args) -> ApprovalRequest | None:
-        """Return None: no approval is needed."""
         return None
 
 
@@ -306,7 +304,6 @@ class ToolRegistry:
 
 @cache
 def spec_of(tool: type[Tool[Any]], descriptions: Path) -> ToolSpec:
-    """Return the spec of a tool, with its description file and its argument schema."""
     description, argument_descriptions = parse_description(description_of(tool.name, descriptions))
     return ToolSpec(tool.name, description, schema(tool.arguments_type, argument_descriptions))
 

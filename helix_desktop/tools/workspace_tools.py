@@ -49,8 +49,6 @@ _MAX_QUESTION, _MAX_LABEL, _MAX_DESCRIPTION = 2_000, 120, 400  # characters
 
 
 class AskUserArguments(Arguments, frozen=True):
-    """The arguments of ask_user."""
-
     question: str
     options: Annotated[
         tuple[QuestionOption, ...], msgspec.Meta(extra_json_schema={"maxItems": MAX_OPTIONS})
@@ -79,7 +77,6 @@ class AskUser(Tool[AskUserArguments]):
     async def run(
         self, call_id: str, args: AskUserArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """Return that nobody was there to ask."""
         return ToolResult(NO_USER.encode(), target=" ".join(args.question.split()))
 
 
@@ -112,8 +109,6 @@ _MAX_LENGTH = 300  # characters of one item
 
 
 class TodoArguments(Arguments, frozen=True):
-    """The arguments of todo."""
-
     items: Annotated[tuple[TodoItem, ...], msgspec.Meta(min_length=1, max_length=_MAX_ITEMS)]
 
 
@@ -244,7 +239,6 @@ def create_cache_tools(
 
 
 def cache_tool_specs(descriptions: Path) -> tuple[ToolSpec, ...]:
-    """Return the specs of the tools on a cache, as they are sent to a model."""
     return tuple(spec_of(tool, descriptions) for tool in _CACHE_TOOLS)
 
 

@@ -61,7 +61,6 @@ _LABELS: dict[ActionName, TranslatableText] = {
 
 
 def action_label(action: ActionName) -> str:
-    """Return the words on an action's button."""
     return translate(_LABELS[action])
 
 

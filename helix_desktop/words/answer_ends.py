@@ -41,7 +41,6 @@ def cut_off_fix(stop: StopReason) -> str:
 
 
 def window_learned_text(event: WindowLearned) -> str:
-    """Return which context window counts now, and which one did."""
     return tr(
         "The context window of {model} is {window} tokens, not {believed}.",
         model=event.model,
@@ -51,5 +50,4 @@ def window_learned_text(event: WindowLearned) -> str:
 
 
 def mcp_failed_text(server: str, reason: str) -> str:
-    """Return that an MCP server does not run, and why."""
     return tr("The MCP server {server} isn't running. {reason}", server=server, reason=reason)

@@ -50,7 +50,6 @@ def _cost(attachment: Attachment) -> str:
 
 
 def attachment_icon(attachment: Attachment) -> str:
-    """Return the name of the icon for a kind of attachment."""
     if attachment.image is not None:
         return IMAGE_ICON
     if attachment.kind == "cached":

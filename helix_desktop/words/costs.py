@@ -40,7 +40,6 @@ class CostState(msgspec.Struct, frozen=True):
 
     @property
     def is_near_limit(self) -> bool:
-        """Return True if most of the budget is spent."""
         return self.share >= WARNING_SHARE
 
     @property

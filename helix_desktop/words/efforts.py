@@ -26,12 +26,10 @@ def effort_name(effort: Effort) -> str:
 
 
 def with_effort(model: str, effort: SentEffort) -> str:
-    """Return the name of a model with the level that requests to it ask for, if any."""
     return f"{model} · {effort_name(effort)}" if effort else model
 
 
 def effort_refused_text(event: EffortRefused) -> str:
-    """Return that a model's server refused a level, and what follows."""
     return tr(
         "{model} doesn't accept this reasoning effort: {effort}. Requests continue without it.",
         model=event.model,

@@ -19,15 +19,12 @@ class English:
     is_right_to_left = False
 
     def find(self, text: TranslatableText) -> str:
-        """Return the English template of a text in the form for its count."""
         return text.singular if text.singular and text.number == 1 else text.source
 
     def show_fact(self, fact: object) -> str:
-        """Return a fact as a text has it: numbers in groups of digits, several things as a list."""
         return english_fact(fact)
 
     def show_decimal(self, number: float, digits: int) -> str:
-        """Return a number with `digits` digits after the decimal point."""
         return f"{number:,.{digits}f}"
 
     def read_decimal(self, text: str) -> float:
@@ -38,16 +35,13 @@ class English:
         return float(text.replace(",", "") if _GROUPED.fullmatch(text) else text.replace(",", "."))
 
     def show_day(self, moment: datetime, *, with_year: bool) -> str:
-        """Return a day: `3 Nov`, `3 Nov 2026`."""
         day = f"{moment.day} {_MONTHS[moment.month - 1]}"
         return f"{day} {moment.year}" if with_year else day
 
     def show_weekday(self, moment: datetime) -> str:
-        """Return a day of the week: `Tue`."""
         return _DAYS[moment.weekday()]
 
     def show_clock(self, moment: datetime) -> str:
-        """Return a time of day: `14:02`."""
         return f"{moment:%H:%M}"
 
     def sort_key(self, name: str) -> str:

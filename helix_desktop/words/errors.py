@@ -8,5 +8,4 @@ from helix_desktop.words.translation import translate
 
 
 def error_text(error: HelixError) -> str:
-    """Return the whole error in the user's language."""
     return translate(join_sentences(error.what, error.why, error.fix))

@@ -15,5 +15,4 @@ def failure_text(budget_spent: bool) -> str:
 
 
 def turn_failure_reason(texts: Iterable[str]) -> str:
-    """Return what a turn failed with, and why, as the user reads it."""
     return " ".join(translate(text) for text in texts if text)

@@ -29,7 +29,6 @@ _REASONS: dict[UncoveredReason, TranslatableText] = {
 
 
 def uncovered_reason_text(reason: UncoveredReason) -> str:
-    """Return why changes of a place can't be undone."""
     return translate(_REASONS[reason])
 
 

@@ -22,7 +22,6 @@ def describe_mode(diff: FileDiff) -> str:
 
 
 def missing_line_end_note() -> str:
-    """Return what stands behind a file's last line that ends without a newline."""
     return tr("no newline at end of file")
 
 

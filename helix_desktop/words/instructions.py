@@ -10,7 +10,6 @@ tr = Translator("Chat")
 
 
 def instructions_text(event: InstructionsAdded) -> str:
-    """Return which instructions the agent was sent, and why now."""
     text = event.text
     name, tokens = text.path or tr("Your instructions"), format_token_count(text.tokens)
     match text.problem:

@@ -10,7 +10,6 @@ _NO_MODEL = "no model"  # how the log begins the label of a summary that no mode
 
 
 def demo_model_name() -> str:
-    """Return the display name of the model that ships with the app."""
     return tr("Offline demo model")
 
 

@@ -9,7 +9,6 @@ tr = Translator("Settings: Policy")
 
 
 def profile_name(profile: str) -> str:
-    """Return the display name of a profile."""
     names = {
         "lean": tr("Lean", "policy profile"),
         "balanced": tr("Balanced", "policy profile"),
@@ -37,7 +36,6 @@ def session_policy_text(policy: ContextPolicy | None) -> str:
 
 
 def policy_in_use(session: ContextPolicy | None, workspace: ContextPolicy) -> str:
-    """Return which policy manages a session: its own, or its workspace's."""
     if session is None:
         return tr("Policy: {policy}", policy=policy_name(workspace))
     return tr("Policy: {policy}, for this session only", policy=policy_name(session))

@@ -49,7 +49,6 @@ def cache_text(cached: int, cache_writes: int, fresh: int) -> str:
 
 
 def miss_text(cause: MissCause) -> str:
-    """Return one reason why a request was not read from the provider's cache, as a sentence."""
     if cause.kind == "model":
         return tr("Another model answered before: {model}.", model=cause.previous_model)
     if cause.kind == "idle":

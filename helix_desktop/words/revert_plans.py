@@ -31,17 +31,14 @@ _STATUSES: dict[RevertStatus, TranslatableText] = {
 
 
 def problem_text(problem: RevertProblem) -> str:
-    """Return why a path can't be reverted."""
     return translate(_PROBLEMS[problem]) if problem in _PROBLEMS else tr("It can't be changed now.")
 
 
 def plan_status_text(status: RevertStatus) -> str:
-    """Return how a planned file stands."""
     return translate(_STATUSES[status])
 
 
 def revert_effect_text(file: PlannedFile) -> str:
-    """Return what a revert does to a file."""
     if file.former is None:
         return tr("Delete")
     if file.present is None:

@@ -61,17 +61,14 @@ STATE_WORDS: dict[MessageState, StateWords] = {
 
 
 def explain_observations() -> str:
-    """Say what observations are."""
     return tr("Facts about older messages that a model wrote down. They replace these messages later.")
 
 
 def explain_merged_observations() -> str:
-    """Say what became of observations that took too much of the context."""
     return tr("Facts merged into fewer. Outdated ones are dropped.")
 
 
 def explain_checkpoint() -> str:
-    """Say what a checkpoint is, and that no request has it."""
     return tr(
         "A handover written ahead of time, while the context stays as it is. The next compaction begins "
         "with the newest one."
@@ -79,12 +76,10 @@ def explain_checkpoint() -> str:
 
 
 def hold_text(on: bool) -> str:
-    """Say that the user paused or resumed compaction."""
     return tr("Compaction paused") if on else tr("Compaction resumed")
 
 
 def explain_hold() -> str:
-    """Say what a pause of the user means, and until when."""
     return tr("Paused: the context stays as it is while it fits, until you resume compaction.")
 
 
@@ -94,5 +89,4 @@ def changed_since(seq: int) -> str:
 
 
 def explain_changed(seq: int) -> str:
-    """Say that the file of a content has changed, and what the content shows."""
     return tr("Changed since (e{event}): this is the file as it was then.", event=str(seq))

@@ -41,7 +41,6 @@ _SECTION_BULLETS, _GIST_SECTIONS = 3, 2
 
 
 def mode_text(mode: PermissionMode) -> str:
-    """Return what a mode that was chosen for a session means."""
     match mode:
         case "ask":
             return tr("Ask mode: the agent asks before edits, and commands that do more than read")
@@ -93,13 +92,11 @@ def ordered_sections(sections: Sequence[Section]) -> list[Section]:
 
 
 def gist_sections(sections: Sequence[Section]) -> list[Section]:
-    """Return what says most of a handover, in a few lines: sections with their first sentences."""
     filled = [section for section in ordered_sections(sections) if section.bullets]
     return [Section(section.title, section.bullets[:_SECTION_BULLETS]) for section in filled[:_GIST_SECTIONS]]
 
 
 def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
-    """Return what was summarized, or that the user edited it, and the tokens of the context."""
     if handover.origin:
         return _continued_text(handover.origin_title)
     if handover.revises:
@@ -128,12 +125,10 @@ def revision_size_text(before: int, after: int) -> str:
 
 
 def _continued_text(title: str) -> str:
-    """Return that a session continues another one, by its title."""
     return tr("Continues “{title}”", title=session_title(title))
 
 
 def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
-    """Return which form of an output the user sent, and its tokens."""
     choice = _form_choice_text(event.form, _output_name(event.target, transcript))
     tokens = output_tokens(event.tokens)
     return f"{choice} · {format_token_count(tokens)}"
@@ -150,12 +145,10 @@ def _form_choice_text(form: Form, output: str) -> str:
 
 
 def excluded_text(event: Excluded, transcript: Transcript) -> str:
-    """Return what the user excluded."""
     return tr("You left out {content}", content=_excluded_name(event, transcript))
 
 
 def _excluded_name(event: Excluded, transcript: Transcript) -> str:
-    """Return what the user excluded, in a few words."""
     seq = event.targets[0]
     item = transcript.messages.item(seq)
     match item.event if item is not None else transcript.rewrites.by_seq.get(seq):
@@ -177,7 +170,6 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
 
 
 def pin_text(event: Pinned | Unpinned, transcript: Transcript) -> str:
-    """Return a pin set or removed."""
     output = _output_name(event.target, transcript)
     if isinstance(event, Unpinned):
         return tr("You unpinned {output}", output=output)
@@ -185,7 +177,6 @@ def pin_text(event: Pinned | Unpinned, transcript: Transcript) -> str:
 
 
 def budget_text(event: BudgetSet) -> str:
-    """Return what the session may spend from now on."""
     cost = format_usd(event.cost)
     if event.tokens and event.cost:
         return tr("Budget: {tokens} tokens or {cost}", tokens=event.tokens, cost=cost)
@@ -195,7 +186,6 @@ def budget_text(event: BudgetSet) -> str:
 
 
 def files_changed_text(event: FilesChanged) -> str:
-    """Return which file, or how many, changed since the agent read or wrote them."""
     if len(event.files) > 1:
         return tr.plural(
             len(event.files), "%n file changed since it was read", "%n files changed since they were read"
@@ -204,7 +194,6 @@ def files_changed_text(event: FilesChanged) -> str:
 
 
 def changed_file_text(file: ChangedFile) -> str:
-    """Return what happened to a file since the agent read or wrote it."""
     if file.is_gone:
         return tr("{file} was deleted since it was read", file=file.path)
     return tr("{file} changed since it was read", file=file.path)

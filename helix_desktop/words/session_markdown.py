@@ -164,7 +164,6 @@ def _end_text(ended: TurnEnded) -> str:
 
 
 def _note(text: str) -> str:
-    """Return a line about the conversation, set apart from what was said in it."""
     return f"> {escape_hidden_name(text)}"
 
 

@@ -63,5 +63,4 @@ _BY_NAME = {
 
 
 def find_slash_command(name: str) -> SlashCommand | None:
-    """Return the built-in command of a name; None if there is none."""
     return _BY_NAME.get(command_key(name))

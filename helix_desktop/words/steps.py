@@ -26,13 +26,11 @@ def step_text(step: Step) -> str:
 
 
 def looking_at_text(step: Step) -> str:
-    """Return what says that a step of the past is on screen."""
     words = tr("You're looking at turn {turn}, step {step}", turn=step.turn, step=step.number)
     return _with_figures(words, step, _tokens_of_request(step))
 
 
 def sent_at_text(step: Step) -> str:
-    """Return what says of which step a request is that was sent already."""
     return f"{sent_at_step(step)} · {step_figures(step)}"
 
 
@@ -42,7 +40,6 @@ def sent_at_step(step: Step) -> str:
 
 
 def step_figures(step: Step) -> str:
-    """Return when a step was, and the tokens of its request, as far as they were recorded."""
     return _figures(step, format_token_count(step.tokens))
 
 

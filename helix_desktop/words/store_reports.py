@@ -29,7 +29,6 @@ _MAX_LISTED = 5  # lost contents and truncated sessions that are listed by name
 
 
 def repair_notice(report: RepairReport) -> StoreRepaired:
-    """Return the notice for the user: what happened, what was lost, what to do."""
     readable = (
         text.plural(report.entries, "%n cached output", "%n cached outputs"),
         text.plural(report.sessions, "%n session", "%n sessions"),
@@ -49,7 +48,6 @@ def repair_notice(report: RepairReport) -> StoreRepaired:
 
 
 def lost_content_text(content: LostContent) -> str:
-    """Return the name of a content whose bytes are gone."""
     return escape_hidden_name(
         " ".join(part for part in (content.digest[:12], display_name(content.tool), content.target) if part)
     )
@@ -132,7 +130,6 @@ def removed_text(count: int) -> str:
 
 
 def export_summary(result: ExportResult) -> str:
-    """Return a text of what the file holds and lacks."""
     totals = result.totals
     lost, left_out, removed = len(totals.lost), len(totals.left_out), len(totals.removed)
     return translate(
@@ -186,7 +183,6 @@ def _trashed_part(count: int) -> str:
 
 
 def import_summary(result: ImportResult) -> str:
-    """Return a text of what an import added."""
     new, extended, unchanged = len(result.new), len(result.extended), len(result.unchanged)
     apart, busy = len(result.apart), len(result.busy)
     trashed = set(result.trashed)

@@ -25,12 +25,10 @@ class MissingText(msgspec.Struct, frozen=True):
 
     @property
     def heading_line(self) -> str:
-        """Return the heading as a line above others."""
         return tr("{heading}:", heading=self.heading) if self.heading else ""
 
     @property
     def text(self) -> str:
-        """Return all as lines of text."""
         lines = (tr("{kind}: {facts}", kind=kind, facts=facts) for kind, facts in self.lines)
         return "\n".join((self.heading_line, *lines))
 

@@ -51,7 +51,6 @@ def format_short_time(at_ms: int, now: datetime) -> str:
 
 
 def _age_now(now_ms: int) -> int:
-    """Return the moment that ages are of."""
     return now_ms - now_ms % AGE_STEP_MS
 
 

@@ -22,9 +22,7 @@ class Language(Protocol):
         ...
 
     @property
-    def is_right_to_left(self) -> bool:
-        """Return True if its lines run from right to left."""
-        ...
+    def is_right_to_left(self) -> bool: ...
 
     def find(self, text: TranslatableText) -> str:
         """Return the template of a text in the form for its count; the English one if none is there."""
@@ -87,13 +85,11 @@ _language: Language = English()
 
 
 def use_language(language: Language) -> None:
-    """Show every text from now on in `language`."""
     global _language  # noqa: PLW0603 - a process has one language, as it has one locale
     _language = language
 
 
 def current_language() -> Language:
-    """Return the language of this process."""
     return _language
 
 

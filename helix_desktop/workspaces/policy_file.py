@@ -84,8 +84,6 @@ POLICY_FILE = "policy.toml"
 
 
 class PolicyFile:
-    """The policy of one workspace on disk."""
-
     def __init__(self, folder: Path, files: TomlStorage) -> None:
         """`folder` is the workspace's data folder."""
         self.path, self._files = folder / POLICY_FILE, files

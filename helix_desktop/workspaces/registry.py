@@ -152,7 +152,6 @@ class WorkspaceRegistry:
             self._add_problem(SettingsDamaged(what, decoding_fault(error), _RECORD_FIX))
 
     def list_workspaces(self, include_removed: bool = False) -> list[WorkspaceRecord]:
-        """Return the listed workspaces; with `include_removed` also the removed ones."""
         return [record for record in self._records.values() if record.listed or include_removed]
 
     def get(self, workspace_id: str) -> WorkspaceRecord:
@@ -291,11 +290,9 @@ class WorkspaceRegistry:
         return {}
 
     def data_folder(self, workspace_id: str) -> Path:
-        """Return the folder of a workspace's own data."""
         return self._folder / str(uuid.UUID(workspace_id))
 
     def store_folder(self, workspace_id: str) -> Path:
-        """Return the folder of a workspace's store."""
         return self.data_folder(workspace_id) / STORE_FOLDER
 
     def policy_file(self, workspace_id: str) -> PolicyFile:

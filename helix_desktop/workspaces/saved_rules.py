@@ -31,7 +31,6 @@ def user_rules(record: WorkspaceRecord) -> tuple[PermissionRule, ...]:
 
 
 def demo_calls(record: WorkspaceRecord) -> DemoCalls:
-    """Return what happens to calls of the demo model in this workspace."""
     if not record.demo:
         return "ask"
     return "allow" if len(user_rules(record)) < len(record.rules) else record.demo_calls
@@ -52,8 +51,6 @@ def _came_with_sample(record: WorkspaceRecord, rule: PermissionRule) -> bool:
 
 
 class SavedRules:
-    """The saved approvals of one workspace."""
-
     def __init__(self, registry: WorkspaceRegistry, workspace_id: str) -> None:
         self._registry, self._workspace_id = registry, workspace_id
 
@@ -85,7 +82,6 @@ class SavedRules:
         self._save_rule(msgspec.structs.replace(rule, saved=self._registry.clock()))
 
     def restore(self, rule: PermissionRule) -> None:
-        """Restore a revoked rule."""
         self._save_rule(rule)
 
     def _save_rule(self, rule: PermissionRule) -> None:
@@ -95,6 +91,5 @@ class SavedRules:
             self._registry.change(self._workspace_id, rules=(*others, rule))
 
     def revoke(self, rule: PermissionRule) -> None:
-        """Remove a rule."""
         saved = self._registry.get(self._workspace_id).rules
         self._registry.change(self._workspace_id, rules=tuple(other for other in saved if other != rule))

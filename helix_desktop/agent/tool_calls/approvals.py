@@ -35,6 +35,7 @@ from helix_desktop.system.task_scope import TaskScope
 
 _USER_SAYS = " The user says: "
 _RULE_SAYS = " A saved rule says: "
+_CORRECTED = "The user did not allow this call. Do what they say instead: "
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 
 
@@ -58,11 +59,9 @@ class SessionPermissions:
 
     @property
     def mode(self) -> PermissionMode:
-        """The mode as recorded."""
         return self._transcript.mode
 
     def revoke(self, rule: PermissionRule) -> None:
-        """Remove a rule of this run."""
         self.rules = tuple(active_rule for active_rule in self.rules if active_rule != rule)
 
 
@@ -111,7 +110,6 @@ class InteractiveApprover:
             self._asks.pop(key, None)
 
     def answer(self, session_id: str, call_id: str, reply: UserReply) -> bool:
-        """Answer an approval request or a question. Return False if no such one is open."""
         key = (session_id, call_id)
         future, ask = self._futures.get(key), self._asks.get(key)
         if future is None or future.done() or isinstance(ask, Question) != isinstance(reply, QuestionReply):
@@ -120,20 +118,16 @@ class InteractiveApprover:
         return True
 
     def reevaluate(self, should_reevaluate: QuestionFilter) -> None:
-        """Have open requests evaluated again: a rule or the mode may decide them now."""
         for key, future in self._futures.items():
             ask = self._asks[key]
             if isinstance(ask, ApprovalRequest) and not future.done() and should_reevaluate(key[0], ask):
                 future.set_result(None)
 
     def asks(self, session_id: str) -> list[UserAsk]:
-        """Return the open approval requests and questions of a session, oldest first."""
         return [ask for key, ask in self._asks.items() if key[0] == session_id]
 
 
 class ApprovalService:
-    """Decides the calls of one session, and saves the rules of the user's lasting answers."""
-
     def __init__(
         self,
         permissions: WorkspacePermissions,
@@ -240,7 +234,8 @@ class ApprovalService:
 
 def denial_reason(model_text: str) -> str:
     """Return the reason that the user gave, in what the model reads of a denied call; empty: none."""
-    return model_text.partition(f"{DENIED}{_USER_SAYS}")[2]
+    corrected = model_text.partition(_CORRECTED)[2]
+    return corrected or model_text.partition(f"{DENIED}{_USER_SAYS}")[2]  # in logs of before
 
 
 def denying_rule(model_text: str) -> str:
@@ -288,7 +283,7 @@ def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
 
 def _user_outcome(reply: ApprovalReply, request: ApprovalRequest) -> ApprovalOutcome:
     user_reason = reply.reason.strip()
-    model_text = f"{DENIED}{_USER_SAYS}{user_reason}" if user_reason else DENIED
+    model_text = f"{_CORRECTED}{user_reason}" if user_reason else DENIED
     if reply.decision in ("session", "always") and not request.lasting_refusal:
         scope = "session" if reply.decision == "session" else "workspace"
         rule = msgspec.structs.replace(reply.rule or request.rule, scope=scope)
@@ -425,7 +420,6 @@ def named_changes(changes: Iterable[FileChange], known: Iterable[AutoRunChange])
 
 
 def question_text(changes: list[AutoRunChange]) -> str:
-    """Return what the user is asked, with the files and what follows from each."""
     lines = [
         f"{escape_hidden_name(change.path)}: "
         f"{'; '.join(map(escape_hidden_name, change.reasons)) or change.effect}"

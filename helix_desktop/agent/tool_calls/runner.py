@@ -20,6 +20,7 @@ from helix_desktop.agent.tool_calls.approvals import (
     ApprovalService,
     AutoRunDecisions,
     UserAsk,
+    denial_reason,
     named_changes,
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
@@ -33,6 +34,7 @@ from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.question import Question, reply_text
 from helix_desktop.domain.redaction import redaction_mark
 from helix_desktop.domain.store import PartialOutput
+from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.tools import (
     STOPPED,
     TURN_ENDED,
@@ -45,6 +47,7 @@ from helix_desktop.system.clock import ClockMs
 
 log = logging.getLogger(__name__)
 
+_REASON_CHARS = 200  # of why the user denied a call, in the first line of its result
 _MAX_TAIL = 16_384  # characters kept of a call's latest output, for a view opened later
 HALTED = "The user stopped this call before it had an answer. Ask what to do instead, or go on without it."
 
@@ -61,7 +64,6 @@ class RunningCall:
         self.stopped = self.is_cut_off = False  # by the user alone, or with its turn
 
     def append_output(self, text: str) -> None:
-        """Append a chunk of its output to the tail."""
         self.tail = (self.tail + text)[-_MAX_TAIL:]
         if isinstance(text, ProgressText):
             self.share = text.share
@@ -76,7 +78,6 @@ class RunningCalls:
         self._is_step_stopped = False
 
     def find(self, call_id: str) -> RunningCall | None:
-        """Return a running call; None if it does not run."""
         running = self._running.get(call_id)
         return running[0] if running else None
 
@@ -86,7 +87,6 @@ class RunningCalls:
         return tuple(call for call, _ in self._running.values())
 
     def create(self, call: ToolCall) -> RunningCall:
-        """Return a record for a call that is about to run."""
         return RunningCall(call, self._clock())
 
     async def run(self, running: RunningCall, work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
@@ -164,8 +164,6 @@ _log = logging.getLogger(__name__)
 
 
 class PartialOutputs:
-    """Saves the outputs of a session's calls until they are answered, and reads what a crash left of them."""
-
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
         self._calls: dict[str, RunningCall] = {}
@@ -249,8 +247,6 @@ class _CallProgress:
 
 
 class _Step(msgspec.Struct):
-    """What the calls of one answer share: early rewrites, and the outputs whose form the model chooses."""
-
     rewrites: EarlyRewrites
     held_outputs: list[HeldOutput] = []
 
@@ -471,6 +467,7 @@ class ToolRunner:
 
     async def _deny(self, call: ToolCall, model_text: str, step: _Step) -> None:
         tokens = await self._runtime.count_tokens(model_text)
+        reason = ellipsize(one_line(denial_reason(model_text)), _REASON_CHARS)
         answer = ToolAnswered(
             call.id,
             call.name,
@@ -479,7 +476,7 @@ class ToolRunner:
             0,
             tokens,
             tokens,
-            first_line="denied",
+            first_line=f"denied, the user says: {reason}" if reason else "denied",
             ok=False,
             outcome="denied",
         )

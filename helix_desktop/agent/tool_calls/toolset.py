@@ -29,15 +29,12 @@ class SessionTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tool specs sent to the model."""
         return self._tools.specs
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return what the user is asked before a call; None if that is nothing. Raises ToolError."""
         return await self._tools.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; `on_output` gets its output while it runs. Raises ToolError."""
         tools = self._session_tools if call.name in self._names else self._tools
         return await tools.run(call, on_output)
 
@@ -63,7 +60,6 @@ class Toolset:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tool specs sent to the model, in a stable order."""
         return self._specs
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:

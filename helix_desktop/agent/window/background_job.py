@@ -34,12 +34,10 @@ class BackgroundJob:
 
     @property
     def is_running(self) -> bool:
-        """True while it runs."""
         return self._task is not None and not self._task.done()
 
     @property
     def is_asking(self) -> bool:
-        """True while its spend request is open."""
         return self._approvals is not None and any(
             request.work == self._work for request in self._approvals.requests
         )
@@ -59,11 +57,9 @@ class BackgroundJob:
             self._approvals.confirm(self._work, estimate)
 
     def answer_request(self, allowed: bool) -> bool:
-        """Apply the user's answer to its spend request. Return True if one was open."""
         return self._approvals is not None and self._approvals.answer(self._work, allowed)
 
     def withdraw_request(self) -> None:
-        """Withdraw its spend request: it is no longer due."""
         if self._approvals is not None:
             self._approvals.withdraw(self._work)
 
@@ -82,7 +78,6 @@ class BackgroundJob:
             self._runtime.session.publish(ErrorRaised.from_error(error))
 
     async def wait(self) -> None:
-        """Wait for the end of what runs."""
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
@@ -101,8 +96,6 @@ class BackgroundJob:
 
 
 class SummaryWait:
-    """The wait of a request for the summary that makes room for it, one at a time."""
-
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
         self.is_active = False
@@ -129,7 +122,6 @@ class SummaryWait:
         return self._why_ended
 
     def continue_without_model(self) -> None:
-        """End the wait: the request is made to fit without a model."""
         if self.is_active:
             self._end(_text("You continued without a model."))
 

@@ -309,11 +309,9 @@ class Handovers:
         return digest_of(msgspec.json.encode(([item.seq for item in items], excluded, reverts)))
 
     def cancel(self) -> None:
-        """Cancel the running handover; nothing changes."""
         self._job.cancel()
 
     async def wait(self) -> None:
-        """Wait for the running handover, if any."""
         await self._job.wait()
 
 

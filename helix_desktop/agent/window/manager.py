@@ -58,7 +58,6 @@ class Checkpoints:
         may_start: Callable[[], bool],
         stays_open: bool,
     ) -> None:
-        """`may_start` is asked before one is begun."""
         self._runtime, self._job, self._may_start, self._stays_open = runtime, job, may_start, stays_open
         self._writer = HandoverWriter(runtime, rewriter, is_published=False)
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -71,7 +70,6 @@ class Checkpoints:
 
     @property
     def is_running(self) -> bool:
-        """True while one is written."""
         return self._job.is_running and not self._is_ending
 
     def _begin_between_results(self) -> None:
@@ -80,7 +78,6 @@ class Checkpoints:
             self.start_due()
 
     def start_due(self, is_idle: bool = False) -> None:
-        """Begin the checkpoint that is due, if there is one and nothing stands against it."""
         runtime = self._runtime
         if self.is_running or runtime.model_choice.pending:
             return
@@ -152,11 +149,9 @@ class Checkpoints:
         self._job.require_approval(estimate)
 
     def cancel(self) -> None:
-        """Cancel the one that is written."""
         self._job.cancel()
 
     async def wait(self) -> None:
-        """Wait for the one that is written, if any."""
         await self._job.wait()
 
 
@@ -364,7 +359,6 @@ class ContextManager:
         return not is_writing and not self.rewriter.gauge().is_due
 
     def _after_checkpoint(self) -> None:
-        """Start what had to wait for a checkpoint."""
         if not self._runtime.transcript.turn_open:
             self.after_turn()
 
@@ -374,7 +368,6 @@ class ContextManager:
             self.handovers.start_due(refresh)
 
     async def wait_for_background_work(self) -> None:
-        """Wait for the running handover and observations, if any."""
         await self.handovers.wait()
         await self.observations.wait()
 

@@ -54,8 +54,6 @@ _text = TextContext("Agent")
 
 
 class ObservationInput(msgspec.Struct, frozen=True):
-    """The input of observations: the range, its messages, what they stand under, and the messages around."""
-
     event_range: EventRange
     items: tuple[LogItem, ...]
     covers: tuple[Cover, ...]
@@ -77,7 +75,6 @@ class Observer:
         self._estimate: CostEstimate | None = None
 
     def find_due(self) -> EventRange | None:
-        """Return the event range to observe or refine now; None if none is due."""
         policy = self._runtime.policy
         gauge = self._rewriter.gauge()
         return planner.observation_due(self._runtime.transcript, policy, gauge, self._runtime.clock())
@@ -281,7 +278,6 @@ class Observer:
         )
 
     def _already_quoted_tokens(self, generations: Sequence[ObservationsMade]) -> int:
-        """Return the tokens of user text that placed observations quote already."""
         transcript = self._runtime.transcript
         quoted = (observation.quoted_texts(generation, transcript) for generation in generations)
         return sum(tokens for texts in quoted for _, _, tokens in texts)
@@ -328,8 +324,6 @@ text = TextContext("Agent")
 
 
 class Observations:
-    """One session's observations, prepared or refined by one job at a time."""
-
     def __init__(
         self, runtime: SessionRuntime, rewriter: WindowRewriter, observer: Observer, job: BackgroundJob
     ) -> None:
@@ -337,7 +331,6 @@ class Observations:
         self._is_manual = False  # True if the user asked for those that run, or wait for an approval
 
     def start_due(self) -> None:
-        """Start the due observations, if there are any and none are written."""
         event_range = self._observer.find_due()
         if event_range is not None and not self._job.is_blocked(
             (event_range.after, event_range.replaces), event_range.tokens, refresh=True
@@ -367,12 +360,10 @@ class Observations:
 
     @property
     def is_running(self) -> bool:
-        """True while some are written."""
         return self._job.is_running
 
     @property
     def are_pending(self) -> bool:
-        """True if prepared ones wait for the next request."""
         return bool(
             self._runtime.policy.observe_at and observation.pending_observations(self._runtime.transcript)
         )
@@ -405,7 +396,6 @@ class Observations:
             self._job.start(lambda: self._observer.run(event_range, is_manual, approve))
 
     def answer_request(self, reply: SpendReply) -> None:
-        """Apply the user's answer to the spend request; do nothing if none is open."""
         if not self._job.answer_request(reply == "allow") or reply == "refuse":
             return
         if self._is_manual:
@@ -416,9 +406,7 @@ class Observations:
             self._start(event_range, self._is_manual, approve)
 
     def cancel(self) -> None:
-        """Cancel the running observations; nothing changes."""
         self._job.cancel()
 
     async def wait(self) -> None:
-        """Wait for the running observations, if any."""
         await self._job.wait()

@@ -68,7 +68,6 @@ class NoteTokens:
         self._tokens: dict[str, int] = {}
 
     async def count(self, text: str) -> int:
-        """Return the number of tokens of a text. Raises HelixError as the counter does."""
         parts = [part for chunk in split_text(text) for part in note_parts(chunk)]
         tokens = await self._read(parts)
         return sum(map(tokens.__getitem__, parts))
@@ -144,7 +143,6 @@ class WindowRewriter:
             self._unread = []
 
     def measure(self) -> tuple[Window, UsageGauge]:
-        """Return the window of the next request, and its usage."""
         gauge, runtime = self.gauge(), self._runtime
         if self._window is None:
             self._window = self._projector.project(runtime.transcript, runtime.policy, runtime.frame)
@@ -232,7 +230,6 @@ class WindowRewriter:
         )
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
-        """Place pending observations, if that is due."""
         policy = self._runtime.policy
         transcript = self._runtime.transcript
         pending_seq = observation.pending_observations(transcript)
@@ -279,7 +276,6 @@ class WindowRewriter:
         return bool(await self._runtime.session.record_decided(decide))
 
     def _tokens_saved_by(self, observations_seq: int) -> int:
-        """Return the tokens by which placing these observations makes the window smaller."""
         policy, frame = self._runtime.policy, self._runtime.frame
         forked = self._runtime.transcript.fork()
         placed = ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0)
@@ -364,7 +360,6 @@ class WindowRewriter:
         return self._names.anchor_line(FOLD_TITLE, visible, max_tokens)
 
     async def _sweep_event(self, plan: SweepPlan, reason: SweepReason) -> SweepMade:
-        """Return the event of a sweep, with the identifiers that it takes out of the window."""
         transcript, policy = self._runtime.transcript, self._runtime.policy
         answers = [
             item
@@ -428,7 +423,6 @@ class WindowRewriter:
         return int(tokens / self.gauge().ratio) + 1
 
     async def mask_messages(self, seqs: Sequence[int], reason: SweepReason = SweepReason.REFUSED) -> None:
-        """Mask those of these messages that are not masked yet."""
         await self._sweep(lambda: self._masking(seqs), reason)
 
     async def masking_savings(self, seqs: Sequence[int]) -> int:
@@ -555,7 +549,6 @@ class EarlyRewrites:
         self._last_rewrite_seq = 0  # after they were made
 
     def start(self) -> None:
-        """Start them; `wait` awaits their end."""
         if self._task is None or self._task.done():
             self._task = self._runtime.scope.start(self.make(), f"rewrites {self._runtime.session.id}")
 
@@ -568,7 +561,6 @@ class EarlyRewrites:
             self._last_rewrite_seq = self._runtime.transcript.window.last_rewrite_seq
 
     async def wait(self) -> None:
-        """Wait for those that are being made."""
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
@@ -578,7 +570,6 @@ class EarlyRewrites:
             self._task.cancel()
 
     async def cancel(self) -> None:
-        """Cancel those that are being made, and wait for their end."""
         self.interrupt()
         await self.wait()
 

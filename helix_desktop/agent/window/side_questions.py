@@ -61,7 +61,6 @@ class SideQuestions:
 
     @property
     def is_running(self) -> bool:
-        """True while a question is being answered."""
         return self._task is not None and not self._task.done()
 
     async def ask(self, question: str) -> SideQuestionAnswered | None:

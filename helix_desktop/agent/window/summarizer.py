@@ -131,8 +131,6 @@ class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Summarizer:
-    """Calls one session's models for summaries."""
-
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
         self.spent = Spending()  # what the newest attempt spent, even if it failed
@@ -177,8 +175,6 @@ class Summarizer:
 
 
 class _Attempt(Generic[T]):
-    """One summary task on its way through the chain of models."""
-
     def __init__(
         self, runtime: SessionRuntime, parse: Callable[[str], T], on_partial_text: OnPartialText
     ) -> None:

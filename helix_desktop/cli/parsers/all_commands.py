@@ -32,7 +32,6 @@ tr = Translator("Command line")
 
 
 def add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `demo`."""
     demo = commands.add_parser("demo", parents=[common], help=tr("run the guided demo without a display"))
     demo.add_argument(
         "--out", type=argument_types.path, required=True, metavar="DIR", help=tr("output directory")
@@ -65,7 +64,6 @@ _CALL_ID, _NAME = '"tool_call_id"', '"name"'
 
 
 def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `replay`."""
     replay = commands.add_parser(
         "replay",
         parents=[common],
@@ -86,7 +84,6 @@ def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 
 def add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `run`."""
     run = commands.add_parser(
         "run",
         parents=[common],
@@ -250,8 +247,54 @@ def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
         add_json(command)
 
 
+def add_search(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `search`."""
+    searching = commands.add_parser(
+        "search",
+        parents=[common],
+        help=tr("search messages, outputs, handovers and file names of all workspaces"),
+        description=tr(
+            "Print where all words occur, by session, the newest first. “cache show” prints an output."
+        ),
+    )
+    searching.add_argument(
+        "query",
+        metavar="WORDS",
+        help=tr("words to find, in upper or lower case; {quotes} for a phrase", quotes='"…"'),
+    )
+    searching.add_argument(
+        "--workspace",
+        action=argument_types.SinglePath,
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("search only this project folder"),
+    )
+    kinds = ("message", "output", "handover", "file")
+    searching.add_argument(
+        "--kind",
+        action="append",
+        choices=kinds,
+        metavar="KIND",
+        help=tr("only these: {kinds}; can be repeated", kinds=kinds),
+    )
+    searching.add_argument(
+        "--since",
+        type=argument_types.duration_ms,
+        default=None,
+        metavar="TIME",
+        help=tr("only within this time, such as 12h, 7d or 4w"),
+    )
+    searching.add_argument(
+        "--limit",
+        type=argument_types.positive_count,
+        default=50,
+        metavar="N",
+        help=tr("maximum number of sessions (default: {limit})", limit=50),
+    )
+    add_json(searching)
+
+
 def add_timeline(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `timeline`."""
     timeline = commands.add_parser(
         "timeline",
         parents=[common],
@@ -265,7 +308,6 @@ _SERVED_TOOLS = ("recall_cached_content", "search_cached_content", "list_cached_
 
 
 def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `cache` with its verbs."""
     cache = commands.add_parser("cache", help=tr("work with the cached outputs of a workspace"))
     add = _verbs_of(cache, common)
     add_find_commands(add)
@@ -327,7 +369,6 @@ def _verbs_of(command: argparse.ArgumentParser, common: argparse.ArgumentParser)
 
 
 def add_mcp(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `mcp`."""
     mcp = commands.add_parser(
         "mcp",
         parents=[common],
@@ -351,7 +392,6 @@ def add_mcp(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 
 def add_changes(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `changes` with its verbs."""
     changes = commands.add_parser(
         "changes",
         help=tr("list, compare, revert and redo changes to files"),
@@ -364,7 +404,6 @@ def add_changes(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 
 def add_backup(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `backup`."""
     backup = commands.add_parser(
         "backup", parents=[common], help=tr("back up every workspace to its own file")
     )
@@ -382,7 +421,6 @@ def add_backup(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 
 def add_import(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `import`."""
     importing = commands.add_parser(
         "import",
         parents=[common],
@@ -420,7 +458,6 @@ def add_import(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 
 def add_move(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `move-data`."""
     move = commands.add_parser("move-data", parents=[common], help=tr("move the data directory"))
     move.add_argument(
         "folder", type=argument_types.path, metavar="FOLDER", help=tr("an empty folder, or a new one")
@@ -437,6 +474,7 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_run(commands, common)
     add_slash_commands(commands, common)
     add_sessions(commands, common)
+    add_search(commands, common)
     add_cache(commands, common)
     add_changes(commands, common)
     add_timeline(commands, common)

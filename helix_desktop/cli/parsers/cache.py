@@ -117,7 +117,6 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
 
 
 def _add_trash_ids(command: argparse.ArgumentParser, count: Literal["*", "+"]) -> None:
-    """Add the ids of items of the trash."""
     command.add_argument(
         "ids",
         type=argument_types.non_empty_text,

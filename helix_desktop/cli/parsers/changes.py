@@ -14,7 +14,6 @@ tr = Translator("Command line")
 
 
 def add_changes_commands(add_command: AddCommand) -> None:
-    """Add `changes list`, `diff`, `revert`, `redo` and `accept`."""
     listed = add_command(
         "list", tr("list what was changed, by turn and step, and what was taken back after commands")
     )

@@ -33,7 +33,6 @@ def add_workspace(command: argparse.ArgumentParser) -> None:
 
 
 def add_json(command: argparse.ArgumentParser) -> None:
-    """Add `--json`."""
     command.add_argument("--json", action="store_true", help=tr("print one JSON document"))
 
 
@@ -69,7 +68,6 @@ def add_policy(command: argparse.ArgumentParser) -> None:
 
 
 def add_patience(command: argparse.ArgumentParser) -> None:
-    """Add `--patience`."""
     command.add_argument(
         "--patience",
         type=argument_types.seconds,
@@ -79,7 +77,6 @@ def add_patience(command: argparse.ArgumentParser) -> None:
 
 
 def keys_text() -> str:
-    """Return where API keys come from."""
     return tr(
         "API keys: the key of a provider comes from the keychain, otherwise from an environment variable. "
         "{variables} belong to the provider of that name. Any other provider reads {pattern}: "

@@ -89,7 +89,6 @@ def find_error(line: str) -> ErrorMatch | None:
 
 
 def _judge(line: str) -> ErrorMatch | None:
-    """Return what a line with one of the words reports."""
     lower = line.lower()
     if len(line) <= _MAX_TEST_LINE and _is_passed_test(_COLOR.sub("", line) if "\x1b" in line else line):
         return None
@@ -324,7 +323,6 @@ def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
 
 
 def describe_text(text: str) -> str:
-    """Return what a text holds that is no tool's output, such as a file that the agent wrote."""
     return ellipsize(without_direction_signs(_describe("read", text)), CAP)
 
 
@@ -434,7 +432,6 @@ def _columns(text: str) -> str:
 
 
 def _symbol_places(text: str) -> str:
-    """Return how many places a lookup of a symbol found, as it says, and the first of these."""
     head = "\n".join(text[:_READ_CHARS].split("\n", _SUMMARY_LINES)[:_SUMMARY_LINES])
     found = _FOUND.search(head)
     if found is None:

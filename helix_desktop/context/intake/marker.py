@@ -71,7 +71,6 @@ def _mask_whole(call: ToolCall, digits: int) -> MaskableCall:
 
 
 def _argument_marker(text: str, digits: int = HEX_DIGITS) -> str:
-    """Return the marker that replaces an argument's value, with what that holds."""
     data = text.encode("utf-8", "surrogatepass")
     about = describe_text(text)
     return f"{bare_marker(digest_of(data), digits)} {format_bytes(len(data))}{', ' if about else ''}{about}"

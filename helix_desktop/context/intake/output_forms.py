@@ -206,7 +206,6 @@ def _drop_cut_line(text: str, from_end: bool) -> str:
 
 
 def _gap_text(text: str, start: int, end: int, followed: bool, lines_before: int) -> str:
-    """Return the description of the part that is not shown."""
     start += text.startswith("\n", start)
     end -= text.endswith("\n", start, end)
     first, last = (text.count("\n", 0, place) + 1 + lines_before for place in (start, end))
@@ -223,11 +222,9 @@ class _DiffLines:
         self._is_diff, self._before, self._after = False, 0, 0
 
     def begin_file(self) -> None:
-        """Note that a file of a diff begins."""
         self._is_diff, self._before, self._after = True, 0, 0
 
     def continues_with(self, line: str) -> bool:
-        """Return True if the next line is one of the diff."""
         if not self._is_diff:
             return False
         sign = line[:1] or " "  # of an empty line some programs cut the blank
@@ -339,8 +336,6 @@ _HEAD = 0.6  # share of what stays of a text whose middle is left out
 
 
 class OutputSource(msgspec.Struct, frozen=True):
-    """An output to be extracted from: its whole text with its tokens, and what it is."""
-
     text: str
     tokens: int
     digest: str
@@ -351,7 +346,6 @@ class OutputSource(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_answer(cls, output: ToolAnswered, text: str, tokens: int) -> OutputSource:
-        """Return the source for a recorded output, with its whole text."""
         return cls(
             text,
             tokens,
@@ -364,7 +358,6 @@ class OutputSource(msgspec.Struct, frozen=True):
 
     @property
     def call_summary(self) -> str:
-        """Return the call that produced it, on one line."""
         call = " ".join(f"{self.tool} {self.target[:_TARGET_CAP]}".split())
         return call if self.exit_code is None else f"{call}, exit code {self.exit_code}"
 
@@ -431,7 +424,6 @@ def max_extract_tokens(preview_tokens: int, full_tokens: int) -> int:
 
 
 def max_extract_words(preview_tokens: int, full_tokens: int) -> int:
-    """Return the maximum number of words requested for an extract."""
     return max(30, int(max_extract_tokens(preview_tokens, full_tokens) * WORDS_PER_TOKEN))
 
 
@@ -461,7 +453,6 @@ class LargeOutput(msgspec.Struct, frozen=True):
 
     @property
     def options(self) -> tuple[Form, ...]:
-        """The forms that are offered for it."""
         return ("compact", "preview", "full") if self.is_full_offered else ("compact", "preview")
 
 

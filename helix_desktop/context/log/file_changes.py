@@ -66,7 +66,6 @@ class RevertedFiles:
         self._newest: dict[str, FileRevert] = {}
 
     def add(self, seq: int, event: ChangesRecorded) -> None:
-        """Add the next capture."""
         if event.capture in self._events:
             return
         self._events[event.capture] = event
@@ -95,7 +94,6 @@ class RevertedFiles:
         return self._newest
 
     def fork(self) -> RevertedFiles:
-        """Return a copy to which further events can be added without changing this one."""
         copy = RevertedFiles()
         for event in self._events.values():
             copy._directions.add(event.capture, event.source, event.scope, event.reverts)
@@ -201,7 +199,6 @@ class RevertedChanges:
                     self._turned.setdefault((row.capture_id, change.path), {})[place] = False, True
 
     def _has_redone_part(self, place: Place) -> bool:
-        """Return True if a redo of a part of a change stands."""
         redos = (row for row in self._captures.values() if row.is_redo)
         return any(
             (row.capture_id, place[1]) not in self._reverted
@@ -337,7 +334,6 @@ class LoggedChanges(msgspec.Struct, frozen=True):
 
 
 def logged_changes(session_id: str, log: Iterable[RecordedEvent]) -> LoggedChanges:
-    """Return what a session's log says of changes, each capture once."""
     place = RecordedChanges("", session_id, 0, 0, 0, 0, "", "tool")
     calls: dict[str, ToolCall] = {}
     targets: dict[str, str] = {}

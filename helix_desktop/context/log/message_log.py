@@ -49,6 +49,7 @@ _ASKING_TOOLS = frozenset(
 """Names of tools that ask the user, without `_` and in lower case: of this agent, and of recorded ones."""
 _PAIR = re.compile(r'"((?:[^"\\]|\\.)+)"\s*=\s*"((?:[^"\\]|\\.)+)"')
 _MAX_CHARS = 2_000  # of an answer that has no pairs of question and reply
+_LEAST_REPORTED_SHARE = 0.5  # of our count: no tokenizer needs fewer tokens than that
 FRAMING_TOKENS = 4  # tokens that a wire format adds to each message, and to each call
 
 
@@ -132,7 +133,7 @@ class MessageLog:
     """The messages of a session.
 
     `user_items` are the user's, `user_words` these and the answers with the user's reply to a question,
-    `reported_items` the agent's for which the provider reported its input.
+    `reported_items` the agent's for which the provider reported its input, believably of the whole request.
     """
 
     def __init__(self) -> None:
@@ -149,7 +150,6 @@ class MessageLog:
         self._steps_beyond: dict[tuple[int, int], int] = {}
 
     def append(self, recorded: RecordedEvent, event: MessageEvent) -> LogItem:
-        """Add a message behind the others."""
         tokens = tokens_of(event)
         cumulative = self.total_tokens + tokens
         item = LogItem(
@@ -171,7 +171,8 @@ class MessageLog:
             case ToolAnswered() if user_decision(event) is not None:
                 self.user_words.append(item)
             case AssistantSpoke(usage=usage, estimate=estimate):
-                if usage and usage.input > 0 and estimate:  # some local servers report zeros
+                # Some local servers report zeros, or leave out tools or what they had cached.
+                if usage and usage.input >= max(1, estimate * _LEAST_REPORTED_SHARE) and estimate:
                     self.reported_items.append(item)
         self._counts.append(_with_message(self._counts[-1] if self._counts else MessageCounts(), event))
         self._seqs.append(recorded.seq)
@@ -180,7 +181,6 @@ class MessageLog:
         return item
 
     def drop_after(self, seq: int) -> None:
-        """Drop the messages after an event, as if they had never been sent."""
         count = self.position(seq)
         del self.items[count:], self._seqs[count:], self._counts[count:]
         del self._cumulative[count:], self._cumulative_full[count:]
@@ -220,11 +220,9 @@ class MessageLog:
         return MessageCounts(ends.messages - begin.messages, ends.calls - begin.calls)
 
     def users_between(self, after: int, upto: int) -> list[LogItem]:
-        """Return the user's messages after `after` up to and including `upto`."""
         return _between(self.user_items, after, upto)
 
     def user_words_between(self, after: int, upto: int) -> list[LogItem]:
-        """Return those of `user_words` after `after` up to and including `upto`."""
         return _between(self.user_words, after, upto)
 
     def step_beyond(self, item: LogItem, tokens: int) -> int | None:
@@ -253,10 +251,8 @@ class MessageLog:
         return self._cumulative_full[-1] if self._cumulative_full else 0
 
     def full_tokens_after(self, seq: int) -> int:
-        """Return the tokens of the messages after an event, with large outputs in full."""
         count = self.position(seq)
         return self.full_total_tokens - (self._cumulative_full[count - 1] if count else 0)
 
     def fork(self) -> MessageLog:
-        """Return a copy that can grow without changing this one."""
         return forked(self)

@@ -124,5 +124,4 @@ def newest_mode_note(items: Sequence[LogItem]) -> str:
 
 
 def announces_mode(note: str, mode: PermissionMode) -> bool:
-    """Return True if the note before a message tells the model this mode."""
     return note.startswith(f"[Mode: {mode}]")

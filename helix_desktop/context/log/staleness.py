@@ -123,7 +123,6 @@ class Staleness:
             self.apply(seq, event)
 
     def fork(self) -> Staleness:
-        """Return an independent copy."""
         return forked(self)
 
     @property
@@ -143,7 +142,6 @@ class Staleness:
         return in_work
 
     def apply(self, seq: int, event: StalenessEvent) -> None:
-        """Apply the next message, or change of files, recorded as `seq`."""
         self._in_work = None
         match event:
             case UserSpoke():

@@ -389,7 +389,6 @@ class Transcript:
         return TurnRetried(self.unfinished_end_seq, last.seq)
 
     def fork(self) -> Transcript:
-        """Return a copy to which further events can be applied without changing this one."""
         fork = forked(self)
         fork.messages, fork.rewrites = self.messages.fork(), self.rewrites.fork()
         fork.window = self.window.fork(fork.messages, fork.rewrites)
@@ -411,7 +410,6 @@ class Transcript:
 
     @property
     def todo_list(self) -> TodoList:
-        """Return the agent's present todo list."""
         return self.staleness.todo_list
 
     def todo_list_between(self, after: int, upto: int) -> TodoList:
@@ -449,7 +447,7 @@ class Transcript:
 
     @property
     def sweep_exempt(self) -> frozenset[int]:
-        """Return the seqs that automatic sweeps skip: the user undid their sweep or chose their form."""
+        """Return the seqs that automatic sweeps skip: the user brought them back, or chose their form."""
         return self.rewrites.sweep_exempt
 
     @property

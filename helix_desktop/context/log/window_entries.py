@@ -75,7 +75,6 @@ class WindowEntries:
         self.add(added)
 
     def add(self, entry: LogItem | AddedInstructions) -> None:
-        """Put a new entry behind the others."""
         self._entries.append(entry)
         if self._tokens is not None:
             images = self.images_of(entry) if isinstance(entry, LogItem) else ()
@@ -105,7 +104,6 @@ class WindowEntries:
             self._put_note(cover)
 
     def _put_note(self, cover: Cover) -> None:
-        """Put a fold's note in the place of all entries that it covers."""
         entries, note = self._entries, SummaryBlock((cover,))
         first = _first_after(entries, cover.after)
         end = _first_after(entries, cover.upto, first)
@@ -170,7 +168,6 @@ class WindowEntries:
         return tokens, image_tokens
 
     def rearrange(self) -> None:
-        """Recompute the window's entries from the active rewrites."""
         covers = build_covers(
             self._rewrites.active_handovers, self._rewrites.placed_observations, self._rewrites.active_folds
         )
@@ -201,7 +198,6 @@ class WindowEntries:
 
     @property
     def covers(self) -> tuple[Cover, ...]:
-        """Return the active covers in log order."""
         return tuple(self._covers)
 
     def entries(self) -> list[WindowEntry]:
@@ -234,7 +230,6 @@ class WindowEntries:
         return tuple(dict.fromkeys(event for event in found if event is not None))
 
     def included_covers(self, block: SummaryBlock) -> tuple[Cover, ...]:
-        """Return the covers of a block that the user did not exclude."""
         return tuple(cover for cover in block.covers if cover.seq not in self._rewrites.excluded)
 
     def without_excluded(self, items: Iterable[LogItem]) -> list[LogItem]:
@@ -357,7 +352,6 @@ class WindowEntries:
         return sweep.anchor_tokens if sweep else 0
 
     def fork(self, messages: MessageLog, rewrites: RewriteState) -> WindowEntries:
-        """Return a copy over forks of the messages and the rewrites."""
         fork = forked(self)
         fork._messages, fork._rewrites = messages, rewrites
         return fork

@@ -58,7 +58,6 @@ class LogItem(msgspec.Struct, frozen=True):
 
     @property
     def upto(self) -> int:
-        """Return its own event."""
         return self.seq
 
 
@@ -83,7 +82,6 @@ class SummaryBlock(msgspec.Struct, frozen=True):
 
     @property
     def event(self) -> HandoverMade | ObservationsMade | FoldMade:
-        """Return the event recorded as `seq`."""
         return self.covers[0].event
 
     @property
@@ -93,7 +91,6 @@ class SummaryBlock(msgspec.Struct, frozen=True):
 
     @property
     def upto(self) -> int:
-        """Return the last event it covers."""
         return max(cover.upto for cover in self.covers)
 
 
@@ -109,12 +106,10 @@ class PinnedCopy(msgspec.Struct, frozen=True):
 
     @property
     def event(self) -> MessageEvent:
-        """Return the event recorded as `seq`."""
         return self.item.event
 
     @property
     def upto(self) -> int:
-        """Return its own event."""
         return self.item.upto
 
 
@@ -126,12 +121,10 @@ class AddedInstructions(msgspec.Struct, frozen=True):
 
     @property
     def after(self) -> int:
-        """Return the event before it."""
         return self.seq - 1
 
     @property
     def upto(self) -> int:
-        """Return its own event."""
         return self.seq
 
 
@@ -162,7 +155,6 @@ def edges_of(covers: Iterable[Cover]) -> tuple[int, ...]:
 
 
 def crosses_edge(before: int, seq: int, edges: Iterable[int]) -> bool:
-    """Return True if an edge lies between an event and a later one."""
     return any(before <= edge < seq for edge in edges)
 
 
@@ -298,7 +290,6 @@ class RewriteState:
         self.anchors: dict[int, SweepMade] = {}  # sweeps whose anchors stand below an output, by its seq
 
     def fork(self) -> RewriteState:
-        """Return an independent copy."""
         copied = RewriteState()
         copied.by_seq, copied.observations, copied.undone = (
             dict(self.by_seq),
@@ -314,7 +305,6 @@ class RewriteState:
         return copied
 
     def apply(self, seq: int, rewrite: RewriteEvent) -> None:
-        """Apply a rewrite recorded as `seq`."""
         match rewrite:
             case Pinned(target=target):
                 self.pinned |= {target}
@@ -368,8 +358,12 @@ class RewriteState:
                     self.excluded_texts = {**self.excluded_texts, rewrite.part: rewrite}
                 else:
                     excluded |= dict.fromkeys(rewrite.targets, rewrite)
-        sweeps = (rewrite for rewrite in self.undone_by_user if isinstance(rewrite, SweepMade))
-        released = {seq for sweep in sweeps for seq in sweep.masked}
+        released: set[int] = set()
+        for rewrite in self.undone_by_user:
+            if isinstance(rewrite, SweepMade):
+                released.update(rewrite.masked)
+            elif isinstance(rewrite, FoldMade):  # brought back, its outputs stay: not to be cached instead
+                released.update(range(rewrite.after + 1, rewrite.upto + 1))
         self.masked = masked - self.pinned
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms
@@ -382,7 +376,6 @@ class RewriteState:
 
     @property
     def excluded_covers(self) -> tuple[ExcludedCover, ...]:
-        """Return what the excluded summaries that are active stand for."""
         return tuple(filter(None, map(self._cover_of, self.excluded)))
 
     def _cover_of(self, seq: int) -> ExcludedCover | None:
@@ -430,7 +423,6 @@ class RewriteState:
             self.anchors[sweep.carrier] = sweep
 
     def is_undoable(self, seq: int) -> bool:
-        """Return True if that event is a rewrite that can be undone."""
         return seq in self.by_seq
 
     def had_undone_handover(self, seq: int) -> bool:
@@ -497,5 +489,4 @@ class RewriteState:
 
     @property
     def unplaced_seqs(self) -> list[int]:
-        """Return the seqs of observations that were prepared and never placed."""
         return [seq for seq in self.observations if seq not in self._placed_seqs]

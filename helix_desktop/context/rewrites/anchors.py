@@ -94,7 +94,6 @@ class IdentifierIndex:
         self._last = items[-1] if items else None
 
     def _add(self, item: LogItem) -> None:
-        """Note where its names were seen."""
         names = self._of_item(item)
         self._cumulative[item.seq] = item.cumulative_tokens
         self._times.update(names)
@@ -173,7 +172,6 @@ class IdentifierIndex:
         return names
 
     def _of_block(self, transcript: Transcript, block: SummaryBlock) -> list[Iterable[str]]:
-        """Return the identifiers of each part of a note, a handover or the observations."""
         if isinstance(block.event, FoldMade):
             return [self._of_note(transcript, block.event, block.event.text)]
         summaries = [cover.event for cover in transcript.window.included_covers(block)]
@@ -182,7 +180,6 @@ class IdentifierIndex:
         return [*map(self._read, texts)]
 
     def _of_note(self, transcript: Transcript, fold: FoldPlan | FoldMade, note: str) -> Iterable[str]:
-        """Return the identifiers in a fold's note; what it says of each message was read with that."""
         names = self._by_text.get(note)
         if names is None:
             if fold.how == "fold":
@@ -249,7 +246,6 @@ class IdentifierIndex:
         return f"{title} {'; '.join(_groups(sorted(names), self._tokens_upto))}" if names else ""
 
     def _tokens_upto(self, seq: int) -> int:
-        """Return the tokens of all messages up to and including one, whose names are known."""
         return self._cumulative.get(seq, 0)
 
 
@@ -292,7 +288,6 @@ def _texts_of_summary(
 
 
 def _text_in_note(event: MessageEvent) -> str:
-    """Return what a fold's note says of a message."""
     return target_in_note(event) if isinstance(event, ToolAnswered) else event.text
 
 

@@ -87,7 +87,6 @@ class _Run(msgspec.Struct):
     gain: int = -HEADER_TOKENS
 
     def add(self, item: LogItem, gain: int) -> None:
-        """Add the next message."""
         self.items.append((item, gain))
         self.gain += gain
 
@@ -210,7 +209,6 @@ def _place(item: LogItem) -> tuple[int, bool]:
 
 
 def _places_in_work(transcript: Transcript, policy: ContextPolicy) -> set[tuple[int, bool]]:
-    """Return where messages are that sweeps spare because the running turn works on them."""
     in_work = WorkingSet.of(transcript, policy)
     items = (transcript.messages.item(seq) for seq in in_work.seqs.keys() - transcript.window.masked)
     return {
@@ -225,7 +223,6 @@ def _is_answer(entry: WindowEntry) -> bool:
 
 
 def _waited_steps(transcript: Transcript, policy: ContextPolicy, item: LogItem) -> int:
-    """Return the model calls that a message has waited to be folded."""
     by_distance = transcript.messages.step_beyond(item, policy.protect_tokens) or transcript.messages.steps
     since = max(item.step + policy.fold_after_steps, by_distance)
     return transcript.messages.steps - since + 1
@@ -236,7 +233,6 @@ def _newest_user_seq(transcript: Transcript) -> int:
 
 
 def _undone_folds(transcript: Transcript) -> list[FoldMade]:
-    """Return the folds the user undid: they are not made again automatically."""
     return [fold for fold in transcript.rewrites.undone_by_user if isinstance(fold, FoldMade)]
 
 
@@ -489,7 +485,6 @@ def _words_of_user(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) 
 
 
 def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> dict[int, str]:
-    """Return what a condensed note says of the user's messages, by their seqs."""
     lines: dict[int, str] = {}
     where_by_text: dict[str, str] = {}
     blocks, left = QuotedBlocks(), user_tokens

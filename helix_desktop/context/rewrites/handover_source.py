@@ -80,7 +80,6 @@ def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
 
 
 def fork_with(transcript: Transcript, event: HandoverMade) -> Transcript:
-    """Return a copy of the transcript in which a handover is recorded."""
     forked = transcript.fork()
     forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, event))
     return forked
@@ -340,7 +339,6 @@ def own_text(transcript: Transcript, policy: ContextPolicy, window_size: int, ev
 
 
 def with_index(transcript: Transcript, event: HandoverMade) -> tuple[HandoverMade, Content]:
-    """Return a handover with its index entry, and that entry."""
     text, entries = build_index_entry(transcript, 0, event.upto, event.kept)
     content = index_content(text, "handover", f"e{event.upto}")
     return msgspec.structs.replace(event, index=content.digest, index_entries=entries), content

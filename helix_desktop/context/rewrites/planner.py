@@ -232,7 +232,6 @@ def is_prompt_cache_cold(transcript: Transcript, policy: ContextPolicy, model: s
 def compaction_outlook(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
 ) -> CompactionOutlook:
-    """Return whether a handover is due, or what it waits for; `now_ms` in milliseconds."""
     if not policy.enabled:
         return NO_COMPACTION
     if must_make_room(transcript, policy, gauge):
@@ -269,7 +268,6 @@ def handover_due(
 def _handover_outlook(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
 ) -> CompactionOutlook:
-    """Return whether a handover can be made under pressure."""
     if is_breaker_open(transcript):
         return CompactionOutlook("paused")
     waited = now_ms - transcript.last_compaction_at_ms
@@ -387,7 +385,6 @@ def cooldown_ms(transcript: Transcript, policy: ContextPolicy) -> int:
 
 
 def backoff_ms(policy: ContextPolicy, failures: int) -> int:
-    """Return the milliseconds to wait after so many failures in a row."""
     return policy.handover_cooldown_s * 1000 << min(failures, _MAX_DOUBLINGS)
 
 
@@ -429,7 +426,6 @@ def observation_relief(
 def observation_savings(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, event_range: EventRange
 ) -> float:
-    """Return the tokens that observing this range, or refining it, should free."""
     if event_range.replaces:
         return event_range.tokens * _REFINED_SHARE * gauge.ratio
     words = sum(

@@ -48,7 +48,6 @@ class WorkingSet(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, transcript: Transcript, policy: ContextPolicy) -> WorkingSet:
-        """Return those of a session."""
         seqs, kept = transcript.worked_on, frozenset[int]()
         if policy.never_cache:
             entries = (entry for entry in transcript.window.entries() if isinstance(entry, LogItem))
@@ -287,6 +286,5 @@ def _waiting_cost(candidates: list[SweepCandidate]) -> float:
 
 
 def tokens_saved(transcript: Transcript, seqs: tuple[int, ...]) -> int:
-    """Return the tokens that masking these messages saves."""
     items = (item for seq in seqs if (item := transcript.messages.item(seq)) is not None)
     return sum(transcript.window.masking_savings(item) for item in items)

@@ -87,7 +87,6 @@ class GitCommits(msgspec.Struct):
     working_tree: WorkingTree | None = None
 
     def add(self, output: ToolAnswered, seq: int) -> None:
-        """Read what a command printed."""
         if "git" in output.target and not _has(_NEW_REPOSITORY, "Initialized", output.text):
             self._add_status(output, seq)
             self._add_commits(output, seq)
@@ -146,7 +145,6 @@ class GitCommits(msgspec.Struct):
 
     @property
     def newest_first(self) -> list[GitCommit | PullRequest]:
-        """Return pull requests and commits, the newest first."""
         return sorted((*self.commits.values(), *self.requests.values()), key=lambda entry: -entry.seq)
 
 
@@ -193,7 +191,6 @@ UNKNOWN_CALL = CallContent()
 
 
 def call_content(response: AssistantSpoke | None, seq: int, call_id: str) -> CallContent:
-    """Return what a call of a message holds; `seq` is the message's event."""
     calls = [call for call in (response.calls if response else ()) if call.id == call_id]
     if response is None or not calls:
         return UNKNOWN_CALL
@@ -299,7 +296,6 @@ def files_edited_in_place(command: str) -> Iterator[str]:
 
 
 def deleted_files(command: str) -> Iterator[str]:
-    """Yield the files that a command removes."""
     for names in _DELETING_COMMAND.findall(command[:_PARSED_CHARS]):
         for name in names.split():
             path = name.strip("\"'")
@@ -342,7 +338,6 @@ class Ledger(msgspec.Struct):
     newest_calls: tuple[int, AssistantSpoke | None] = (0, None)  # the newest message with calls, by its event
 
     def add(self, item: LogItem) -> None:
-        """Add the next message."""
         event = item.event  # most are answers and the calls before them
         if isinstance(event, ToolAnswered):
             if event.outcome in _COUNTED_OUTCOMES and not event.recalled and event.name not in CACHE_TOOLS:
@@ -379,7 +374,6 @@ class Ledger(msgspec.Struct):
                     self._add_file(path, FLAGS[kind], "", seq, content=missing)
 
     def _call_of(self, output: ToolAnswered) -> CallContent:
-        """Return what the call of an answer holds."""
         seq, response = self.newest_calls
         return call_content(response, seq, output.call_id)
 
@@ -561,7 +555,6 @@ def _take(entries: Sequence[LedgerEntry], fitting: dict[int, str], chars_left: i
 
 
 def build_ledger(items: Iterable[LogItem]) -> Ledger:
-    """Return the ledger of these messages, in their order."""
     ledger = Ledger()
     for item in items:
         ledger.add(item)

@@ -176,7 +176,6 @@ class QuotedBlocks:
         return parts
 
     def add(self, seq: int, parts: Sequence[str | RepeatedBlock]) -> None:
-        """Add the parts that a message says in full."""
         self._texts += [(seq, part) for part in parts if isinstance(part, str) and len(part) >= MIN_CHARS]
 
     def _index(self) -> None:
@@ -201,7 +200,6 @@ class QuotedBlocks:
 
 
 def _key(text: str, at: int) -> int:
-    """Return what the lines from there on are found by."""
     return hash(text[at : at + MIN_CHARS])
 
 
@@ -278,8 +276,6 @@ _EMPTY = re.compile(r"^\(?(none|nothing|n/a|nothing (?:recorded|yet))\.?\)?$", r
 
 
 class HandoverPart(msgspec.Struct, frozen=True):
-    """A part of the message that a handover is sent as: its kind and its text."""
-
     kind: HandoverPartKind
     text: str
 
@@ -290,7 +286,6 @@ def render_handover(
     agent_texts: Sequence[str] = (),
     quotes: Sequence[Quote] = (),
 ) -> str:
-    """Return the text of the handover's message: its parts, one after the other."""
     return "\n".join(part.text for part in handover_parts(handover, user_texts, agent_texts, quotes))
 
 
@@ -390,7 +385,6 @@ def parse_handover(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]
 
 
 def parse_heading(line: str) -> str | None:
-    """Return the text of a heading; None for any other line."""
     match = _HEADING.match(line)
     return match.group(1) if match else None
 
@@ -529,7 +523,6 @@ class _QuotedText(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return its words."""
         text = quoted_text(self.parts)
         return _cut_middle(text, len(text) * self.tokens // self.cut_from) if self.cut_from else text
 

@@ -88,7 +88,6 @@ class HandoverPreviewWriter:
         self._reverts: Mapping[str, FileRevert] = {}
 
     def write(self, transcript: Transcript, policy: ContextPolicy, window_size: int) -> HandoverPreview:
-        """Return the preview, as it would be in a window of `window_size` tokens."""
         items, excluded = transcript.messages.items, transcript.rewrites.excluded
         end = len(items)
         hidden = excluded, transcript.rewrites.excluded_covers
@@ -519,7 +518,6 @@ class ComparedSection(msgspec.Struct, frozen=True):
     items: tuple[ComparedItem, ...] = ()
 
     def count(self, change: ItemChange) -> int:
-        """Return how many items changed in this way."""
         return sum(item.change == change for item in self.items)
 
 

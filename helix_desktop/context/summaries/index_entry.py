@@ -84,7 +84,6 @@ class IndexLines:
         self._lines: dict[int, tuple[LogItem, list[str], int]] = {}
 
     def add(self, item: LogItem) -> None:
-        """Make the lines of a message."""
         if len(self._lines) >= _MAX_LINES:
             self._lines.clear()
         lines: list[str] = []

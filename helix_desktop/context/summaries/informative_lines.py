@@ -74,7 +74,6 @@ def says_nothing(line: str) -> bool:
 
 
 def is_definition(line: str) -> bool:
-    """Return True for a line that defines a function or a type."""
     return _DEFINITION.match(line[:_SEARCHED]) is not None
 
 

@@ -163,7 +163,6 @@ class LedgerFile(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """Return the ledger's line."""
         revert = (
             f" ({'partly ' * self.revert.is_partial}reverted by the user, e{self.revert.seq})"
             if self.revert
@@ -183,15 +182,12 @@ class LedgerFile(msgspec.Struct, frozen=True):
 
 
 class AttachedContent(msgspec.Struct, frozen=True):
-    """Content that the user attached to a message."""
-
     label: str
     digest: str
     seq: int
 
     @property
     def line(self) -> str:
-        """Return the ledger's line."""
         return _entry("attached", self.label, self.digest, self.seq)
 
 
@@ -211,7 +207,6 @@ class CommandRun(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """Return the ledger's line."""
         code = "" if self.exit_code is None else f" (exit {self.exit_code})"
         start = f"{'$' if self.ok else '!'} {tell_apart(self.command, self.others, COMMAND_CHARS)}{code}"
         return _with_result(_entry(start, "", self.digest, self.seq), self.result)
@@ -228,7 +223,6 @@ class Failure(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """Return the ledger's line."""
         start = f"! {self.tool} {one_line(self.target)}"
         return _with_result(_entry(start, "", self.digest, self.seq), self.text)
 
@@ -247,12 +241,10 @@ class GitCommit(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """Return the ledger's line."""
         return f"commit {self.digest} e{self.seq}: {self._details}"
 
     @property
     def text(self) -> str:
-        """Return it as a sentence."""
         return f"Committed {self.digest}: {self._details}"
 
     @property
@@ -263,19 +255,15 @@ class GitCommit(msgspec.Struct, frozen=True):
 
 
 class PullRequest(msgspec.Struct, frozen=True):
-    """A pull request that a command opened."""
-
     address: str
     seq: int
 
     @property
     def line(self) -> str:
-        """Return the ledger's line."""
         return f"pull request e{self.seq}: {self.address}"
 
     @property
     def text(self) -> str:
-        """Return it as a sentence."""
         return f"Opened pull request {self.address}"
 
 
@@ -292,12 +280,10 @@ class WorkingTree(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """Return the ledger's line."""
         return f"git status e{self.seq}: {self._details}"
 
     @property
     def text(self) -> str:
-        """Return it as a sentence."""
         return f"Working tree as of `git status`: {self._details}"
 
     @property

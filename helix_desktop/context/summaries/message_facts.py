@@ -39,12 +39,10 @@ def without_heading_mark(line: str) -> str:
 
 
 def without_bold(line: str) -> str:
-    """Return a line without the marks of bold text."""
     return _BOLD.sub(r"\1", line) if "**" in line else line
 
 
 def without_marks(line: str) -> str:
-    """Return what a line says, without its marks."""
     if is_table_row(line):
         return without_bold(row_text(line))
     return without_bold(_LIST_MARK.sub("", without_heading_mark(line)))
@@ -305,7 +303,6 @@ class Progress(msgspec.Struct, frozen=True):
     shape: str = ""
 
     def is_overtaken_by(self, later: Progress) -> bool:
-        """Return True if what a later message says takes the place of this."""
         if self.shape and self.shape == later.shape:
             return True
         if not (self.total or self.is_expected):
@@ -321,7 +318,6 @@ class Progress(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
 def progress_in(sentence: str) -> Progress | None:
-    """Return the progress that a sentence states; None if it states none."""
     of_total, all_of, share = _OF_TOTAL.search(sentence), _ALL_OF.search(sentence), _SHARE.search(sentence)
     is_expected, is_ended = bool(_EXPECTED.search(sentence)), bool(_ENDED_WORK.search(sentence))
     shape = _COUNT.sub("#", sentence.lower())
@@ -352,7 +348,6 @@ class LaterProgress:
         self._found: list[Progress] = []
 
     def add(self, text: str) -> None:
-        """Read a message."""
         self._found += filter(None, (progress_in(sentence.text) for sentence in sentences_in(text)))
 
     def overtakes(self, sentence: str) -> bool:
@@ -631,7 +626,6 @@ def facts_in_words(text: str) -> tuple[MessageFact, ...]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def facts_in_request(text: str) -> tuple[MessageFact, ...]:
-    """Return the facts in a message of the user."""
     facts = [*facts_in_words(text)]
     facts += [("instructions", sentence, "") for sentence in instructions_in(typed_text(text))]
     for name in identifiers_in(text[:_PARSED_CHARS]):

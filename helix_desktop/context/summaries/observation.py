@@ -318,7 +318,6 @@ def _words(text: str) -> Set[str]:
 
 
 def observation_bullet(observation: Observation) -> str:
-    """Return a fact's line in the window."""
     cited = f"[{', '.join(f'e{seq}' for seq in observation.sources)}]" if observation.sources else UNSUPPORTED
     return f"- ({observation.priority}) {observation.text} {cited}"
 

@@ -156,7 +156,6 @@ class HistoryExtract:
         self._progress = LaterProgress()
 
     def add(self, item: LogItem) -> None:
-        """Add the next message."""
         self.ledger.add(item)
         match item.event:
             case UserSpoke(text=text) if words := typed_text(text):
@@ -223,7 +222,6 @@ class HistoryExtract:
         self._preferences = _newest([*others, bullet])
 
     def sections(self, previous: HandoverMade | None) -> tuple[Section, ...]:
-        """Return all sections, updating the previous handover's."""
         old: dict[str, Sequence[Bullet]] = (
             {section.title: section.bullets for section in previous.sections} if previous else {}
         )
@@ -472,7 +470,6 @@ def _request(label: str, request: tuple[int, str] | None) -> list[Bullet]:
 
 
 def _todo_bullets(todo: tuple[int, tuple[TodoItem, ...]], *statuses: TodoStatus) -> list[Bullet]:
-    """Return the items of the agent's newest list that have one of these statuses, in their order."""
     seq, items = todo
     return [
         Bullet(f"{_TODO_LABELS[item.status]}: {_sentence(item.content)}", (seq,))

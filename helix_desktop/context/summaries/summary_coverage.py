@@ -130,7 +130,6 @@ class CoveredFacts:
         self.user_messages: dict[str, set[int]] = {}  # of hashes and numbers: the user's messages with them
 
     def add(self, item: LogItem) -> None:
-        """Add the facts of the next message."""
         if self._fills_ledger:
             self.ledger.add(item)
         match item.event:
@@ -175,7 +174,6 @@ class CoveredFacts:
 
     @property
     def changed_files(self) -> frozenset[str]:
-        """Return the files that were written, edited or generated."""
         return frozenset(path for path, use in self.ledger.files.items() if use.is_changed)
 
     def of_kind(self, kind: FactKind) -> Mapping[str, int]:
@@ -197,7 +195,6 @@ class CoveredFacts:
 
 
 def covered_facts(items: Iterable[LogItem]) -> CoveredFacts:
-    """Return the facts of these messages."""
     facts = CoveredFacts()
     for item in items:
         facts.add(item)
@@ -343,8 +340,6 @@ def _within(facts: Sequence[Bullet], max_chars: int) -> Iterator[Bullet]:
 
 
 class _NamedIn:
-    """What a summary's text names."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._plain = " ".join(text.split())
@@ -361,7 +356,6 @@ class _NamedIn:
                 self._by_source.setdefault(source, []).append(place)
 
     def names(self, kind: FactKind, fact: str, seq: int) -> bool:
-        """Return True if the text names a fact of a kind, of this event."""
         match kind:
             case "files":
                 return _last_part(fact) in self._names or self._has_file_name(fact)

@@ -321,7 +321,6 @@ def following_lines(lines: Sequence[TranscriptLine]) -> tuple[str, ...]:
 
 
 def full_request(task: SummaryTask) -> ModelRequest:
-    """Return the request with all lines."""
     return _build_request(task, [line.text for line in task.lines])
 
 
@@ -365,7 +364,6 @@ def split_task(task: SummaryTask, max_chars: int) -> list[SummaryTask]:
 
 
 def merge_task(task: SummaryTask, texts: Sequence[str]) -> SummaryTask:
-    """Return the task that merges the texts of the parts."""
     lines = tuple(
         TranscriptLine(f"part {n}: ", text, max_chars=_PART_CHARS) for n, text in enumerate(texts, 1)
     )
@@ -438,7 +436,6 @@ class SummaryInput(msgspec.Struct, frozen=True):
 def summary_input(
     lines: Sequence[TranscriptLine], items: Iterable[LogItem], for_observations: bool = False
 ) -> SummaryInput:
-    """Return the input of a handover, or of observations, from these messages and their transcript lines."""
     size = sum(len(line.text) for line in lines)
     messages = tuple(items)
     ledger = build_ledger(messages)
@@ -510,7 +507,6 @@ def find_problem(text: str, cited: Set[int], source: SummaryInput) -> SummaryPro
 
 
 def _least_chars(source: SummaryInput) -> float:
-    """Return how many characters a summary of a long input has at least."""
     return min(MIN_SHARE * source.size, source.sufficient_chars)
 
 
@@ -565,7 +561,6 @@ class FallbackRate(msgspec.Struct, frozen=True):
     newest_is_extract: bool = False
 
     def __add__(self, other: FallbackRate) -> FallbackRate:
-        """Return both together."""
         newest = max(self, other, key=lambda rate: rate.newest_at_ms)
         return FallbackRate(
             self.summaries + other.summaries,
@@ -582,7 +577,6 @@ class FallbackRate(msgspec.Struct, frozen=True):
 
     @property
     def is_high(self) -> bool:
-        """Return True if something is to be done about it."""
         return self.share > MAX_RATE
 
 

@@ -105,7 +105,6 @@ def can_exclude(entry: WindowEntry, transcript: Transcript) -> bool:
 
 
 def _exclusion_line(digest: str, about: str, digits: int) -> str:
-    """Return what stands for what the user excluded: a handle to it, and what it is."""
     what = " ".join(about.split())
     return f"{bare_marker(digest, digits)} excluded by the user: {what}. Recall it only if you need it."
 

@@ -43,7 +43,6 @@ class PastWindow(msgspec.Struct, frozen=True):
     answer_seq: int = 0
 
     def items(self) -> tuple[WindowItem, ...]:
-        """Return the parts of the request, as for the next one."""
         return break_down_window(self.window, self.transcript, self.frame, self.effort)
 
 
@@ -134,7 +133,6 @@ def _own_gauge(gauge: UsageGauge, answer: AssistantSpoke) -> UsageGauge:
 
 
 def _frame_of(answer: AssistantSpoke, frame: PromptFrame) -> PromptFrame:
-    """Return the frame with the model of an answer, as far as that was recorded."""
     if not answer.window or (answer.model, answer.window) == (frame.info.label, frame.info.window):
         return frame
     vendor, _, name = answer.model.partition("/")

@@ -65,7 +65,6 @@ def _is_found(start: int, end: int, messages: tuple[Message, ...]) -> bool:
 
 
 def hash_layers(window: Window) -> RequestLayers:
-    """Return short hashes of the layers of a request."""
     request, opening = window.request, _opening_count(window)
     notes = (
         message.text
@@ -339,7 +338,6 @@ def _causes(
 def _causes_of_all(
     previous: RecordedEvent, answer: RecordedEvent, default_lifetime_s: int
 ) -> tuple[MissCause, ...]:
-    """Return why nothing at all of the request before could be read."""
     before, response = previous.event, answer.event
     assert isinstance(before, AssistantSpoke)
     assert isinstance(response, AssistantSpoke)
@@ -368,7 +366,6 @@ def _changed_layers(
 
 
 def _is_small(before: Usage) -> bool:
-    """Return True if the request before was too small to be stored."""
     stored_nothing = before.reports_writes and not (before.cache_writes or before.cached)
     return before.input < (MAX_MINIMUM_TOKENS if stored_nothing else MINIMUM_TOKENS)
 
@@ -388,7 +385,6 @@ class RequestCost(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """Return all input tokens."""
         return self.cached + self.fresh
 
 

@@ -41,7 +41,6 @@ class RequestValidator:
         self._problems: list[tuple[str, ...]] = []
 
     def problems(self, messages: Sequence[Message]) -> list[str]:
-        """Return the problems of a request's messages as text; empty if it may be sent."""
         changed = compress(count(), map(is_not, messages, self._messages))
         same = next(changed, min(len(messages), len(self._messages)))
         moved = {id(checked.message): checked for checked in self._checked[same:]}  # by a rewrite
@@ -200,7 +199,6 @@ def suspect_messages(transcript: Transcript, model: str) -> list[LogItem]:
 def describe_rejection(
     error: ImagesRejected, messages: list[LogItem], transcript: Transcript, info: ModelInfo
 ) -> ImagesRejected:
-    """Return the error with the images it may be about."""
     images = [image for item in messages for image in transcript.window.images_of(item)]
     names = ", ".join(image.label or image.summary for image in images[:_MAX_LISTED])
     if len(images) > _MAX_LISTED:

@@ -24,7 +24,7 @@ _ESTIMATED_SHARE = 0.02  # of a reported number: the answer that came with the r
 _SEARCHED_MESSAGES = 200  # newest messages among which reports are looked for
 _UNCHANGED_SHARE = 0.7  # of a reported request: while that is left, its difference from our count is
 _RATIO_STEP = 0.05  # small enough for the total, so large that rows do not change with every report
-_RATIO_LOW, _RATIO_HIGH = 0.5, 3.0  # a provider's tokenizer never differs more from ours
+_RATIO_HIGH = 3.0  # a provider's tokenizer never needs more for a token of ours
 
 
 class CompactionTrigger(msgspec.Struct, frozen=True):
@@ -64,12 +64,10 @@ class UsageGauge(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Return the use as a share of the window."""
         return self.used / self.window
 
     @property
     def trigger(self) -> CompactionTrigger:
-        """What compacts the conversation next by the policy."""
         distance = self.handover_threshold - self.used
         share = self.handover_threshold / max(1, self.window)
         return CompactionTrigger(HandoverTrigger.THRESHOLD, distance, share)
@@ -139,7 +137,6 @@ def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFra
 
 
 def count_window(transcript: Transcript, policy: ContextPolicy, window_size: int) -> WindowCount:
-    """Return the count of a session's next request, for a model with a window of `window_size` tokens."""
     entries, images = transcript.window.tokens
     handed_over, own_policy = transcript.window.handover is not None, transcript.session_policy
     return WindowCount(
@@ -286,7 +283,7 @@ def _calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
         if response.usage and response.estimate
     ]
     nearest = round(round(median(ratios) / _RATIO_STEP) * _RATIO_STEP, 2) if ratios else 1.0
-    return min(max(nearest, _RATIO_LOW), _RATIO_HIGH)
+    return min(nearest, _RATIO_HIGH)
 
 
 def tokenizer_ratio(transcript: Transcript, model: str) -> float:

@@ -65,7 +65,6 @@ SIDE_QUESTION_OPENING = "The user asks you something beside your work."
 
 
 def side_question_text(prompt: str, question: str) -> str:
-    """Return what is sent behind the present window."""
     return f"{prompt.strip()}\n{question}"
 
 
@@ -203,7 +202,6 @@ class Projector:
         return rendered
 
     def _drop_from(self, position: int) -> None:
-        """Drop everything from a position on, to be rendered again."""
         self._tokens -= sum(self._entry_tokens[position:])
         del self._entries[position:], self._messages[position:], self._entry_tokens[position:]
 
@@ -238,7 +236,6 @@ def _settled_count(entries: list[WindowEntry]) -> int:
 def render_entry(
     entry: WindowEntry, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
 ) -> tuple[Message, int]:
-    """Return an entry as it is sent, and its tokens."""
     is_excluded = bool(transcript.window.exclusions_of(entry))
     if isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade) and not is_excluded:
         return _render_handover(transcript, policy, frame, entry.event)
@@ -272,7 +269,6 @@ def _render_handover(
 def handover_as_sent(
     transcript: Transcript, policy: ContextPolicy, window_size: int, handover: HandoverMade
 ) -> SentHandover:
-    """Return the active handover as it is sent in a window of `window_size` tokens."""
     texts, quotes = _quotes_of(transcript, policy, window_size, handover)
     return SentHandover(
         tuple(_handover_parts(transcript, handover, texts, quotes)),

@@ -75,15 +75,12 @@ MessageState: TypeAlias = Literal[
 
 
 class MessageStates:
-    """The message states for one state of a transcript."""
-
     def __init__(self, transcript: Transcript) -> None:
         self._rewrites = transcript.rewrites
         self._covers = transcript.window.covers  # none overlaps another
         self._ends = [cover.upto for cover in self._covers]
 
     def state_of(self, seq: int) -> MessageState:
-        """Return the state of the message recorded as `seq`."""
         if seq in self._rewrites.pinned:
             return "pinned"
         cover = self.cover_of(seq)
@@ -94,7 +91,6 @@ class MessageStates:
         return "cached" if seq in self._rewrites.masked else "in_window"
 
     def cover_of(self, seq: int) -> Cover | None:
-        """Return the active rewrite that covers a message, if any."""
         index = bisect_left(self._ends, seq)
         cover = self._covers[index] if index < len(self._covers) else None
         if cover is None or seq <= cover.after or getattr(cover.event, "kept", 0) == seq:
@@ -283,7 +279,6 @@ _PROBLEMS: dict[StandingProblem, TranslatableText] = {
 def _standing_item(
     standing: StandingText, seq: int = 0, event: InstructionsAdded | None = None
 ) -> WindowItem:
-    """Return the row of a text told at the session's start, or by a later `event`."""
     kind: WindowItemKind = "environment" if standing.kind == "environment" else "instructions"
     state = _STANDING_STATES.get(standing.problem, "not_read")
     if standing.problem in _PROBLEMS:
@@ -314,7 +309,6 @@ def _opening_item(standing: StandingText, part: int, transcript: Transcript) -> 
 
 
 def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) -> WindowItem:
-    """Return the row with what the user can do with it."""
     tool = entry.event.name if isinstance(entry.event, ToolAnswered) else ""
     is_excludable, digest = can_exclude(entry, transcript), _digest_of(entry)
     is_denied = isinstance(entry.event, ToolAnswered) and entry.event.outcome == "denied"
@@ -357,7 +351,6 @@ def _digest_of(entry: WindowEntry) -> str:
 
 
 def _fold_reason(fold: FoldMade, transcript: Transcript) -> TranslatableText:
-    """Return what a note stands for, in messages where they were removed."""
     first, last = str(fold.after + 1), str(fold.upto)
     if fold.how == "truncate":
         messages = transcript.messages.counts(fold.after, fold.upto).text
@@ -476,7 +469,6 @@ def _chooser_text(output: ToolAnswered, chosen_form: FormChosen | None) -> Trans
 
 
 def _step_text(item: LogItem, transcript: Transcript) -> TranslatableText:
-    """Return which step a message is of, as the chart names it."""
     return text("Turn {turn}, step {step}", turn=item.turn, step=transcript.messages.step_in_turn(item))
 
 

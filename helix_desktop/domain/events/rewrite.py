@@ -155,8 +155,6 @@ class Pinned(EventBase, frozen=True, tag="pinned"):
 
 
 class Unpinned(EventBase, frozen=True, tag="unpinned"):
-    """A pin was removed."""
-
     target: int
 
 
@@ -187,6 +185,4 @@ class Undone(EventBase, frozen=True, tag="undone"):
 
 
 class Redone(EventBase, frozen=True, tag="redone"):
-    """An undone rewrite is active again."""
-
     target: int

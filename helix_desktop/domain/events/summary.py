@@ -274,5 +274,4 @@ class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
 
 
 def checkpoint_in(event: object) -> HandoverPrepared | None:
-    """Return the checkpoint that an event of a log holds; None if it is no checkpoint."""
     return event.prepared if isinstance(event, HandoverDiscarded) else None

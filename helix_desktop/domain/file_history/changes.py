@@ -137,7 +137,6 @@ class FileHistoryCheck(msgspec.Struct, frozen=True):
 
     @property
     def is_sound(self) -> bool:
-        """Return True if everything is as it was written."""
         return not (self.damaged or self.lost_lists or self.problems)
 
 
@@ -187,7 +186,6 @@ class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def kind(self) -> ChangeKind:
-        """What happened to the path."""
         if self.before is None:
             return "moved" if self.moved_from else "created"
         if self.after is None:
@@ -255,8 +253,6 @@ class Capture(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CapturedChanges(msgspec.Struct, frozen=True):
-    """A capture with its list."""
-
     capture: Capture
     list: ChangeList
 

@@ -72,12 +72,10 @@ class Hunk(msgspec.Struct, frozen=True):
 
     @property
     def old_count(self) -> int:
-        """How many lines of the former content it covers."""
         return sum(line.kind != "added" for line in self.lines)
 
     @property
     def new_count(self) -> int:
-        """How many lines of the later content it covers."""
         return sum(line.kind != "removed" for line in self.lines)
 
     @property
@@ -112,7 +110,6 @@ class FileDiff(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """True if there is no difference at all."""
         return self.before == self.after
 
 
@@ -244,7 +241,6 @@ def _diff_texts(
 
 
 def _gaps(blocks: Sequence[Block], old_size: int, new_size: int) -> Iterator[tuple[range, range]]:
-    """Yield the lines between the blocks, on both sides."""
     old_at = new_at = 0
     for old, new, size in [*blocks, (old_size, new_size, 0)]:
         if old_at < old or new_at < new:
@@ -323,8 +319,6 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 class PatchFile(NamedTuple):
-    """A change and what differs by it."""
-
     change: FileChange
     diff: FileDiff
 
@@ -488,7 +482,6 @@ class Merge(msgspec.Struct, frozen=True):
 
     @property
     def conflicts(self) -> int:
-        """How many chunks need a choice."""
         return sum(chunk.kind == "conflict" for chunk in self.chunks)
 
     def build(self, choices: Mapping[int, ChunkChoice] | None = None) -> bytes:

@@ -285,7 +285,6 @@ def compare_words(removed: Sequence[str], added: Sequence[str], budget: SpanBudg
 
 
 def _pairs(removed: Sequence[str], added: Sequence[str], budget: SpanBudget) -> list[tuple[int, int]]:
-    """Return which removed line became which added one, in order."""
     count = len(removed) * len(added)
     if not count or count > min(_MAX_PAIRS, budget.pairs):
         return list(enumerate(range(len(added)))) if len(removed) == len(added) else []
@@ -360,7 +359,6 @@ def _middle(old: str, new: str) -> tuple[tuple[Span, ...], tuple[Span, ...]] | N
 
 
 def _common_start(old: str, new: str) -> int:
-    """Return how many characters both begin with."""
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2

@@ -221,7 +221,6 @@ def fold_case(text: str) -> str:
 
 
 def name_start(path: str) -> int:
-    """Return where the last part of a path begins."""
     return path.rfind("/", 0, len(path) - 1) + 1
 
 
@@ -231,7 +230,6 @@ def _is_whole_name(query: str, name: str) -> bool:
 
 
 def _recency(rank: int | None) -> int:
-    """Return the points for having been used lately."""
     return 0 if rank is None else max(2, _RECENT - rank)
 
 

@@ -70,7 +70,6 @@ class PlaceIndex:
         self._paths = [place.path for place in self._places]
 
     def find(self, path: str) -> UncoveredPlace | None:
-        """Return the place at exactly this path."""
         at = bisect_left(self._paths, path)
         return self._places[at] if self._paths[at : at + 1] == [path] else None
 
@@ -320,8 +319,6 @@ def find_scripts(command: str, folder: str, root: str) -> tuple[str, ...]:
 
 
 class _LossFinder:
-    """Collects what programs destroy and write."""
-
     def __init__(
         self, coverage: FileCoverage | None, root: str, budget: ReadingBudget, links: dict[str, str]
     ) -> None:

@@ -126,7 +126,6 @@ def _names_with_dot(name: str) -> list[str]:
 
 
 def printed_paths(program: Program) -> list[str]:
-    """Return the paths that a program prints, with wildcards."""
     words = program.words
     if program.name == "find":
         return found_paths(words)
@@ -488,7 +487,6 @@ class DownloadedFiles:
         self._paths.update(_joined(program.folder, path) for path in paths)
 
     def contains(self, folder: str, path: str) -> bool:
-        """Return True if a path, seen from a folder, is one of them."""
         return _joined(folder, path) in self._paths
 
 

@@ -59,7 +59,6 @@ class SimpleCommand(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Its words with a space between them."""
         return " ".join(word.text for word in self.words)
 
 
@@ -210,8 +209,6 @@ def changes_folder_inside(simple: SimpleCommand, commands: Sequence[SimpleComman
 
 
 class _Reader:
-    """Reads the simple commands of one command, and notes what they use."""
-
     def __init__(self, folder: str, root: str, programs: Mapping[str, Sequence[ReadingProgram]]) -> None:
         self._folder, self._root, self._known = folder, root, programs
         self.programs: dict[str, None] = {}

@@ -292,7 +292,6 @@ def _is_in_folder(folder: str, path: str, allows: bool) -> bool:
 
 
 def _casefolded(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names as case-insensitive file systems compare them."""
     return tuple(name.casefold() for name in names)
 
 

@@ -231,8 +231,6 @@ UNCLEAR = Program("rm", ("-r", ANYTHING))
 
 
 class CommandReader:
-    """Collects the programs of one command."""
-
     def __init__(
         self,
         reading: CommandReading,
@@ -295,7 +293,6 @@ class CommandReader:
         self.reading.is_whole = False
 
     def _read(self, tokens: Sequence[Token]) -> None:
-        """Read the words of a command, up to each operator."""
         current = OpenCommand()
         outer: list[OpenCommand] = []  # whose words go on behind what they contain
         self._is_flat = any(token.text == "case" for token in tokens)
@@ -329,7 +326,6 @@ class CommandReader:
             self.programs += (Program("tee", ("-a", path), self._folder.path) for path in paths)
 
     def _inner_command(self, command: OpenCommand, operator: str) -> OpenCommand:
-        """Return the beginning of a command within a command."""
         command.target, command.piped, self._piped = "", self._piped, None
         command.folder, command.outer_depth = self._folder.path, self._folder.depth
         command.program_count = len(self.programs)
@@ -394,7 +390,6 @@ class CommandReader:
         return last
 
     def _run(self, words: Sequence[str], outputs: Sequence[str], inputs: Sequence[str]) -> Program | None:
-        """Note what one simple command runs; return it."""
         self._budget.spend(_STEPS_PER_COMMAND + 2 * len(words))
         words = list(dropwhile(KEYWORDS.__contains__, filter(None, words)))
         if words[:1] == ["function"]:
@@ -557,7 +552,6 @@ class CommandReader:
                 self.programs.append(UNCLEAR)
 
     def _note_input(self, arguments: Sequence[str]) -> None:
-        """Note what a shell or an interpreter runs of its input."""
         if not reads_input(arguments):
             return
         self._note_scripts(self._files)
@@ -624,7 +618,6 @@ class CommandReader:
         return last
 
     def _note_run_by_find(self, name: str, arguments: Sequence[str]) -> None:
-        """Note what find or fd runs for what it finds."""
         before, wrappers = self._folder.path, self._wrappers
         for number, folder, words in commands_of_find(name, arguments):
             self._wrappers = max(self._wrappers, wrappers + number)

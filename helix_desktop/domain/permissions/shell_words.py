@@ -132,7 +132,6 @@ class ShellWords:
         self.set_values(name, values)
 
     def set_values(self, name: str, values: Sequence[str]) -> None:
-        """Set a variable to one of these values."""
         self._values[name] = _bounded(
             [*self._values.get(name, []), *values] if name in self.scattered else values
         )
@@ -153,7 +152,6 @@ class ShellWords:
         return self._all[name]
 
     def known_values(self) -> dict[str, list[str]]:
-        """Return what the command's variables may be, by name."""
         return self._values | {name: self.values_of(name) for name in self.scattered}
 
     @contextmanager
@@ -192,7 +190,6 @@ class ShellWords:
         return [part for value in values for part in self._split(value)]
 
     def _split(self, value: str) -> list[str]:
-        """Return the words into which the shell splits the value of a variable."""
         between = set("".join(self._values.get("IFS", []))) - set("*?[ ")
         parts = value.split() or [""]
         if between & set(value):
@@ -252,7 +249,6 @@ def with_temporary(word: str) -> str:
 
 
 def names_of_variables(word: str) -> Sequence[str]:
-    """Return the names of the variables in a word."""
     return _NAME_OF_VARIABLE.findall(word.replace(LITERAL_DOLLAR, "$"))
 
 
@@ -264,7 +260,6 @@ def _bounded(values: Sequence[str]) -> list[str]:
 
 
 def _parts(word: str, braces: re.Match[str] | None) -> list[str]:
-    """Return what a word with braces stands for."""
     if braces is None:
         return [word]
     return [word[: braces.start()] + part + word[braces.end() :] for part in braces[1].split(",")]
@@ -296,7 +291,6 @@ def program_name(words: Sequence[str]) -> str:
 
 
 def split_assignments(words: Sequence[str]) -> tuple[list[re.Match[str]], list[str]]:
-    """Return the assignments at the beginning of a command, and what follows."""
     assigned = list(takewhile(bool, map(ASSIGNMENT.match, words)))
     return list(filter(None, assigned)), list(words[len(assigned) :])
 
@@ -346,7 +340,6 @@ class _Scan:
         self._is_target = False
 
     def add(self, token: Token) -> None:
-        """Read a word or an operator."""
         if not token.is_operator:
             if not self._is_target:
                 self._words.append(token.text)
@@ -376,7 +369,6 @@ class _Scan:
             self._words = []
 
     def end(self, operator: str) -> None:
-        """Note what a command sets that ends at an operator."""
         for word in takewhile(lambda word: word in KEYWORDS or word in BLOCK_STARTS, self._words):
             self._blocks += (word in BLOCK_STARTS) - (word in BLOCK_ENDS)
             if word in ("for", "select"):

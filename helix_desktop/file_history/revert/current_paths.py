@@ -27,9 +27,7 @@ class RevertTree(Protocol):
         """Return True if a file of so many bytes may be stored with its content: no secret, not too large."""
         ...
 
-    def is_busy(self, path: str) -> bool:
-        """Return True if a call that may change a path is running."""
-        ...
+    def is_busy(self, path: str) -> bool: ...
 
     def put(self, rows: Sequence[tuple[str, SeenPath]]) -> None:
         """Note what stands at paths; within the transaction of the revert, which may still be undone."""
@@ -49,8 +47,6 @@ class CurrentPath(NamedTuple):
 
 
 class CurrentPathReader:
-    """Reads what stands at paths of a workspace."""
-
     def __init__(self, folders: Folders, tree: RevertTree) -> None:
         self._folders, self._tree = folders, tree
 
@@ -133,7 +129,6 @@ def read_path_state(folder: Folder, name: str) -> FileState | None:
 
 
 def read_bytes(folder: Folder, name: str) -> bytes:
-    """Return a file's content. Raises OSError."""
     with folder.open_file(name) as file, os.fdopen(file, "rb", closefd=False) as reader:
         return reader.read()
 
@@ -209,7 +204,6 @@ class _Check:
                 return
 
     def note_needed(self) -> None:
-        """Note which folders are needed for what comes into them."""
         for path, file in self._files.items():
             if file.former is not None and file.status not in ("blocked", "same"):
                 self._needed.update(parents_of(path))

@@ -86,7 +86,6 @@ class RevertExecutor:
         self._staging_folders = Folders(folders.root)
 
     def close(self) -> None:
-        """Close all folders."""
         self._staging = None
         self._staging_folders.close()
         self._folders.close()
@@ -181,12 +180,10 @@ class RevertExecutor:
         return lost
 
     def read_former(self, operation: RevertOperation) -> bytes:
-        """Return the content of a file that an operation moved aside."""
         number = self.entry.operations.index(operation)
         return read_bytes(self._open_staging(), self._former_name(number, operation))
 
     def clean(self) -> None:
-        """Remove the staging folder with all that the revert put there."""
         if not self._is_staged():
             return
         staging = self._open_staging()
@@ -199,7 +196,6 @@ class RevertExecutor:
         root.sync()
 
     def sync(self) -> None:
-        """Make what was moved durable."""
         if self._syncs_once:
             self._open_staging().sync_disk()
             return

@@ -61,14 +61,12 @@ class Folder:
         return file_stat
 
     def own_stat(self) -> os.stat_result:
-        """Return the folder's own state."""
         return os.stat(self._handle)
 
     def names(self) -> list[str]:
         return os.listdir(self._handle)
 
     def open_file(self, name: str) -> AbstractContextManager[int]:
-        """Open a file to read, for a block that gets its descriptor."""
         return open_file(self._handle, name)
 
     def new_file(self, name: str) -> int:
@@ -76,15 +74,12 @@ class Folder:
         return os.open(self._at(name), _NEW_FILE, 0o600, dir_fd=self._descriptor)
 
     def open_to_write(self, name: str) -> int:
-        """Open a file to write."""
         return os.open(self._at(name), os.O_RDWR | _SAFE, dir_fd=self._descriptor)
 
     def read_link(self, name: str) -> str:
-        """Return where a link leads."""
         return link_in(self._handle, name)
 
     def new_link(self, name: str, target: str) -> None:
-        """Make a link."""
         os.symlink(target, self._at(name), dir_fd=self._descriptor)
 
     def new_folder(self, name: str) -> None:
@@ -92,7 +87,6 @@ class Folder:
         os.mkdir(self._at(name), 0o700, dir_fd=self._descriptor)
 
     def remove(self, name: str, is_folder: bool) -> None:
-        """Remove a file or link, or an empty folder."""
         if is_folder:
             os.rmdir(self._at(name), dir_fd=self._descriptor)
             return
@@ -143,7 +137,6 @@ class Folder:
             os.close(descriptor)
 
     def is_writable(self) -> bool:
-        """Return True if entries may be made and removed in it."""
         if self._descriptor is None:
             return os.access(self._handle, os.W_OK)
         return os.access(".", os.W_OK | os.X_OK, dir_fd=self._descriptor, effective_ids=True)
@@ -234,20 +227,16 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 class PathChanged(Exception):
-    """What stands at a path is not what was planned for."""
-
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.path = path
 
 
 def refused(why: TranslatableText, fix: OptionalText = "", paths: tuple[str, ...] = ()) -> RevertRefused:
-    """Return the error with why nothing could be reverted."""
     return RevertRefused(text("The files can't be reverted. None of them was changed."), why, fix, paths)
 
 
 def refused_by_change(paths: tuple[str, ...]) -> RevertRefused:
-    """Return the error for paths that changed after the plan."""
     why = text.plural(
         len(paths),
         "{file} changed in the meantime.",
@@ -258,7 +247,6 @@ def refused_by_change(paths: tuple[str, ...]) -> RevertRefused:
 
 
 def half_done() -> RevertRefused:
-    """Return the error for a revert that failed, and could not be taken back either."""
     return RevertRefused(
         text("The files can't be reverted, and some of them couldn't be put back yet."),
         text("Their contents are safe in the file history."),
@@ -267,7 +255,6 @@ def half_done() -> RevertRefused:
 
 
 def refusal_of(error: PathChanged | FolderUnreachable | OSError) -> RevertRefused:
-    """Return the error for what stopped a revert."""
     if isinstance(error, OSError):
         if error.errno in _NO_ROOM:
             return refused(text("The disk is full."), text("Free some disk space, then try again."))
@@ -284,8 +271,6 @@ _NEEDED = {"file": 0o400, "folder": 0o700, "link": 0}  # what its user needs to 
 
 
 class RevertOperation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is done at one path."""
-
     kind: OperationKind
     path: str
     present: FileState | None = None

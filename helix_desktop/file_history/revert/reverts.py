@@ -209,7 +209,6 @@ class Planner:
         return next(filter(None, problems), "")
 
     def _target_problem(self, target: FileState | None) -> RevertProblem:
-        """Say why what is to come cannot."""
         if target is None or target.kind != "file":
             return ""
         if target.digest and self._contents.has(target.digest):  # perhaps by another path that it had
@@ -275,7 +274,6 @@ class TargetFinder:
         self._folder_states: dict[str, FileState | None] = {}
 
     def find(self) -> dict[str, PathTarget]:
-        """Return what stands at each path that is to change, and what shall."""
         for file in self._plan.files:
             target = self._target(file)
             if target != file.present and not is_alike(file.present, target):
@@ -308,7 +306,6 @@ class TargetFinder:
             raise refused_by_change(changed)
 
     def _check_parents(self, path: str) -> None:
-        """See that all folders above a path will be there."""
         mode = 0o755
         for parent in parents_of(path):
             target = self._targets.get(parent)

@@ -52,7 +52,6 @@ class ProcessLock:
         return False
 
     def release(self) -> None:
-        """Release the lock: nothing runs any more."""
         self._lock.release()
         self._remove(self.name)
 
@@ -126,7 +125,6 @@ class CallCaptures:
         self._tree, self._database, self._lock, self._clock = tree, database, lock, clock
 
     def begin(self, mark: CallMark) -> CapturedChanges | None:
-        """Begin a call; return what changed before it outside all calls."""
         with self._tree.write():
             # A path through a link, or in another spelling, may be any file.
             if mark.paths is not None and not all(map(self._tree.is_plain, mark.paths)):
@@ -148,7 +146,6 @@ class CallCaptures:
         return captured
 
     def end(self, session_id: str, call_id: str) -> CapturedChanges | None:
-        """End a call; return what changed during it."""
         with self._tree.write():
             call = next(
                 (
@@ -165,7 +162,6 @@ class CallCaptures:
             return self._end(call)
 
     def scan(self, session_id: str) -> CapturedChanges | None:
-        """Return what changed outside all calls."""
         with self._tree.write():
             outside, _ = self._scan(None)
             return self._capture(outside, session_id, "outside")
@@ -181,7 +177,6 @@ class CallCaptures:
         return any(map(self._runs, self._database.captures.running()))
 
     def is_busy(self, path: str) -> bool:
-        """Return True if a call that may change a path is running."""
         return any(
             _may_write(call.mark, path) and self._runs(call) for call in self._database.captures.running()
         )
@@ -263,7 +258,6 @@ class CallCaptures:
 
 
 def _joined(before: FileChange | None, change: FileChange) -> FileChange:
-    """Return a change of a path with an earlier one as one."""
     if before is None:
         return change
     return msgspec.structs.replace(before, after=change.after, shared=before.shared or change.shared)
@@ -275,7 +269,6 @@ def _may_write(mark: CallMark, path: str) -> bool:
 
 
 def _can_meet(mark: CallMark, other: CallMark) -> bool:
-    """Return True if two calls may change the same path."""
     if mark.paths is None or other.paths is None:
         return True
     return not {*mark.paths}.isdisjoint(other.paths)

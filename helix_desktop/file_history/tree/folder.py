@@ -85,7 +85,6 @@ def is_folder(file_stat: os.stat_result) -> bool:
 
 
 def open_top(root: str) -> Handle:
-    """Open the workspace's folder. Raises OSError."""
     if not BY_DESCRIPTOR:
         os.lstat(root)
         return root
@@ -103,7 +102,6 @@ def enter(folder: Handle, name: str) -> Handle:
 
 
 def leave(folder: Handle) -> None:
-    """Close a folder."""
     if isinstance(folder, int):
         os.close(folder)
 
@@ -116,7 +114,6 @@ def stat_in(folder: Handle, name: str) -> os.stat_result:
 
 
 def link_in(folder: Handle, name: str) -> str:
-    """Return where a link leads. Raises OSError."""
     if isinstance(folder, int):
         return os.readlink(name, dir_fd=folder)
     return os.readlink(os.path.join(folder, name))

@@ -206,7 +206,6 @@ class FileCoverageRules:
         return "ignored" if is_ignored else None
 
     def largest(self, path: str) -> int:
-        """Return how many bytes a file may have to be read."""
         return sys.maxsize if path in self._included else self.settings.max_file
 
     def _is_included(self, path: str) -> bool:

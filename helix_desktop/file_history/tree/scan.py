@@ -60,7 +60,6 @@ class ReadPath(NamedTuple):
 
 
 def unread(file_stat: os.stat_result) -> SeenPath:
-    """Return what is known of a file that was not read."""
     state = FileState(
         "file",
         "",
@@ -120,7 +119,6 @@ def _read_file(folder: Handle, name: str, limits: ReadLimits, tries: int = _TRIE
 
 
 def _read_open(file: int, limits: ReadLimits) -> tuple[str, int, bytes | None]:
-    """Return the digest of an open file, its size, and its bytes if they are to be read."""
     digest, size, pieces = hashlib.sha256(), 0, []
     while size <= limits.size and (piece := os.read(file, _PIECE)):
         digest.update(piece)
@@ -274,7 +272,6 @@ class Scan:
         return self._result
 
     def _walk(self, folder: Handle, prefix: str, depth: int) -> None:
-        """Look at all that is in a folder, then enter those in it."""
         result = self._result
         others, folders, ignore_stamp = self._list(folder, prefix)
         if self._rules.load_folder(folder, prefix, bool(ignore_stamp), ignore_stamp):

@@ -77,8 +77,6 @@ _MANIFEST, _SKIPPED = "manifest", "skipped"  # names of single values
 
 @dataclass
 class _Update:
-    """What a look at some paths found."""
-
     changes: list[FileChange] = field(default_factory=list)
     rows: dict[str, SeenPath] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
@@ -122,7 +120,6 @@ class WorkspaceTree:
         return self._recorder.unreadable
 
     def use_settings(self, settings: FileCoverageSettings) -> None:
-        """Use other settings from the next scan on."""
         self.rules = self._recorder.rules = FileCoverageRules(settings, self._own_data)
         self._must_sort_again = True
 

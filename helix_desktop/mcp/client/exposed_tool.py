@@ -169,7 +169,6 @@ class _Cleaner:
         self._closing = _Circles(root).closing
 
     def schema(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Return a schema with the keywords that are as they should be."""
         if depth > MAX_DEPTH:
             raise ValueError("Its schema is nested too deeply")
         cleaned: dict[str, Any] = {}

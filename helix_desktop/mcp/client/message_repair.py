@@ -92,7 +92,6 @@ def _envelope(value: dict[str, Any], request_id: int | str | None) -> dict[str, 
 
 
 def _reply(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a reply with either a result or an error."""
     envelope: dict[str, Any] = {key: message.pop(key) for key in ("jsonrpc", "id") if key in message}
     message.pop("params", None)
     if "error" in message:
@@ -130,7 +129,6 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def repair_result(method: str, result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of a request as the protocol has it, as far as it can be read."""
     match method:
         case "tools/call":
             return _call_result(dict(result))

@@ -76,7 +76,6 @@ class StderrLog:
 
     @property
     def text(self) -> str:
-        """All stored lines."""
         dropped = [f"[{self.dropped_lines:,} earlier lines are not kept]"] if self.dropped_lines else []
         end = [self.sanitize(self._partial_line)] if self._partial_line else []
         return "\n".join([*dropped, *self._lines, *end])
@@ -195,7 +194,6 @@ class ServerProcess:
         return text("It was ended by signal {number}.", number=str(-code))
 
     async def wait(self, timeout_s: float) -> bool:
-        """Wait at most `timeout_s` seconds and return True if it has ended."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self._process.wait()
@@ -293,7 +291,6 @@ FailureListener = Callable[[ConnectionFailure | None], None]
 
 
 def answer_too_large() -> ConnectionFailure:
-    """Return the failure of an answer that was not read to its end."""
     return ConnectionFailure(
         _text("It sent an answer of over {count} MB.", count=MAX_MESSAGE_BYTES // 2**20),
         _text("More than that is not read."),
@@ -302,7 +299,6 @@ def answer_too_large() -> ConnectionFailure:
 
 
 def unreachable(host: str, error: Exception) -> ConnectionFailure:
-    """Return the failure of a connection that was not made."""
     why, fix = verbatim(as_sentence(str(error) or type(error).__name__)), _CHECK_ADDRESS
     for cause in _causes(error):
         match cause:
@@ -328,13 +324,11 @@ def unreachable(host: str, error: Exception) -> ConnectionFailure:
 
 
 def no_answer(host: str, seconds: float, *, is_taken: bool = True) -> ConnectionFailure:
-    """Return the failure of a server that stays silent."""
     what = _text("No answer from {host} within {seconds} s.", host=host, seconds=round(seconds))
     return ConnectionFailure(what, fix=_CHECK_ADDRESS, is_taken=is_taken)
 
 
 def cut_off(host: str) -> ConnectionFailure:
-    """Return the failure of a connection that ended before the answer."""
     what = _text("{host} ended the connection before its answer.", host=host)
     fix = _text("Check that the server is running, and http:// or https:// in the URL.")
     return ConnectionFailure(what, fix=fix)
@@ -347,14 +341,12 @@ def undecodable(host: str, error: Exception) -> ConnectionFailure:
 
 
 def session_lost(host: str) -> ConnectionFailure:
-    """Return the failure of a request that a restarted server did not take."""
     what = _text("{host} doesn't know this session anymore.", host=host)
     why = _text("The server was restarted.")
     return ConnectionFailure(what, why, is_taken=False)
 
 
 def refused(host: str, status: int, phrase: str) -> ConnectionFailure:
-    """Return the failure of a request that was answered with an error status."""
     what = _text("{host} answered {status}.", host=host, status=f"{status} {phrase}".strip())
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         why, fix = (
@@ -368,13 +360,11 @@ def refused(host: str, status: int, phrase: str) -> ConnectionFailure:
 
 
 def other_content(host: str, media_type: str) -> ConnectionFailure:
-    """Return the failure of a request that something else than an MCP server answered."""
     what = _text("{host} answered with {type}.", host=host, type=media_type[:80] or "no content type")
     return ConnectionFailure(what, _text("There may be no MCP server at this path."), _CHECK_PATH)
 
 
 def other_message(host: str) -> ConnectionFailure:
-    """Return the failure of a request that was answered with JSON that is no message of the protocol."""
     what = _text("{host} answered with JSON that isn't a message of the protocol.", host=host)
     return ConnectionFailure(what, _text("There may be no MCP server at this path."), _CHECK_PATH)
 
@@ -398,7 +388,6 @@ def fault_place(error: Any) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Return a text with a mark at its end."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

@@ -77,12 +77,10 @@ PING_TIMEOUT_S = 5.0  # after a call without an answer; then the server is resta
 
 
 def start_timeout_s(config: McpServerConfig) -> float:
-    """Return how many seconds a server has to be ready."""
     return URL_START_TIMEOUT_S if config.url else START_TIMEOUT_S
 
 
 async def _no_variables(_: McpServerConfig) -> Mapping[str, str]:
-    """Return no variables: the default for `check_consent`."""
     return {}
 
 
@@ -91,7 +89,6 @@ class ConsentEnded(HelixError):
 
     @classmethod
     def of(cls, config: McpServerConfig) -> ConsentEnded:
-        """Return the error for a server whose record says what changed."""
         files = tuple(map(escape_hidden_name, config.consent_changes[:_NAMED_CHANGES]))
         return cls(
             _text("{name} wasn't started.", name=config.name),
@@ -236,7 +233,6 @@ class ServerActor:
 
     @property
     def is_up(self) -> bool:
-        """True if it can be called now."""
         return self._session is not None and self.status.state == "ready" and not self._disconnected.is_set()
 
     @property
@@ -284,7 +280,6 @@ class ServerActor:
         return self._with_last_line(reason)
 
     def _start_failure(self, error: Exception) -> TranslatableText:
-        """Return why there is no session, for the user."""
         if self._failure is not None:
             return error_reason(self._failure)
         while isinstance(error, ExceptionGroup):
@@ -352,7 +347,6 @@ class ServerActor:
             yield streams
 
     async def _relist_tools(self) -> None:
-        """List the tools again after a notification that they changed."""
         if self._list_lock.locked() or self._session is None:
             return
         async with self._list_lock:
@@ -499,7 +493,6 @@ class ServerActor:
                 self._check = loop.create_task(self._check_alive(session), name="mcp check")
 
     def _call_failure(self, error: Exception) -> str:
-        """Return why a call failed, for the model."""
         words = str(error)
         if not words.strip() and (code := getattr(error, "code", None)) is not None:
             return " ".join(filter(None, (f"It reports error {code} without a text.", _error_data(error))))
@@ -609,7 +602,6 @@ class Hub:
         await self.on_tools_changed()
 
     async def _stop_server(self, name: str) -> tuple[ExposedTool, ...]:
-        """Stop a server and return the tools that it offered."""
         task, actor = self._tasks.pop(name), self._actors.pop(name)
         task.cancel()
         await asyncio.wait([task])
@@ -649,7 +641,6 @@ class Hub:
                 self._actors[config.name].config = config
 
     def actor(self, name: str) -> ServerActor | None:
-        """Return the actor of a server that runs or is to run; None if there is none."""
         return self._actors.get(name)
 
     def status(self, config: McpServerConfig) -> ServerStatus:
@@ -759,7 +750,6 @@ class Hub:
 
 
 def _can_keep_running(config: McpServerConfig, running_config: McpServerConfig) -> bool:
-    """Return True if a running server can keep running with a changed configuration."""
     return config.fingerprint == running_config.fingerprint and config.quiet_s == running_config.quiet_s
 
 

@@ -134,7 +134,6 @@ class _RepairedResults:
         return getattr(self._dispatcher, name)
 
     async def send_raw_request(self, method: str, params: Any, opts: Any = None) -> dict[str, Any]:
-        """Send a request and return its result, repaired."""
         raw = await self._dispatcher.send_raw_request(method, params, opts)
         result = repair_result(method, raw)
         if method == "tools/call" and not self._is_valid(result):  # of a later protocol than agreed

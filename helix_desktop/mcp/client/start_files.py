@@ -128,8 +128,6 @@ def read_folders(
 
 
 class _Finder:
-    """Collects what one server runs of its workspace."""
-
     def __init__(self, config: McpServerConfig, root: Path, environment: Mapping[str, str]) -> None:
         self._config, self._root, self._environment = config, root, environment
         self._cwd = os.path.join(root, config.cwd)
@@ -297,7 +295,6 @@ class _Finder:
                 self._files[inside] = f"-> {target}"
 
     def _add_shebang(self, file: str) -> None:
-        """Add what the first line of a script names."""
         if file in self._read_shebangs:
             return
         self._read_shebangs.add(file)
@@ -315,8 +312,6 @@ class _Finder:
 
 
 class _FolderReader:
-    """Reads what stats say of a server's folders, and of others of the workspace that links lead to."""
-
     def __init__(self, root: Path, start_files: StartFiles, uncovered: frozenset[str]) -> None:
         self.files = dict(start_files.files)
         self._root, self._uncovered, self._folders = root, uncovered, list(start_files.folders)
@@ -466,7 +461,6 @@ def _text_of(path: Path | str) -> str:
 
 
 def _shebang(path: str) -> list[str]:
-    """Return the words of a file's `#!` line."""
     line = _head(path, 512).partition(b"\n")[0]
     return line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
 

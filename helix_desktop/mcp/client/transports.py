@@ -71,7 +71,6 @@ class _UnpackedStream(httpx2.AsyncByteStream):
                 yield piece
 
     async def aclose(self) -> None:
-        """Close the connection."""
         await self._stream.aclose()
 
 
@@ -90,7 +89,6 @@ class _BoundedStream(httpx2.AsyncByteStream):
             yield chunk
 
     async def aclose(self) -> None:
-        """Close the connection."""
         await self._stream.aclose()
 
 
@@ -114,7 +112,6 @@ class _RepairedEvents(httpx2.AsyncByteStream):
             yield _repaired_line(bytes(line))
 
     async def aclose(self) -> None:
-        """Close the connection."""
         await self._stream.aclose()
 
 
@@ -208,7 +205,6 @@ async def _read_answer(response: httpx2.Response) -> httpx2.Response:
 
 
 def _error_in(content: bytes) -> dict[str, Any] | None:
-    """Return the error that a server's answer is; None if it is none."""
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError):
@@ -314,7 +310,6 @@ class _OpenRequests:
         self._received: set[str] = set()  # of the server's own requests
 
     def add(self, message: JSONRPCMessage) -> None:
-        """Note a message that goes to the server."""
         if isinstance(message, JSONRPCRequest):
             self._open.add(message.id)
             self._sent.add(str(message.id))
@@ -323,7 +318,6 @@ class _OpenRequests:
 
     @property
     def only_id(self) -> int | str | None:
-        """The id of the one that is open, if there is just one."""
         return next(iter(self._open)) if len(self._open) == 1 else None
 
     def match(self, message: JSONRPCMessage) -> JSONRPCMessage:
@@ -377,7 +371,6 @@ def _log_text(lines: bytes, stderr_log: StderrLog) -> None:
 
 @contextmanager
 def _set_at_end(event: asyncio.Event) -> Iterator[None]:
-    """Set an event at the end of the block, however it ends."""
     try:
         yield
     finally:

@@ -72,20 +72,16 @@ _NO_PYTHON = re.compile(r"^exit code (127|9009)\b")
 
 
 class ToolOutput(msgspec.Struct, frozen=True):
-    """The output of a tool as the request contains it, and the call it answers."""
-
     tool: str
     arguments: dict[str, object]
     text: str
 
     @property
     def is_denied(self) -> bool:
-        """True if the user did not allow the call."""
         return self.text.startswith(_DENIED)
 
     @property
     def error_line(self) -> str:
-        """The tool's error message; empty if it did not fail."""
         return self.text.split("\n", 1)[0][:200] if _ERROR_LINE.match(self.text) else ""
 
     @property
@@ -95,8 +91,6 @@ class ToolOutput(msgspec.Struct, frozen=True):
 
 
 class RequestReader:
-    """A parsed request."""
-
     def __init__(self, messages: Sequence[Message]) -> None:
         self.messages = messages
         self._user_index = max(
@@ -114,7 +108,6 @@ class RequestReader:
 
     @property
     def newest_outputs(self) -> list[ToolOutput]:
-        """The outputs of the newest step's calls."""
         last = max(
             (index for index, message in enumerate(self.messages_since) if message.role == "assistant"),
             default=0,
@@ -195,7 +188,6 @@ class RequestReader:
         return next((digest for digest in newest_indexes if digest not in searched), "")
 
     def has_searched(self, pattern: str) -> bool:
-        """Return True if an index was already searched for this pattern."""
         return bool(self._searched(pattern))
 
     def _searched(self, pattern: str) -> list[ToolOutput]:
@@ -208,7 +200,6 @@ class RequestReader:
         return match[1] if match else ""
 
     def _index_texts(self) -> list[str]:
-        """Return the answers to searches of an index that found something, in their order."""
         return [
             output.text
             for output in self.outputs
@@ -330,8 +321,6 @@ Calls = tuple[tuple[str, dict[str, object]], ...]
 
 
 class DemoReply(msgspec.Struct, frozen=True):
-    """The text of an answer, and its tool calls."""
-
     text: str
     calls: Calls = ()
 

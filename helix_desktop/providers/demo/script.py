@@ -67,7 +67,6 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def user_messages(self) -> tuple[str, ...]:
-        """The user's messages, in order."""
         return tuple(task.ask for task in self.task)
 
 
@@ -97,7 +96,6 @@ class ScriptPosition(msgspec.Struct, frozen=True):
 
     @property
     def is_finished(self) -> bool:
-        """True if the task's last step is done."""
         return self.steps_done >= len(self.task.step)
 
     @property

@@ -28,8 +28,6 @@ _BULLET = re.compile(r"^- (.+?) \[(e\d+(?:, e\d+)*)\]$")
 
 
 class HistoryLine(msgspec.Struct, frozen=True):
-    """A message of the history: its sequence number, role, and text."""
-
     seq: int
     role: str
     text: str
@@ -43,13 +41,11 @@ class SummaryPoint(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The bullet as Markdown."""
         cited = f" [{', '.join(f'e{seq}' for seq in self.sources)}]" if self.sources else ""
         return f"- {self.text}{cited}"
 
 
 def split_record(request: str) -> tuple[str, str]:
-    """Split a request into the text before its history, and the history."""
     match = _RECORD_START.search(request)
     return (request[: match.start()], request[match.end() :]) if match else (request, "")
 
@@ -61,7 +57,6 @@ def newest_request(head: str) -> SummaryPoint | None:
 
 
 def read_facts(body: str) -> list[tuple[int, SummaryPoint]]:
-    """Return the observed facts in a history, with their priorities."""
     matches = [entry for line in body.splitlines() if (entry := _FACT.match(line))]
     return [
         (
@@ -73,7 +68,6 @@ def read_facts(body: str) -> list[tuple[int, SummaryPoint]]:
 
 
 def read_record(body: str) -> list[HistoryLine]:
-    """Return the messages in a history; skip everything else."""
     record: list[HistoryLine] = []
     for line in body.splitlines():
         if _FACT.match(line):
@@ -89,7 +83,6 @@ def read_record(body: str) -> list[HistoryLine]:
 
 
 def read_sections(head: str) -> dict[str, list[SummaryPoint]]:
-    """Return the bullets of a previous handover, by section."""
     sections: dict[str, list[SummaryPoint]] = {}
     current: list[SummaryPoint] = []
     for line in head.splitlines():
@@ -250,7 +243,6 @@ def changed_path(text: str) -> str:
 
 
 def _conclusions(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
-    """Return what each message without calls came to."""
     answers = (line for line in lines if line.role == "assistant" and _CALLS not in f" {line.text}")
     statements = ((line, main_statement(line.text, _CONCLUSION_CHARS)) for line in answers)
     return [
@@ -310,7 +302,6 @@ def _left_to_user(lines: Sequence[HistoryLine]) -> list[tuple[str, str, tuple[in
 
 
 def _todo(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
-    """Return what an answer left to the user."""
     return [SummaryPoint(f"{LEFT_TO_USER} {action}", sources) for _, action, sources in _left_to_user(lines)]
 
 
@@ -454,7 +445,6 @@ def _merge_parts(request: str) -> str:
 
 
 def _group_by_section(facts: Iterable[tuple[int, SummaryPoint]]) -> dict[str, list[SummaryPoint]]:
-    """Group observed facts by the section they belong to."""
     sections: dict[str, list[SummaryPoint]] = {}
     for _, point in facts:
         title = next(
@@ -538,7 +528,6 @@ _TEST_STATE = re.compile(r"Test run|The newest test run|Failing test")
 
 
 def write_observations(request: str) -> str:
-    """Return the observations for the text of a request."""
     head, body = split_record(request)
     known_texts = {point.text for _, point in read_facts(head)}
     points = extract_points(read_record(body))

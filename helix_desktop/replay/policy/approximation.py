@@ -76,7 +76,6 @@ class SessionSums:
         self._steps = self._total = self._user_total = 0
 
     def add(self, events: Sequence[RecordedEvent]) -> None:
-        """Read further events of the session."""
         for recorded in events:
             event = recorded.event
             if isinstance(event, AssistantSpoke):
@@ -161,8 +160,6 @@ class _Batch:
 
 
 class _Approximation:
-    """One approximate replay in progress."""
-
     def __init__(self, sums: SessionSums, policy: ContextPolicy, facts: SessionFacts) -> None:
         self._policy, self._facts = policy.scaled(facts.info.window), facts
         self._messages = sums.messages_under(self._policy, facts.info.window)
@@ -187,7 +184,6 @@ class _Approximation:
         self._rewrites: list[PolicyRewrite] = []
 
     def play(self) -> PolicyReplay:
-        """Return the picture."""
         facts, sent, billed, previous = self._facts, 0, 0.0, 0
         for seq, at, count, ratio in self._moments:
             self._window += self._total(count) - self._total(self._count)

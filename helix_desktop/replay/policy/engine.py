@@ -235,7 +235,6 @@ class _UnstoredSession(Session):
         self._on_rewrite = on_rewrite
 
     def feed(self, at: int, event: Event) -> None:
-        """Apply an event of the session's own log."""
         self.transcript.apply(RecordedEvent(self.transcript.last_seq + 1, at, event))
 
     async def record_decided(
@@ -245,7 +244,6 @@ class _UnstoredSession(Session):
         recalls: Sequence[str] = (),
         ends_partial_answer: bool = False,
     ) -> list[RecordedEvent]:
-        """Apply the events that the engine decided on."""
         applied = []
         for event in decide():
             recorded = RecordedEvent(self.transcript.last_seq + 1, self._clock(), event)
@@ -307,7 +305,6 @@ class PolicyEngine:
 
     @property
     def frame(self) -> PromptFrame:
-        """The frame of the newest request."""
         return self._settings[1]
 
     @property
@@ -339,7 +336,6 @@ class PolicyEngine:
         return gauge
 
     async def step(self, recorded: RecordedEvent) -> None:
-        """Feed the next event of the session."""
         event = recorded.event
         if isinstance(event, AssistantSpoke):
             await self._manager.wait_for_background_work()

@@ -82,7 +82,6 @@ class ReplayableEvents:
         self._left_out: set[int] = set()
 
     def take(self, log: Iterable[RecordedEvent]) -> list[RecordedEvent]:
-        """Return what is replayed of the next events."""
         events = []
         for recorded in log:
             if self._is_of_policy(recorded.event):
@@ -249,8 +248,6 @@ class OpenSession(msgspec.Struct, frozen=True, tag="open"):
 
 
 class AddEvents(msgspec.Struct, frozen=True, tag="add"):
-    """The next events of the session."""
-
     events: list[RecordedEvent]
 
 
@@ -268,8 +265,6 @@ class StartReplay(msgspec.Struct, frozen=True, tag="replay"):
 
 
 class StopReplay(msgspec.Struct, frozen=True, tag="stop"):
-    """Nobody waits for a replay any more."""
-
     number: int
 
 
@@ -281,8 +276,6 @@ class ReplayDone(msgspec.Struct, frozen=True, tag="done"):
 
 
 class EffectDone(msgspec.Struct, frozen=True, tag="effect"):
-    """The effect of a field."""
-
     number: int
     effect: FieldEffect
 

@@ -160,7 +160,6 @@ class UsedNames:
 
     @property
     def key_words(self) -> Set[str]:
-        """Return the words by which the names are found."""
         return self._words
 
     def by_call(self) -> dict[int, list[NameUse]]:
@@ -404,7 +403,6 @@ class SessionReplay:
         self._output_forms = OutputForms(counter)
 
     def add(self, log: Sequence[RecordedEvent]) -> None:
-        """Add the next events of the session's log."""
         events = self._replayable.take(log)
         self.events += events
         self._sums.add(events)
@@ -547,7 +545,6 @@ class _Run:
             await self._engine.scope.close()
 
     def decides_as(self, policy: ContextPolicy) -> bool:
-        """Return True if so far it comes to the same under another policy."""
         return self._engine.decides_as(policy)
 
     def _note_retry(self, recorded: RecordedEvent) -> None:
@@ -581,7 +578,6 @@ class _Run:
         self._rewrites.append(rewrite)
 
     def result(self) -> PolicyReplay:
-        """Return what the run came to."""
         covered = self._in_window.result
         return PolicyReplay(
             points=tuple(self._points),

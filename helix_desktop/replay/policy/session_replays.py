@@ -143,9 +143,7 @@ class ReplayWorker(Protocol):
         """Start what replays, and let it run until this is turned off again. Raises HelixError."""
         ...
 
-    async def close(self) -> None:
-        """End the process."""
-        ...
+    async def close(self) -> None: ...
 
 
 class _ReplayedSession(msgspec.Struct, frozen=True):
@@ -161,7 +159,6 @@ class SessionReplays:
     """The pictures of one session's policies, the newest of each; exact ones are stored for long sessions."""
 
     def __init__(self, create_worker: Callable[[], ReplayWorker]) -> None:
-        """`create_worker` is called when a session is first replayed."""
         self.create_worker = create_worker
         self._worker: ReplayWorker | None = None
         self._closing = set[ReplayWorker]()  # those that may not have ended yet
@@ -181,7 +178,6 @@ class SessionReplays:
         return replayed.facts == facts_of(conversation.window, session.transcript)
 
     def is_exact(self, policy: ContextPolicy) -> bool:
-        """Return True if the picture of a policy is exact."""
         picture = self.pictures.get(policy)
         return picture is not None and picture.is_exact
 
@@ -227,7 +223,6 @@ class SessionReplays:
                 yield picture
 
     async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
-        """Return what a field changes against its profile's value. Raises HelixError."""
         await self.load()
         return await self._ensure_worker().effect(policy, field)
 
@@ -250,7 +245,6 @@ class SessionReplays:
             self._stored_policies = frozenset(exact)
 
     async def stay_ready(self, *, is_on: bool) -> None:
-        """Let the worker run until this is turned off again. Raises HelixError."""
         if self._worker is not None:
             await self._worker.stay_ready(is_on=is_on)
 

@@ -72,12 +72,10 @@ class PolicyReplayWorker:
 
     @property
     def is_running(self) -> bool:
-        """True while there is a process."""
         return self._process is not None
 
     @property
     def process_id(self) -> int | None:
-        """The process by its id; None if there is none."""
         return self._process.pid if self._process is not None else None
 
     async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:

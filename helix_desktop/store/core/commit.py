@@ -27,9 +27,7 @@ TotalsDelta = tuple[int, int, int, int]
 class RowSource(Protocol):
     """Stored rows: a view, a batch or the database."""
 
-    def get(self, key: bytes) -> bytes | None:
-        """Return one row; None if there is none."""
-        ...
+    def get(self, key: bytes) -> bytes | None: ...
 
 
 class RowView(RowSource, Protocol):
@@ -45,9 +43,7 @@ class RowView(RowSource, Protocol):
         """Yield the rows of a range of keys, in order or from its end."""
         ...
 
-    def count(self, span: keys.Span) -> int:
-        """Return how many rows a range of keys has."""
-        ...
+    def count(self, span: keys.Span) -> int: ...
 
 
 class RowDatabase(RowSource, Protocol):
@@ -63,8 +59,6 @@ class RowDatabase(RowSource, Protocol):
 
 
 class RowSink(ABC):
-    """A target for rows to be written."""
-
     @abstractmethod
     def put(self, key: bytes, row: bytes = b"") -> None:
         """Write a row."""
@@ -124,7 +118,6 @@ class WriteBatch(RowSink):
         self.unreferenced_rows[key] = row
 
     def delete(self, key: bytes) -> None:
-        """Remove a row, if it is there."""
         self.rows[key] = None
 
     def add_totals(self, entries: int = 0, size: int = 0, stored_size: int = 0, sessions: int = 0) -> None:

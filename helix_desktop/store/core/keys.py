@@ -70,12 +70,10 @@ def chunk(digest: str, number: int) -> bytes:
 
 
 def record(digest: str) -> bytes:
-    """Return the key of a content's record."""
     return b"m" + digest_bytes(digest)
 
 
 def time_index(created_ms: int, digest: str) -> bytes:
-    """Return the key of a record in the time index; `created_ms` in ms since 1970."""
     return b"t" + _NUMBER.pack(_MAX_TIME - created_ms) + digest_bytes(digest)
 
 
@@ -85,7 +83,6 @@ def time_index_from(created_ms: int, start: bytes) -> bytes:
 
 
 def created_ms_in(key: bytes) -> int:
-    """Return the time of creation in a key of the time index, in ms since 1970."""
     return _MAX_TIME - int(_NUMBER.unpack(key[1:9])[0])
 
 
@@ -95,7 +92,6 @@ def digest_in(key: bytes) -> str:
 
 
 def chunks_of(digest: str) -> Span:
-    """Return the range of the chunk keys of one content."""
     name = digest_bytes(digest)
     return b"c" + name, b"c" + name + b"\xff" * (_PART.size + 1)
 
@@ -129,7 +125,6 @@ def session_and_seq(key: bytes) -> tuple[str, int]:
 
 
 def event(session_id: str, seq: int) -> bytes:
-    """Return the key of an event."""
     return b"e" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq)
 
 
@@ -138,13 +133,11 @@ def session_of_event(key: bytes) -> str:
 
 
 def events_of(session_id: str) -> Span:
-    """Return the range of the event keys of one session, in order of seq."""
     name = session_bytes(session_id)
     return b"e" + name + b"\0", b"e" + name + b"\1"
 
 
 def events_after(session_id: str, seq: int) -> Span:
-    """Return the range of the event keys of one session behind an event."""
     return event(session_id, seq + 1), events_of(session_id)[1]
 
 
@@ -177,13 +170,11 @@ def checkpoint(session_id: str, seq: int) -> bytes:
 
 
 def handovers_of(session_id: str) -> Span:
-    """Return the range of the handover keys of one session, in order of seq."""
     name = session_bytes(session_id)
     return b"h" + name + b"\0", b"h" + name + b"\1"
 
 
 def checkpoints_of(session_id: str) -> Span:
-    """Return the range of the checkpoint keys of one session, in order of seq."""
     name = session_bytes(session_id)
     return b"k" + name + b"\0", b"k" + name + b"\1"
 
@@ -194,7 +185,6 @@ def reference(digest: str, session_id: str, seq: int) -> bytes:
 
 
 def references_of(digest: str) -> Span:
-    """Return the range of the reference keys of one content."""
     name = digest_bytes(digest)
     return b"r" + name, b"r" + name + b"\xff"
 
@@ -205,12 +195,10 @@ def back_reference(session_id: str, seq: int, digest: str) -> bytes:
 
 
 def session_in(key: bytes) -> str:
-    """Return the session in a reference key."""
     return key[1 + DIGEST_BYTES : -_NUMBER.size - 1].decode()
 
 
 def seq_and_digest(key: bytes) -> tuple[int, str]:
-    """Return the seq and the digest in a back-reference key."""
     return seq_in(key[:-DIGEST_BYTES]), digest_in(key)
 
 
@@ -221,18 +209,15 @@ def back_references_between(session_id: str, after: int, upto: int) -> Span:
 
 
 def back_references_of(session_id: str) -> Span:
-    """Return the range of the back-reference keys of one session, in order of seq."""
     name = session_bytes(session_id)
     return b"R" + name + b"\0", b"R" + name + b"\1"
 
 
 def summary(session_id: str) -> bytes:
-    """Return the key of a session's summary."""
     return b"s" + session_bytes(session_id)
 
 
 def draft(session_id: str) -> bytes:
-    """Return the key of a session's unsent text."""
     return b"d" + session_bytes(session_id)
 
 

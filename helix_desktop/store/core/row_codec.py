@@ -110,7 +110,6 @@ def encode_body(value: object) -> bytes:
 
 
 def with_checksum(key: bytes, body: bytes) -> bytes:
-    """Return the row of `key`: the body and its checksum."""
     return body + _CRC.pack(zlib.crc32(body, zlib.crc32(key)))
 
 

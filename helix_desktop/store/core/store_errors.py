@@ -33,19 +33,16 @@ _MIN_NEAR_DIGITS = 4  # hex digits that a near match has in common, at least
 
 
 def write_failure_reason(error: Exception) -> OptionalText:
-    """Return why files could not be written or read, as a sentence."""
     if isinstance(error, HelixError):
         return error.why
     return system_reason(error) if isinstance(error, OSError) else verbatim(f"{error}.")
 
 
 def store_closed() -> StoreClosed:
-    """Return the error for a call after `close`."""
     return StoreClosed(text("The workspace is closed."), fix=text("Open the workspace again."))
 
 
 def content_too_large(content: Content) -> ContentTooLarge:
-    """Return the error for a content over the limit."""
     size, limit = _sizes(len(content.data), MAX_CONTENT_BYTES)
     return ContentTooLarge(
         text("The output of {tool} is too large to store ({size}).", tool=content.tool, size=size)
@@ -91,7 +88,6 @@ def digest_unknown(digest: str, find_digests: Callable[[str, int], list[str]]) -
 
 
 def content_redacted(digest: str, at_ms: int, successor: str = "") -> ContentRedacted:
-    """Return the error for a digest whose content was removed at the user's request."""
     return ContentRedacted(
         text("The user removed the cached output {digest} on {day}.", digest=digest, day=utc_day(at_ms)),
         text("It contained a secret."),

@@ -23,6 +23,7 @@ from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.store import (
     DEFAULT_FILTER,
     NEWEST,
@@ -67,7 +68,6 @@ class EntryQuery(msgspec.Struct, frozen=True):
         return position < self.after if self.sort.descending else position > self.after
 
     def continue_after(self, entry: CacheEntry) -> EntryQuery:
-        """Return the query for the entries that follow `entry`."""
         return msgspec.structs.replace(self, after=sort_position(entry, self.sort.column))
 
 
@@ -82,7 +82,6 @@ def build_query(cursor: str, limit: int, order: EntryOrder, entry_filter: EntryF
 
 
 def cursor_of(entry: CacheEntry, sort: EntrySort) -> str:
-    """Return the cursor of the page that follows an entry."""
     if sort.column == "created":
         return keys.time_index(entry.created, entry.digest).hex()
     position = (sort.column, sort.descending, sort_position(entry, sort.column))
@@ -90,7 +89,6 @@ def cursor_of(entry: CacheEntry, sort: EntrySort) -> str:
 
 
 def page_from_unordered(entry_query: EntryQuery, entries: Iterable[CacheEntry]) -> EntryPage:
-    """Return the page of a listing, from entries in any order."""
     candidates = (
         (sort_position(entry, entry_query.sort.column), entry)
         for entry in entries
@@ -191,6 +189,14 @@ class StoreSearch(ABC):
         """Return every handover, and checkpoint if asked, with its session, in any order.
 
         An owner that does not know checkpoints returns none.
+        """
+
+    @abstractmethod
+    async def find_passages(self, query: PassageQuery) -> PassagePage:
+        """Return messages, handovers and names of files with all words of a query, newest first.
+
+        A page takes at most about 0.1 s; with a cursor there may be more. An owner of an older version that
+        does not know the search raises StoreError.
         """
 
     async def page(

@@ -25,6 +25,7 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import (
     GRACE_MS,
@@ -99,7 +100,6 @@ class OwnerConnection(asyncio.Protocol):
 
     @property
     def is_alive(self) -> bool:
-        """Return True if the other side is connected."""
         return not self._disconnected.done()
 
     async def receive_handshake(self) -> Frame:
@@ -138,18 +138,15 @@ class OwnerConnection(asyncio.Protocol):
         return answer
 
     async def close(self) -> None:
-        """Close the socket."""
         if self._transport is not None:
             self._transport.close()
             await asyncio.shield(self._disconnected)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Store the transport."""
         assert isinstance(transport, asyncio.Transport)  # what a stream socket has
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Handle received bytes."""
         self._buffer += data
         try:
             while self._read_frame():
@@ -205,8 +202,6 @@ T = TypeVar("T")
 
 
 class CallOwner(Protocol):
-    """Call a method of the owner."""
-
     async def __call__(
         self, method: RpcMethod[T], /, *args: object, on_progress: OnProgress | None = None
     ) -> T:
@@ -218,25 +213,19 @@ class CallOwner(Protocol):
 
 
 class RemoteRetention:
-    """Retention, carried out by the owner."""
-
     def __init__(self, call: CallOwner) -> None:
         self._call = call
 
     async def references(self, digest: str) -> list[ContentReference]:
-        """Return the events that name a content. Raise ValueError if `digest` is not a digest."""
         return await self._call(rpc.REFERENCES, digest)
 
     async def session_digests(self, session_id: str) -> list[str]:
-        """Return the contents that a session names, each once, in the order of their first event."""
         return await self._call(rpc.SESSION_DIGESTS, session_id)
 
     async def pin(self, digest: str, pinned: bool) -> None:
-        """Exempt a content from every clean-up, or end that. Raise DigestUnknown."""
         await self._call(rpc.PIN, digest, pinned)
 
     async def plan(self, rule: RetentionRule) -> CleanupPlan:
-        """Return what a clean-up would do now; change nothing."""
         return await self._call(rpc.PLAN, rule)
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
@@ -255,11 +244,9 @@ class RemoteRetention:
         return await self._call(rpc.TRASH_SESSION, session_id)
 
     async def restore_session(self, session_id: str) -> tuple[str, ...]:
-        """Restore a session and its subagents' sessions from the trash."""
         return await self._call(rpc.RESTORE_SESSION, session_id)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
-        """Delete what was trashed before `before_ms`, in ms since 1970; 0: everything."""
         return await self._call(rpc.EMPTY_TRASH, before_ms)
 
     async def delete_permanently(
@@ -281,7 +268,6 @@ class RemoteRedaction:
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
-        """Return where the request matches; change nothing. Raise InvalidInput."""
         return await self._call(rpc.PREVIEW, request, on_progress=on_progress)
 
     async def redact(
@@ -291,12 +277,10 @@ class RemoteRedaction:
         return await self._call(rpc.REDACT, request)
 
     async def redacted_at(self, digest: str) -> int:
-        """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
         keys.digest_bytes(digest)
         return await self._call(rpc.REDACTED_AT, digest)
 
     async def lift(self, digest: str) -> bool:
-        """Allow a redacted content to be stored again; return True if it was redacted."""
         keys.digest_bytes(digest)
         return await self._call(rpc.LIFT, digest)
 
@@ -322,7 +306,6 @@ class RemoteHealth:
         return None
 
     async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
-        """Let the owner check every content and every row."""
         return await self._call(rpc.CHECK, on_progress=on_progress)
 
 
@@ -388,27 +371,21 @@ class RemoteStore(StoreSearch):
                 raise
 
     async def events(self, session_id: str) -> list[RecordedEvent]:
-        """Return a session's full log, in order. Raise StoreUnreadable if a part of it is damaged."""
         return await self._call(rpc.EVENTS, session_id)
 
     async def sessions(self) -> list[SessionSummary]:
-        """Return all sessions, last updated first."""
         return await self._call(rpc.SESSIONS)
 
     async def get(self, digest: str) -> bytes:
-        """Return the verified bytes of a full digest. Raise DigestUnknown (near matches), ContentDamaged."""
         return await self._call(rpc.GET, digest)
 
     async def entry(self, digest: str) -> CacheEntry:
-        """Return the metadata of a content. Raise DigestUnknown, ContentDamaged."""
         return await self._call(rpc.ENTRY, digest)
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """Return the digests that begin with `prefix` (1 to 64 hex digits), sorted. Raise ValueError."""
         return await self._call(rpc.FIND, prefix, limit)
 
     async def totals(self) -> StoreTotals:
-        """Return counts and sizes of the store."""
         return await self._call(rpc.TOTALS)
 
     async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
@@ -433,27 +410,25 @@ class RemoteStore(StoreSearch):
         await self._call(rpc.SAVE_PARTIAL_OUTPUTS, session_id, outputs)
 
     async def draft(self, session_id: str) -> Draft:
-        """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""
         return await self._call(rpc.DRAFT, session_id)
 
     async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
-        """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
         return await self._call(rpc.LIST_PAGE, entry_query, terms)
 
     async def list_digests(self, entry_query: EntryQuery) -> bytes:
-        """Return all digests of a listing, joined."""
         return await self._call(rpc.LIST_DIGESTS, entry_query)
 
     async def tools(self) -> tuple[str, ...]:
-        """Return the names of the tools that stored something, sorted."""
         return await self._call(rpc.TOOLS)
 
     async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
-        """Return every handover, and checkpoint if asked, with its session, in any order."""
         return await self._call(rpc.HANDOVERS, with_checkpoints)
 
+    async def find_passages(self, query: PassageQuery) -> PassagePage:
+        """Return messages, handovers and names of files with all words of a query, newest first."""
+        return await self._call(rpc.FIND_PASSAGES, query)
+
     async def wait_until_indexed(self) -> None:
-        """Wait until the owner's search index is complete."""
         await self._call(rpc.WAIT_UNTIL_INDEXED)
 
     async def export_to(self, path: Path, name: str, on_progress: OnProgress = no_progress) -> ExportResult:

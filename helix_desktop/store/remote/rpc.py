@@ -64,8 +64,6 @@ class UnsupportedVersion(InvalidFrame):
 
 
 class FrameHead(msgspec.Struct, frozen=True):
-    """The header of a payload of `length` bytes."""
-
     length: int
     id: int
     is_json: bool
@@ -73,14 +71,11 @@ class FrameHead(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """An encoded value for the wire."""
-
     payload: bytes
     is_json: bool = False
     is_progress: bool = False
 
     def encode_head(self, request_id: int) -> bytes:
-        """Return the bytes before the payload."""
         form = _PROGRESS if self.is_progress else _JSON if self.is_json else _MSGPACK
         return _HEAD.pack(len(self.payload), PROTOCOL_VERSION, form, request_id)
 
@@ -103,7 +98,6 @@ def encode_frame(value: Any) -> Frame:
 
 
 def encode_progress(done: int, size: int) -> Frame:
-    """Return a frame that reports the progress of an answer."""
     return Frame(msgspec.msgpack.encode((done, size)), is_progress=True)
 
 
@@ -177,7 +171,6 @@ class RpcError(msgspec.Struct, frozen=True):
 
 
 def to_rpc_error(error: HelixError | ValueError) -> RpcError:
-    """Return an error in the form that is sent."""
     if isinstance(error, ValueError):
         return RpcError(_VALUE_ERROR, str(error))
     return RpcError(
@@ -296,6 +289,7 @@ LIST_PAGE = RpcMethod("listed", LevelDbStore.list_page)
 LIST_DIGESTS = RpcMethod("listed_digests", LevelDbStore.list_digests)
 TOOLS = RpcMethod("tools", LevelDbStore.tools)
 HANDOVERS = RpcMethod("handovers", LevelDbStore.handovers)
+FIND_PASSAGES = RpcMethod("find_passages", LevelDbStore.find_passages)
 WAIT_UNTIL_INDEXED = RpcMethod("indexed", LevelDbStore.wait_until_indexed)
 TOTALS = RpcMethod("totals", LevelDbStore.totals)
 SAVE_DRAFT = RpcMethod("save_draft", LevelDbStore.save_draft)
@@ -334,7 +328,7 @@ METHODS: dict[str, RpcMethod[Any]] = {
         *(SAVE_DRAFT, SAVE_PARTIAL_ANSWER, SAVE_PARTIAL_OUTPUTS, DRAFT),
         *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
         *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH, DELETE_PERMANENTLY),
-        *(LIST_DIGESTS, TOOLS, HANDOVERS, WAIT_UNTIL_INDEXED),
+        *(LIST_DIGESTS, TOOLS, HANDOVERS, FIND_PASSAGES, WAIT_UNTIL_INDEXED),
         *(PREVIEW, REDACT, REDACTED_AT, LIFT, CHECK),
     )
 }
@@ -381,7 +375,6 @@ def write_endpoint(folder: Path, endpoint: OwnerEndpoint) -> None:
 
 
 def read_endpoint(folder: Path) -> OwnerEndpoint | None:
-    """Return the address of a store's owner; None if there is none."""
     try:
         return msgspec.json.decode(read_regular(folder / ENDPOINT_FILE), type=OwnerEndpoint)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -442,12 +435,10 @@ class OwnerProof(msgspec.Struct, frozen=True):
 
 
 def new_challenge() -> Challenge:
-    """Return the owner's first message."""
     return Challenge(secrets.token_bytes(_NONCE_BYTES))
 
 
 def prove_client(secret: bytes, challenge: Challenge) -> ClientProof:
-    """Return the client's answer."""
     nonce = secrets.token_bytes(_NONCE_BYTES)
     return ClientProof(nonce, _mac(secret, b"guest", challenge.nonce, nonce))
 

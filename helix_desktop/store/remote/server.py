@@ -100,7 +100,6 @@ class SessionLeases:
             raise self._session_locked(session_id, None)
 
     def refusal(self, why: TranslatableText) -> StoreLocked:
-        """Return the error for a client that may not do something while this process owns the store."""
         return StoreLocked(
             text(
                 "This workspace is in use by another running Helix Desktop (process {process}).",
@@ -112,7 +111,6 @@ class SessionLeases:
         )
 
     def release_all(self, client: object) -> None:
-        """Release all leases of a client."""
         self._clients = {
             session_id: holder for session_id, holder in self._clients.items() if holder is not client
         }
@@ -139,8 +137,6 @@ _MAX_CONCURRENT_REQUESTS = (
 
 
 class RequestHandler(Protocol):
-    """The handler of clients' requests."""
-
     async def handle_request(
         self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: OnProgress
     ) -> Any:
@@ -240,7 +236,6 @@ class ProgressSender:
         self._sent_step = -1
 
     def report(self, done: int, size: int) -> None:
-        """Report `done` of `size`."""
         step = done * _MAX_PROGRESS_FRAMES // max(1, size)
         if step != self._sent_step:
             self._sent_step = step
@@ -296,7 +291,6 @@ class StoreServer:
         write_endpoint(self._folder, endpoint)
 
     async def close(self) -> None:
-        """Stop listening, and disconnect all clients."""
         self._closed = True
         remove_endpoint(self._folder)
         # asyncio loses a socket that was accepted and not yet attached when the server closes.
@@ -469,5 +463,4 @@ class SharedStore(LevelDbStore):
         return await super().commit(commit)
 
     def client_disconnected(self, client: object) -> None:
-        """Release the sessions that a client wrote."""
         self._leases.release_all(client)

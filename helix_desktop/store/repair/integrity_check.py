@@ -181,7 +181,6 @@ class IntegrityChecker:
 
     @property
     def result(self) -> IntegrityReport:
-        """Return the findings so far."""
         more = len(self._problems) - _MAX_PROBLEMS
         problems = self._problems[:_MAX_PROBLEMS] + (
             [_text("And {count} more", count=more)] if more > 0 else []

@@ -36,7 +36,6 @@ def masked_crc(data: bytes) -> int:
 
 
 def crc32c(data: bytes) -> int:
-    """Return the CRC-32C of `data`."""
     crc, done = (_ALL_ONES, 0) if len(data) < _MIN_LANE_BYTES else _crc_of_lanes(data)
     table = _TABLE
     for byte in data[done:]:
@@ -115,7 +114,6 @@ class ByteReader:
 
     @property
     def is_done(self) -> bool:
-        """Return True if everything was read."""
         return self.offset >= self.end
 
     def read_varint(self) -> int:
@@ -135,7 +133,6 @@ class ByteReader:
         return int.from_bytes(self.read_bytes(size), "little")
 
     def read_bytes(self, size: int) -> bytes:
-        """Return the next `size` bytes."""
         stop = self.offset + size
         if stop > self.end:
             raise Malformed(f"{size} bytes claimed at {self.offset}, {self.end - self.offset} are there")
@@ -170,8 +167,6 @@ class _Fragment(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _PartialRecord:
-    """A record whose end has not come yet."""
-
     parts: list[bytes] = field(default_factory=list)
     is_intact: bool = True
 
@@ -338,7 +333,6 @@ class LevelDbManifest:
         ]
 
     def missing_files(self, db: Path) -> list[str]:
-        """Return the names of the files that should exist and do not."""
         names = [f"{number:06d}.ldb" for number in sorted(self.tables)]
         lost = [name for name in names if not _any_exists(db, name, name.replace(".ldb", ".sst"))]
         log = f"{self.log_number:06d}.log"
@@ -461,7 +455,6 @@ class TableBlock:
 
     @cached_property
     def is_intact(self) -> bool:
-        """Return True if the checksum matches."""
         return _is_checksum_valid(self._stored)
 
 

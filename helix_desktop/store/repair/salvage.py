@@ -109,7 +109,6 @@ class ContentRebuilder:
             self._on_progress(self.stored_size)
 
     def totals(self, sessions: int) -> StoreTotals:
-        """Return the counts and sizes of what was processed."""
         return StoreTotals(self.entries, self.size, self.stored_size, sessions)
 
     def _rebuild(self, view: ReadView, digest: str) -> None:
@@ -451,8 +450,6 @@ _KEY_LENGTHS = {b"b": 1 + keys.DIGEST_BYTES, b"c": 5 + keys.DIGEST_BYTES}
 
 @dataclass(slots=True)
 class SalvageResult:
-    """What was found in the files, and what is left of it in the new database."""
-
     problems: list[str] = field(default_factory=list)
     lost_rows: int = 0
     lost_writes: int = 0
@@ -684,7 +681,6 @@ def _log_gaps(db: Path, manifest: LevelDbManifest) -> list[str]:
 
 
 def read_current_name(db: Path) -> str:
-    """Return the content of CURRENT."""
     try:
         return read_regular(db / "CURRENT").decode("ascii", "replace")
     except OSError:
@@ -692,7 +688,6 @@ def read_current_name(db: Path) -> str:
 
 
 def file_sizes(db: Path) -> dict[str, int]:
-    """Return the size in bytes of each file with data of the database."""
     suffixes = {".log", ".ldb", ".sst"}
     return {
         path.name: path.stat().st_size

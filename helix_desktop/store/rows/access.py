@@ -21,9 +21,7 @@ T = TypeVar("T")
 class RunQuery(Protocol):
     """Run a query on the stored rows, on a reader's thread."""
 
-    def __call__(self, query: Callable[[RowView], T], /) -> Awaitable[T]:
-        """Return the result of `query`."""
-        ...
+    def __call__(self, query: Callable[[RowView], T], /) -> Awaitable[T]: ...
 
 
 class WriteRows(Protocol):
@@ -35,8 +33,6 @@ class WriteRows(Protocol):
 
 
 class StoreAccess(msgspec.Struct, frozen=True):
-    """One open store, as its parts read and write it."""
-
     run_query: RunQuery
     write: WriteRows
     database: RowDatabase
@@ -57,8 +53,6 @@ class StoreSnapshot(msgspec.Struct, frozen=True):
 
 
 class BulkAccess:
-    """Access of exports and imports to one open store."""
-
     def __init__(
         self, folder: Path, access: StoreAccess, run_query: Callable[[Callable[[RowView], Any]], Any]
     ) -> None:
@@ -96,7 +90,6 @@ class BulkAccess:
         await self._access.write(lambda batch: stage(batch, self._access.contents), size)
 
     def close(self) -> None:
-        """Stop all running tasks: the store closes."""
         self._is_closed = True
         for stop_event in self._running:
             stop_event.set()

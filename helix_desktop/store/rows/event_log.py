@@ -201,7 +201,6 @@ def stage_branch(batch: WriteBatch, session_id: str, point: BranchPoint) -> None
 
 
 def stage_summary(batch: WriteBatch, summary: SessionSummary) -> None:
-    """Put a session's summary for the session list into the batch."""
     stored = ROWS.summary.get(batch, summary.id)
     batch.add_totals(sessions=_listed(summary) - _listed(stored))
     ROWS.summary.put(batch, summary, summary.id)
@@ -228,7 +227,6 @@ def add_reference(
 
 
 def remove_reference(batch: WriteBatch, session_id: str, seq: int, digest: str) -> None:
-    """Remove a reference from an event to a content."""
     delete_reference(batch, session_id, seq, digest)
     ROWS.record.change(
         batch,

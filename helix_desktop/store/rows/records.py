@@ -59,7 +59,6 @@ class EntryRecord(msgspec.Struct, array_like=True, frozen=True):
     trashed: int = 0
 
     def to_entry(self, digest: str) -> CacheEntry:
-        """Return the record as a CacheEntry, the form outside of the store."""
         return CacheEntry(
             digest,
             self.size,
@@ -80,7 +79,6 @@ class EntryRecord(msgspec.Struct, array_like=True, frozen=True):
 
 
 def new_record(content: Content, stored_size: int, at_ms: int, session_id: str) -> EntryRecord:
-    """Return the record of a content first stored by `session_id` at `at_ms` (ms since 1970)."""
     return EntryRecord(
         at_ms,
         at_ms,
@@ -125,13 +123,11 @@ class RowKind(Generic[P, T]):
         self._type = RowType(value_type)
 
     def get(self, source: RowSource, *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """Return the value of a row; None if there is none."""
         key = self.key(*args, **kwargs)
         row = source.get(key)
         return None if row is None else self.decode(key, row)
 
     def scan(self, view: RowView, span: keys.Span) -> Iterator[tuple[bytes, T]]:
-        """Yield the keys and values of a range of rows, in order."""
         return ((key, self.decode(key, row)) for key, row in view.scan(span))
 
     def put(self, sink: RowSink, value: T, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -139,7 +135,6 @@ class RowKind(Generic[P, T]):
         sink.put_value(value, self.key(*args, **kwargs))
 
     def decode(self, key: bytes, row: bytes) -> T:
-        """Return the value in the row of `key`."""
         return row_codec.decode(key, row, self._type)
 
 
@@ -297,7 +292,6 @@ def check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> No
 
 
 def identity_rows(store_format: StoreFormat) -> dict[bytes, bytes]:
-    """Return the rows that identify a new store."""
     return {
         keys.SCHEMA: row_codec.encode(keys.SCHEMA, store_format.schema),
         keys.IDENTITY: row_codec.encode(keys.IDENTITY, store_format.workspace_id),

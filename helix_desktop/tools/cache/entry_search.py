@@ -50,7 +50,6 @@ class CoveredEntry(msgspec.Struct, frozen=True):
 
     @property
     def seq(self) -> int:
-        """Return its event."""
         return self.line.seq
 
     @property
@@ -70,7 +69,6 @@ _Entries = dict[tuple[str, int, str, str], CoveredEntry]
 
 
 def _no_time_limit() -> bool:
-    """Return True: nothing limits the time."""
     return True
 
 
@@ -267,7 +265,6 @@ class EntryHit(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """Return how many of its lines match."""
         return len(self.numbers)
 
     @property
@@ -303,8 +300,6 @@ class EntrySearchResult:
 
 
 class EntrySearcher:
-    """Searches entries for a regular expression."""
-
     def __init__(
         self,
         contents: ContentReader,

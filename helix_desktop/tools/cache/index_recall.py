@@ -95,8 +95,6 @@ class RecalledText(msgspec.Struct, frozen=True):
 
 
 class IndexRecall:
-    """Recalls what indexes and ranges of entries lead to."""
-
     def __init__(
         self,
         contents: ContentReader,
@@ -379,7 +377,6 @@ def _span(entries: Sequence[CoveredEntry]) -> str:
 
 
 def _example(index: str, entries: Sequence[CoveredEntry]) -> str:
-    """Return how one of the entries that an index covers is recalled."""
     return f"{index[:SHORT_DIGITS]} e{entries[0].seq if entries else 1}"
 
 

@@ -118,8 +118,6 @@ def number_lines(page: TextPage) -> str:
 
 
 class Paginator:
-    """The pages of some lines."""
-
     def __init__(
         self,
         lines: Sequence[str],
@@ -321,7 +319,6 @@ class PlainPattern(msgspec.Struct, frozen=True):
     is_any_case: bool
 
     def find(self, text: bytes) -> Iterator[LineMatch]:
-        """Yield the matching lines."""
         if self.is_any_case:
             pieces = (text[start : start + _PIECE].lower() for start in range(0, len(text), _PIECE))
             text = b"".join(pieces)
@@ -411,7 +408,6 @@ def split_alternatives(pattern: str) -> list[str]:
 
 
 def pattern_options(pattern: str) -> list[str]:
-    """Return the options of ripgrep that name a pattern and its case."""
     return [f"--regexp={pattern}", *(["--ignore-case"] if is_any_case(pattern) else [])]
 
 

@@ -25,15 +25,11 @@ _NO_END = 2**63  # of a log: more events than any has
 
 
 class CallingSession(Protocol):
-    """The session whose agent calls a tool."""
-
     @property
     def id(self) -> str: ...
 
     @property
-    def transcript(self) -> Transcript:
-        """Return its log as the engine reads it, now."""
-        ...
+    def transcript(self) -> Transcript: ...
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -83,12 +79,10 @@ class Origins:
 
     @property
     def session(self) -> CallingSession | None:
-        """Return the calling session, if there is one."""
         return self._session
 
     @property
     def transcript(self) -> Transcript | None:
-        """Return the calling session's log; None without one."""
         return self._session.transcript if self._session is not None else None
 
     @property
@@ -98,7 +92,6 @@ class Origins:
         return origin if origin is not None and origin.index else None
 
     def is_of_caller(self, session_id: str) -> bool:
-        """Return True if a session of this id makes the call."""
         return self._session is not None and session_id == self._session.id
 
     def session_of_index(self, entry: CacheEntry) -> str:
@@ -143,7 +136,6 @@ class Origins:
         return self._seqs
 
     def of_event(self, seq: int, digest: str = "") -> Origin:
-        """Return where an event of the calling session stands, with a content that arose in it, if any."""
         item = self.transcript.messages.item(seq) if self.transcript is not None else None
         if item is None or self.transcript is None:
             return Origin()
@@ -239,8 +231,6 @@ def parse_handle(text: str) -> str | EntryRange:
 
 
 class HandleResolver:
-    """Finds the one content that begins with some digits."""
-
     def __init__(self, contents: ContentReader, origins: Origins) -> None:
         self._contents, self._origins = contents, origins
 

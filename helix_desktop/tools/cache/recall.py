@@ -240,7 +240,6 @@ class RegexLineSearch:
 
 
 def _as_input_error(error: ToolError) -> InvalidInput:
-    """Return a failed search for the user."""
     reason = str(error.why) or str(error.what)
     return pattern_error(error) or InvalidInput(_text("The search failed."), verbatim(reason))
 
@@ -341,7 +340,6 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
     async def run(
         self, call_id: str, args: RecallArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """Return the content, or a page of it. Raises ToolError."""
         origins, handle = Origins(self._contents, self._session), parse_handle(args.hash)
         resolver = HandleResolver(self._contents, origins)
         with store_errors_as_tool_errors():
@@ -480,12 +478,10 @@ class _Lines(msgspec.Struct, frozen=True):
 
     @property
     def last(self) -> int:
-        """Return the number of the last line."""
         return self.first + len(self.lines) - 1
 
     @property
     def total(self) -> str:
-        """Return which lines there are, as a phrase."""
         return f"{self.first}-{self.last}" if self.part_of else f"{self.last:,}"
 
     def range(self, args: RecallArguments) -> tuple[int, int]:

@@ -194,7 +194,6 @@ class SearchPosition(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return it as a cursor."""
         return f"{self.until:x}.{self.upto:x}.{self.skip:x}.{self.cursor}"
 
 

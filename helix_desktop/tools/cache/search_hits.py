@@ -85,14 +85,12 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 def hit_of_content(hit: ContentHit, terms: Sequence[str]) -> Hit:
-    """Return a stored content's hit."""
     return Hit(
         hit.entry.created, hit.matches.best, terms_in(hit.matches.best, terms), hit.matches.lines, hit.entry
     )
 
 
 def terms_in(lines: Iterable[MatchingLine], terms: Sequence[str]) -> tuple[frozenset[str], ...]:
-    """Return the words in each line's excerpt."""
     texts = [normalize(line.excerpt) for line in lines]
     return tuple(frozenset(term for term in terms if term in text) for text in texts)
 
@@ -154,8 +152,6 @@ def merge_equal(hits: Iterable[Hit]) -> list[Hit]:
 
 
 class HitWriter:
-    """Writes hits in few tokens: their lines, and around them what fits."""
-
     def __init__(self, contents: ContentReader, origins: Origins, count_tokens: CountTokens) -> None:
         self._contents, self._origins, self._count_tokens = contents, origins, count_tokens
         self._bodies: dict[str, tuple[bytes, ...]] = {}

@@ -79,7 +79,6 @@ class _TimedBytes(io.BytesIO):
         self._is_late = is_late
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read. Raises _OutOfTime."""
         if self._is_late():
             raise _OutOfTime
         return super().read(size)
@@ -162,8 +161,6 @@ _text = TextContext("Agent")
 
 
 class JailedFileReader:
-    """Reads files of one workspace."""
-
     def __init__(self, jail: Jail) -> None:
         self._jail = jail
 
@@ -203,7 +200,6 @@ def _not_attached(name: str) -> TranslatableText:
 
 
 def _reason(error: ToolError) -> tuple[TranslatableText, TranslatableText]:
-    """Return why the jail did not open a file, and what to do."""
     cause = error.__cause__
     if isinstance(cause, FileNotFoundError | NotADirectoryError):
         return _text("This file was not found in the workspace."), _text("Check the path.")
@@ -223,8 +219,6 @@ _MAX_ENTRIES = 5_000  # of all folders, that are looked at
 
 
 class UnusableFile(msgspec.Struct, frozen=True):
-    """A file among the prompt files that cannot be used, and why."""
-
     path: str
     why: TranslatableText
     fix: OptionalText = ""
@@ -315,7 +309,6 @@ class PromptFolder:
         return UnusableFile(self._display(path), why, fix, command_key(name))
 
     def _refused(self, path: str, error: ToolError) -> UnusableFile:
-        """Return what the jail, or the system, does not let us read."""
         fix: OptionalText = (
             text("Replace it with a file or folder of its own, not a link.")
             if isinstance(error, PathRefused)

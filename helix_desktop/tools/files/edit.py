@@ -83,7 +83,6 @@ class FileWrite(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """The note on the change, with the number of lines before and after."""
         if self.before == self.after:
             return self.note
         was = f"{_lines(self.before)} -> " if self.before is not None else ""
@@ -91,13 +90,10 @@ class FileWrite(msgspec.Struct, frozen=True):
 
 
 class FileWriter:
-    """Builds the approval request with a diff, and writes the approved changes."""
-
     def __init__(self, jail: Jail, tool: str, is_run: IsRun) -> None:
         self._jail, self._tool, self._is_run = jail, tool, is_run
 
     def approval_request(self, call_id: str, changes: Sequence[FileWrite]) -> ApprovalRequest:
-        """Return the approval request, with one diff of all changes."""
         detail = "".join(unified_diff(change.path, change.before, change.after) for change in changes)
         paths = [change.path for change in changes]
         if len(paths) > 1:
@@ -383,7 +379,6 @@ def _reencode_other(rel: str, previous: bytes, content: str, encoding: str) -> t
 
 
 def _encoding_name(codec: str) -> str:
-    """Return a codec's name as people write it."""
     return codec.removesuffix("-le").removesuffix("-be").upper()
 
 
@@ -479,8 +474,6 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 class WriteFileArguments(Arguments, frozen=True):
-    """The arguments of write_file."""
-
     path: str
     content: str
 
@@ -502,7 +495,6 @@ class WriteFile(Tool[WriteFileArguments]):
         self._approved_stamps: dict[str, FileStamp | None] = {}
 
     async def approval_request(self, call_id: str, args: WriteFileArguments) -> ApprovalRequest:
-        """Return the approval request with the diff. Raises ToolError."""
         change = await asyncio.to_thread(self._change, args)
         while len(self._approved_stamps) >= _MAX_PENDING:
             del self._approved_stamps[next(iter(self._approved_stamps))]
@@ -512,7 +504,6 @@ class WriteFile(Tool[WriteFileArguments]):
     async def run(
         self, call_id: str, args: WriteFileArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """Write it. Raises ToolError."""
         change = await asyncio.to_thread(self._change, args)
         if self._approved_stamps.pop(call_id, change.stamp) != change.stamp:
             raise ToolError(
@@ -547,12 +538,10 @@ class EditFile(Tool[Edit]):
         self._writer = FileWriter(jail, self.name, is_run)
 
     async def approval_request(self, call_id: str, args: Edit) -> ApprovalRequest:
-        """Return the approval request with the diff. Raises ToolError."""
         changes = await asyncio.to_thread(apply_edits, self._writer, (args,))
         return await asyncio.to_thread(self._writer.approval_request, call_id, changes)
 
     async def run(self, call_id: str, args: Edit, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Edit it. Raises ToolError."""
         changes = await asyncio.to_thread(apply_edits, self._writer, (args,))
         return await asyncio.to_thread(self._writer.write, changes)
 
@@ -567,14 +556,12 @@ class MultiEdit(Tool[MultiEditArguments]):
         self._writer = FileWriter(jail, self.name, is_run)
 
     async def approval_request(self, call_id: str, args: MultiEditArguments) -> ApprovalRequest:
-        """Return the approval request with one diff of all files. Raises ToolError."""
         changes = await asyncio.to_thread(apply_edits, self._writer, args.edits)
         return await asyncio.to_thread(self._writer.approval_request, call_id, changes)
 
     async def run(
         self, call_id: str, args: MultiEditArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """Edit all of them, or none. Raises ToolError."""
         changes = await asyncio.to_thread(apply_edits, self._writer, args.edits)
         return await asyncio.to_thread(self._writer.write, changes)
 

@@ -36,8 +36,6 @@ class SearchTextArguments(Arguments, frozen=True):
 
 
 class SearchText(UnguardedTool[SearchTextArguments]):
-    """Finds lines in files, grouped by file."""
-
     name = "search_text"
     arguments_type = SearchTextArguments
 
@@ -47,7 +45,6 @@ class SearchText(UnguardedTool[SearchTextArguments]):
     async def run(
         self, call_id: str, args: SearchTextArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """Return the matching lines with their numbers. Raises ToolError."""
         if not args.pattern:
             raise ToolError("pattern is empty.", fix="Give the text or regular expression to look for.")
         search_root = self._jail.hold_folder(args.path)
@@ -187,15 +184,11 @@ _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]/]+\]|\{[^{}/]*\}|.", re.DOTALL)
 
 
 class FindFilesArguments(Arguments, frozen=True):
-    """The arguments of find_files."""
-
     pattern: str
     path: str = "."
 
 
 class FindFiles(UnguardedTool[FindFilesArguments]):
-    """Lists the files whose paths match a glob, in order."""
-
     name = "find_files"
     arguments_type = FindFilesArguments
 
@@ -205,7 +198,6 @@ class FindFiles(UnguardedTool[FindFilesArguments]):
     async def run(
         self, call_id: str, args: FindFilesArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """Return the matching paths. Raises ToolError."""
         regex = _compile_glob(args.pattern)
         root, result = await list_files(self._jail, self._ripgrep, args.path)
         text = await asyncio.to_thread(_list_matches, result.output, regex, root.path, args.pattern)
@@ -241,7 +233,6 @@ async def same_name_hint(jail: Jail, ripgrep: Ripgrep, path: str) -> str:
 
 
 def _places_of(name: str, output: bytes) -> list[str]:
-    """Return the paths of files with a name among NUL-separated paths."""
     paths = (normalize_path(found.decode(errors="surrogateescape")) for found in output.split(b"\0"))
     return [escape_hidden_name(found) for found in paths if found.rpartition("/")[2] == name]
 

@@ -42,7 +42,6 @@ class IgnoreFile:
 
     @property
     def exists(self) -> bool:
-        """Return True if the workspace has one."""
         return os.path.lexists(self._path)
 
     def ignores(self, parts: Sequence[str], is_folder: bool = False) -> bool:
@@ -219,7 +218,6 @@ class FileStamp(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, stat: os.stat_result) -> FileStamp:
-        """Return the stamp of a stat result."""
         return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
@@ -255,9 +253,7 @@ class Jail(Protocol):
     """Opens, lists and replaces files of one folder; all methods block and raise ToolError."""
 
     @property
-    def limits(self) -> PathLimits:
-        """The paths of the folder that are out of bounds."""
-        ...
+    def limits(self) -> PathLimits: ...
 
     def open_file(self, path: str) -> AbstractContextManager[OpenFile]:
         """Open a regular file to read."""
@@ -377,7 +373,6 @@ def _nearest_folder(jail: Jail, path: str) -> str:
 
 
 def special_file_refused(path: str, kind: str) -> ToolError:
-    """Return the error for a FIFO, socket or device."""
     return ToolError(f"{path} was refused: it is {kind}, not a regular file.")
 
 
@@ -391,7 +386,6 @@ def hard_link_refused(path: str, links: int) -> ToolError:
 
 
 def changed_file_refused(path: str) -> ToolError:
-    """Return the error for overwriting a file that was changed since it was read."""
     return ToolError(
         f"{path} was not written: it was changed by something else meanwhile.",
         fix="Read it again, then write.",

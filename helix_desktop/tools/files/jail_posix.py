@@ -76,7 +76,6 @@ class _Walk:
                 return
 
     def close(self) -> None:
-        """Close all folders."""
         for folder in self._folders:
             os.close(folder)
 
@@ -139,7 +138,6 @@ class PosixJail:
 
     @contextmanager
     def open_file(self, path: str) -> Iterator[OpenFile]:
-        """Open a regular file to read."""
         with os_errors_as_tool_errors("read", path), self._walk(path) as walk:
             rel = walk.spelling
             if not walk.last:
@@ -151,7 +149,6 @@ class PosixJail:
                 yield OpenFile(rel, file, FileStamp.of(file_stat))
 
     def list_entries(self, path: str) -> tuple[str, list[DirEntry]]:
-        """Return a folder's path in the workspace and its entries, unsorted."""
         with (
             os_errors_as_tool_errors("list", path),
             self._folder(path) as walk,
@@ -161,7 +158,6 @@ class PosixJail:
 
     @contextmanager
     def hold_folder(self, path: str) -> Iterator[SearchRoot]:
-        """Hold a folder, or a file's folder, to search in."""
         with os_errors_as_tool_errors("open", path), self._walk(path) as walk:
             if walk.last:
                 file_stat = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
@@ -173,13 +169,11 @@ class PosixJail:
             yield SearchRoot(rel, cwd, walk.last)
 
     def resolve_writable(self, path: str) -> str:
-        """Return the path that a write would really change. Raises ToolError when it may not be written."""
         with os_errors_as_tool_errors("write", path), self._walk(path) as walk:
             self._check_target(path, walk)
             return walk.spelling
 
     def write(self, path: str, data: bytes, stamp: FileStamp | None) -> str:
-        """Replace a file as a whole, or create it (folders too), and return its path in the workspace."""
         self.resolve_writable(path)
         with os_errors_as_tool_errors("write", path), self._walk(path, create=True) as walk:
             self._check_target(path, walk)

@@ -46,7 +46,6 @@ class WindowsJail:
 
     @contextmanager
     def open_file(self, path: str) -> Iterator[OpenFile]:
-        """Open a regular file to read."""
         with os_errors_as_tool_errors("read", path):
             target, rel = self._resolve(path)
             _refuse_unless_file(rel, target.stat())
@@ -56,7 +55,6 @@ class WindowsJail:
                 yield OpenFile(rel, file, FileStamp.of(file_stat))
 
     def list_entries(self, path: str) -> tuple[str, list[DirEntry]]:
-        """Return a folder's path in the workspace and its entries, unsorted."""
         with os_errors_as_tool_errors("list", path):
             target, rel = self._resolve(path)
             if target.exists() and not target.is_dir():
@@ -68,7 +66,6 @@ class WindowsJail:
 
     @contextmanager
     def hold_folder(self, path: str) -> Iterator[SearchRoot]:
-        """Hold a folder, or a file's folder, to search in."""
         with os_errors_as_tool_errors("open", path):
             target, rel = self._resolve(path)
             if target.is_dir():
@@ -78,12 +75,10 @@ class WindowsJail:
             yield SearchRoot(rel.rpartition("/")[0], str(target.parent), target.name)
 
     def resolve_writable(self, path: str) -> str:
-        """Return the path that a write would really change. Raises ToolError when it may not be written."""
         with os_errors_as_tool_errors("write", path):
             return self._target(path)[1]
 
     def write(self, path: str, data: bytes, stamp: FileStamp | None) -> str:
-        """Replace a file as a whole, or create it (folders too), and return its path in the workspace."""
         with os_errors_as_tool_errors("write", path):
             target, rel = self._target(path)
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -79,7 +79,6 @@ class ReadFile(Tool[ReadFileArguments]):
     async def run(
         self, call_id: str, args: ReadFileArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """Return the file's content. Raises ToolError."""
         try:
             return await asyncio.to_thread(self._read, args)
         except ToolError as error:
@@ -149,7 +148,6 @@ def _read_all(open_file: OpenFile) -> ToolResult:
 
 
 def _read_decoded(open_file: OpenFile, encoding: str, args: ReadFileArguments) -> ToolResult:
-    """Return the text of a file in another encoding in UTF-8."""
     data = _read_all(open_file).content
     text = data.decode(encoding, "replace").removeprefix("\ufeff").encode()
     if args.start_line is not None or args.end_line is not None:
@@ -212,7 +210,6 @@ class ListDirectory(UnguardedTool[ListDirectoryArguments]):
     async def run(
         self, call_id: str, args: ListDirectoryArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """Return the tree. Raises ToolError."""
         return await asyncio.to_thread(self._list, args)
 
     def _list(self, args: ListDirectoryArguments) -> ToolResult:

@@ -51,7 +51,6 @@ class FileLookups:
         self._latest_ns = time.time_ns() - _COARSEST_CLOCK_NS
 
     def is_current(self) -> bool:
-        """Return True if all that was looked at is as it was."""
         latest_ns = time.time_ns() - _COARSEST_CLOCK_NS
         for path, old in self._stats.items():
             is_content = path in self._contents
@@ -86,7 +85,6 @@ class FileLookups:
         return stat.S_ISREG(self.mode(path))
 
     def real_path(self, path: str) -> str:
-        """Return a path with links resolved, as `os.path.realpath` does."""
         real = self._real_paths.get(path)
         if real is None:
             real = self._real_paths[path] = self._resolve(path)

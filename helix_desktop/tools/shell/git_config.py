@@ -56,12 +56,10 @@ class GitSetting(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name as the user knows it."""
         return _readable(".".join(filter(None, (self.section, self.subsection, self.key))))
 
     @property
     def line(self) -> str:
-        """The setting on one line, as the user knows it."""
         return self.name if self.value is None else f"{self.name} = {_readable(self.value)}"
 
     @property

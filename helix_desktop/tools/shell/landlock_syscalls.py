@@ -65,7 +65,6 @@ def abi_version() -> int:
 
 
 def all_rights(abi: int) -> int:
-    """Return all file rights that an interface version knows."""
     return (1 << _RIGHTS.get(abi, 16)) - 1
 
 

@@ -128,8 +128,6 @@ CurrentReadingLines = Callable[[], Sequence[str]]
 
 
 class RunCommandArguments(Arguments, frozen=True):
-    """The arguments of run_command; `folder` is where it runs, `network` asks for network access."""
-
     command: str
     folder: str = ""
     timeout_s: Annotated[int, msgspec.Meta(ge=1, le=MAX_TIMEOUT_S)] = _DEFAULT_S
@@ -154,8 +152,6 @@ class CommandContext(msgspec.Struct, frozen=True):
 
 
 class RunCommand(Tool[RunCommandArguments]):
-    """Runs a command by the system's shell, in a folder of the workspace."""
-
     name = "run_command"
     arguments_type = RunCommandArguments
 
@@ -417,12 +413,10 @@ def refuse_multiline(command: str, windows: bool = os.name == "nt") -> None:
 
 
 def cd_command(folder: str, windows: bool = os.name == "nt") -> str:
-    """Return the shell command that changes into a folder."""
     return f'cd /d "{folder}"' if windows else f"cd {shlex.quote(folder)}"
 
 
 def shell_path() -> str:
-    """Return the shell that runs commands."""
     if os.name == "nt":
         return "cmd.exe"
     return next((shell for shell in _SHELLS if Path(shell).exists()), "/bin/sh")

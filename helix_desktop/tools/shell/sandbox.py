@@ -51,7 +51,6 @@ class SandboxScope(msgspec.Struct, frozen=True):
 
     @property
     def contains_home(self) -> bool:
-        """Return True if the user's home folder is inside the workspace."""
         return self.home.is_relative_to(self.root)
 
     @property
@@ -72,17 +71,11 @@ class SandboxScope(msgspec.Struct, frozen=True):
 
 
 class Sandbox(Protocol):
-    """A sandbox for commands."""
+    @property
+    def kind(self) -> SandboxKind: ...
 
     @property
-    def kind(self) -> SandboxKind:
-        """The kind of sandbox."""
-        ...
-
-    @property
-    def network_reach(self) -> NetworkReach:
-        """What a command that may use the network reaches."""
-        ...
+    def network_reach(self) -> NetworkReach: ...
 
     def wrap(
         self, spec: ProcessSpec, scope: SandboxScope, network: bool
@@ -92,8 +85,6 @@ class Sandbox(Protocol):
 
 
 class NoSandbox:
-    """No sandbox: commands run unrestricted."""
-
     kind: SandboxKind = "none"
     network_reach: NetworkReach = "programs"
 

@@ -32,8 +32,6 @@ def find_sandbox() -> Sandbox:
 
 
 class SandboxProvider:
-    """The sandbox of this system, and the scopes of its workspaces."""
-
     def __init__(
         self,
         find: Callable[[], Sandbox] = find_sandbox,
@@ -108,5 +106,4 @@ def _in_workspace(
 
 
 def no_sandbox_provider() -> SandboxProvider:
-    """Return a provider that never has a sandbox."""
     return SandboxProvider(lambda: _NONE)

@@ -40,7 +40,6 @@ _RESOLVER_PATHS = (
 
 
 def find_landlock() -> Landlock | None:
-    """Return the Landlock sandbox of this kernel; None when it has none."""
     abi = abi_version()
     return Landlock(abi) if abi else None
 
@@ -52,12 +51,10 @@ class Landlock:
     network_reach: NetworkReach = "programs"  # by their sockets with a path that it knows
 
     def __init__(self, abi: int) -> None:
-        """`abi` is the version of the kernel's interface."""
         self._abi = abi
 
     @contextmanager
     def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
-        """Yield the spec with a Landlock ruleset of its own."""
         ruleset = open_ruleset(self._abi, network)
         try:
             every = all_rights(self._abi)

@@ -42,7 +42,6 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
     """Two limits, each of which may be left open."""
 
     def __init__(self, parent: QWidget, state: CostState, *, has_prices: bool, is_free: bool = False) -> None:
-        """`has_prices` says whether the prices of the model are known, `is_free` that it costs nothing."""
         super().__init__(parent)
         self.setWindowTitle(tr("Session budget"))
         self.setModal(True)

@@ -35,7 +35,6 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
     """A quiet line; a click asks for the budget. Hidden without a price and a budget."""
 
     def __init__(self) -> None:
-        """Start hidden."""
         super().__init__()
         self._state: CostState | None = None
         self.tell_purposes: Callable[[], str] = str  # what was spent on what; asked when the tip comes
@@ -61,13 +60,11 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         return "\n".join(filter(None, tips))
 
     def event(self, event: QEvent) -> bool:
-        """Let the tip say what was spent by now."""
         if event.type() is QEvent.Type.ToolTip:
             self.setToolTip(self._tip())
         return super().event(event)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
         self.setFixedHeight(scaled(STATUS_LINE_PX))
 
@@ -116,7 +113,6 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         return next((form for form in forms if self._width_of(form) <= self.width()), forms[-1])
 
     def _width_of(self, texts: tuple[str, str, str]) -> float:
-        """Return the width in which these texts are painted in full."""
         usage, budget, cache = (self._metrics().horizontalAdvance(text) for text in texts)
         width = _MARGIN + scaled(_ICON) + _ICON_GAP + usage + _END
         if budget:
@@ -127,11 +123,9 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         return QFontMetricsF(fonts.sized(self.font(), 12))
 
     def sizeHint(self) -> QSize:
-        """Return one line."""
         return QSize(120, scaled(STATUS_LINE_PX))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Icon and words, and with a budget a bar and its share."""
         theme, state = self._theme, self._state
         if state is None:
             return  # hidden until there is a cost

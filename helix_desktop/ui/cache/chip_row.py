@@ -27,7 +27,6 @@ class ChipRow(Themed, QWidget):
 
     @property
     def texts(self) -> list[str]:
-        """Return what the chips say."""
         return [chip.text() for chip in self._chips]
 
     def show_chips(self, chips: Sequence[tuple[str, str, str, Callable[[], object]]]) -> None:
@@ -49,18 +48,15 @@ class ChipRow(Themed, QWidget):
         self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
 
     def sizeHint(self) -> QSize:
-        """As high as the rows need."""
         return QSize(200, self.height())
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
         for chip in self._chips:
             chip.tint(theme)
         self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap the chips again for the new width."""
         super().resizeEvent(event)
         height = max(1, place_flow(self._chips, self.width()))
         if height != self.height():

@@ -50,7 +50,6 @@ class Column(msgspec.Struct, frozen=True):
 
     @property
     def sort_column(self) -> CacheColumn:
-        """Return what a click on its head sorts by."""
         return "references" if self.key == "refs" else self.key
 
     @property
@@ -72,7 +71,6 @@ def target_name(row: CacheRow) -> str:
 
 
 def tokens_text(row: CacheRow) -> str:
-    """Return a row's tokens as the table writes them."""
     return ("≈ " if row.is_estimated else "") + format_tokens(row.tokens, in_column=True)
 
 

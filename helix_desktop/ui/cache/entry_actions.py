@@ -79,7 +79,6 @@ class EntryActions(QObject):
         return RecallSelection(count, sum(row.tokens for row in sound) if len(sound) == count else None)
 
     def perform(self, intent: Intent) -> None:
-        """Hand up what the user wants."""
         perform(self.table, intent)
 
     def recall(self) -> None:
@@ -115,7 +114,6 @@ class EntryActions(QObject):
             self.perform(SaveEntry(self.preview.digest))
 
     def count_of(self, suits: Callable[[CacheRow], bool]) -> int:
-        """Return how many of the selected rows suit, as far as is known."""
         return self.table.selected_count() - sum(not suits(row) for row in self.table.selected_rows())
 
     def digests_of(self, suits: Callable[[CacheRow], bool]) -> tuple[str, ...]:
@@ -124,7 +122,6 @@ class EntryActions(QObject):
         return tuple(digest for digest in self.table.selected_digests() if digest not in unsuited)
 
     def verify(self) -> None:
-        """Have the selected contents verified."""
         digests = self.table.selected_digests()
         if digests:
             self.perform(VerifyEntries(digests))
@@ -135,7 +132,6 @@ class EntryActions(QObject):
             self._export_shown()
 
     def copy_links(self) -> None:
-        """Have links to the selected contents copied."""
         self.perform(CopyEntryLinks(self.table.selected_digests()))
 
     def toggle_pin(self) -> None:
@@ -145,7 +141,6 @@ class EntryActions(QObject):
             self.perform(PinEntries(digests, not all(row.is_pinned for row in rows if is_untrashed(row))))
 
     def move_to_trash(self) -> None:
-        """Have the selected entries moved to the trash, but for those that lie there."""
         digests = self.digests_of(is_untrashed)
         if digests:
             self.perform(TrashEntries(digests))
@@ -163,18 +158,15 @@ class EntryActions(QObject):
         _copy([_marker_text(row) for row in self.table.selected_rows()])
 
     def copy_table(self) -> None:
-        """Copy what the table says of the selected contents, for a spreadsheet."""
         head = "\t".join(translate(COLUMNS[COLUMN_INDEX[key]].title) for key in _TABLE_COLUMNS)
         _copy([head, *map(table_line, self.table.selected_rows())])
 
 
 def is_readable(row: CacheRow) -> bool:
-    """Return True if a content can be read and used."""
     return row.state not in ("damaged", "in_trash")
 
 
 def is_untrashed(row: CacheRow) -> bool:
-    """Return True if a content does not lie in the trash."""
     return row.state != "in_trash"
 
 

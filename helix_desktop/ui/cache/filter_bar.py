@@ -74,8 +74,6 @@ class ProgressRow(QWidget):
 
 
 class CacheFilterBar(Themed, QWidget):
-    """Makes the filter; says what it left."""
-
     changed = Signal()
     menu_requested = Signal(QWidget)
     cancel_requested = Signal()
@@ -140,7 +138,6 @@ class CacheFilterBar(Themed, QWidget):
 
     @property
     def current_filter(self) -> CacheFilter:
-        """Return the filter as it stands."""
         return CacheFilter(
             self.field.text().strip(),
             next((option.state for option in self._options.values() if option.state), None),
@@ -151,7 +148,6 @@ class CacheFilterBar(Themed, QWidget):
 
     @property
     def saved_filter(self) -> SavedFilter:
-        """Return the filter as it is stored for the next start."""
         conditions = saved_conditions(self._options.values())
         return SavedFilter("", self.field.text().strip(), self.session.isChecked(), conditions)
 
@@ -163,7 +159,6 @@ class CacheFilterBar(Themed, QWidget):
         self._set_query(saved.text, session_only=saved.session_only)
 
     def set_available(self, tools: Sequence[str], sessions: Sequence[tuple[str, str]]) -> None:
-        """Set the tools and sessions that can be chosen."""
         self._tools, self._sessions = tools, sessions
 
     def toggle(self, option: FilterOption) -> None:
@@ -175,7 +170,6 @@ class CacheFilterBar(Themed, QWidget):
         self.changed.emit()
 
     def filter_menu(self) -> QMenu:
-        """Return a menu of what the table can be narrowed to."""
         menu = filter_menu(self, self._options, self._tools, self._sessions, self._clock(), self.toggle)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
@@ -189,7 +183,6 @@ class CacheFilterBar(Themed, QWidget):
         self.changed.emit()
 
     def sort_menu(self, parent: QMenu) -> QMenu:
-        """Return every column, to sort by without the mouse; the one in force is checked."""
         menu = QMenu(tr("Sort by"), parent)
         for column in COLUMNS:
             is_current = self._sort.column == column.sort_column
@@ -233,7 +226,6 @@ class CacheFilterBar(Themed, QWidget):
         self._update_counter()
 
     def clear_totals(self) -> None:
-        """Say nothing of how much there is."""
         self._counter_texts, self._listed_count = ("", ""), 0
         self._update_counter()
 
@@ -244,7 +236,6 @@ class CacheFilterBar(Themed, QWidget):
             self._update_counter()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         set_style_sheet(
             self.session,
             f"QPushButton:checked {{ background: {theme.accent_soft}; color: {theme.accent_text};"
@@ -252,7 +243,6 @@ class CacheFilterBar(Themed, QWidget):
         )
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size at which the buttons have lost their words."""
         hint = super().minimumSizeHint()
         words = (
             button.fontMetrics().horizontalAdvance(button.text()) for button in (self.filters, self.session)
@@ -266,7 +256,6 @@ class CacheFilterBar(Themed, QWidget):
         self._update_words()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Fit the row with its words as they are in the style."""
         super().showEvent(event)
         self._update_words()
 

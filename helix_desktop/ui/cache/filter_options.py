@@ -41,7 +41,6 @@ class FilterOption(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Return its words on a chip."""
         name = translate(self.name)
         match self.slot:
             case "state":
@@ -83,7 +82,6 @@ def age_options(now_ms: int) -> tuple[FilterOption, ...]:
 
 
 def state_option(state: CacheState) -> FilterOption:
-    """Only what has this state in the session's context."""
     return FilterOption("state", state, STATE_LABELS[state], {}, state)
 
 
@@ -94,7 +92,6 @@ def tool_option(tool: str) -> FilterOption:
 
 
 def target_option(target: str) -> FilterOption:
-    """Only what has these words in its target."""
     return FilterOption("path", target, _shorten(target), {"target": target})
 
 
@@ -105,7 +102,6 @@ def session_option(session_id: str, title: str) -> FilterOption:
 
 
 def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:
-    """Return what all of them ask together."""
     criteria: dict[str, Any] = {}
     for choice in options:
         criteria |= choice.criteria

@@ -37,8 +37,6 @@ _VERIFIED = "verified"
 
 
 class CachePresenter:
-    """Binds the cache browser to the workspace on screen, and to the session there."""
-
     def __init__(self, view: CacheBrowser, session: Session) -> None:
         self._view, self._session = view, session
         self._source: WorkspaceCacheSource | None = None  # while a workspace is on screen
@@ -141,7 +139,6 @@ class CachePresenter:
 
     @handles(RestoreEntries)
     async def restore(self, digests: Sequence[str]) -> None:
-        """Take entries out of the trash."""
         await self._session.workspace.store.retention.restore(digests)
         await self._show_change(digests)
 
@@ -152,7 +149,6 @@ class CachePresenter:
 
     @handles(VerifyAllEntries)
     def start_verify_all(self) -> None:
-        """Verify all entries, with progress and Cancel."""
         if self._verify_task is None:
             self._verify_task = self._session.start(self._verify_all(), "verify all")
 
@@ -201,7 +197,6 @@ class CachePresenter:
 
     @handles(SaveEntry)
     async def export(self, digest: str) -> None:
-        """Save an entry as a file, where the user wants it."""
         store = self._session.workspace.store
         entry = await store.entry(digest)
         place = await pick_save_file(self._view, tr("Save cached output"), file_name(entry))

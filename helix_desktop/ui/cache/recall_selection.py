@@ -33,7 +33,6 @@ class RecallSelection(msgspec.Struct, frozen=True):
 
     @property
     def short_words(self) -> str:
-        """Return the same where room is short."""
         if self.asks_first:
             return tr.plural(self.count, "Recall %n entry…", "Recall %n entries…")
         return tr.plural(self.count, "Recall %n entry", "Recall %n entries")

@@ -72,7 +72,6 @@ class RowPages(QObject):
             self.changed.emit(row, row)
 
     def digest_at(self, row: int) -> str:
-        """Return the digest of a row."""
         return self._key(row).hex()
 
     def digests(self, rows: range) -> list[str]:

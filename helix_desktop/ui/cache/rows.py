@@ -115,8 +115,6 @@ class CacheTotals(msgspec.Struct, frozen=True):
 
 
 class CacheProgress(msgspec.Struct, frozen=True):
-    """The progress of verifying or indexing: how many of `total` entries are done."""
-
     done: int
     total: int
 

@@ -85,7 +85,6 @@ class WorkspaceCacheSource:
         self.damaged: set[str] = set()
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
-        """Return the digests that pass, text aside, in the filter's order: 32 bytes each, joined."""
         self._hits = {}
         await self._read_window(cache_filter)
         sort = cache_filter.sort
@@ -100,7 +99,6 @@ class WorkspaceCacheSource:
         return await asyncio.to_thread(self._filter_by_state, ids, cache_filter)
 
     async def first_ids(self, cache_filter: CacheFilter) -> bytes:
-        """Return the first digests of a list where they are at hand before all are; else none."""
         if cache_filter != CacheFilter():
             return b""
         page = await self._workspace.store.page(limit=_FIRST_ROWS)
@@ -137,11 +135,9 @@ class WorkspaceCacheSource:
         )
 
     async def tools(self) -> Sequence[str]:
-        """Return the tools that anything is stored of."""
         return [tool for tool in await self._workspace.store.tools() if tool]
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
-        """Return the sessions by id and title, last updated first."""
         return [(session.id, session.title) for session in await self._workspace.store.sessions()]
 
     async def _read_window(self, cache_filter: CacheFilter) -> None:
@@ -229,7 +225,6 @@ class WorkspaceCacheSource:
         return b"".join(parts)
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
-        """Return the rows of some digests; digests that are gone are left out."""
         result = []
         for digest in digests:
             try:
@@ -247,7 +242,6 @@ class WorkspaceCacheSource:
         return self._row(previous) if previous is not None else None
 
     async def totals(self) -> CacheTotals:
-        """Return counts and sizes of everything."""
         totals = await self._workspace.store.totals()
         return CacheTotals(totals.entries, totals.size, totals.stored_size)
 

@@ -120,7 +120,6 @@ class CacheDelegate(QStyledItemDelegate):
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
-        """Paint with these tokens, at the text size in force, from now on."""
         text, mono = ui_font(12), ui_font(12, is_code=True)
         faces: tuple[tuple[CellStyle, QFont, str], ...] = (
             ("text", text, theme.text),
@@ -142,7 +141,6 @@ class CacheDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Draw a cell."""
         rect: QRect = option.rect
         self._is_mirrored = option.direction == Qt.LayoutDirection.RightToLeft
         if not self._is_mirrored:
@@ -270,7 +268,6 @@ class ColumnLayout(QObject):
             self.fit()
 
     def fit(self) -> None:
-        """Set each column's width; show the columns that fit, unless the user chose them."""
         width, scale = self._table.viewport().width(), scaled(100) / 100
         titles = self._title_widths()
         visible = fitting_columns(width, scale, self._is_searching, titles)
@@ -308,8 +305,6 @@ def _widest_size() -> int:
 
 
 class CacheTable(Themed, QTableView):
-    """Shows a CacheTableModel."""
-
     entry_selected = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click
     sort_requested = Signal(str)  # key of the column whose head was clicked
@@ -358,7 +353,6 @@ class CacheTable(Themed, QTableView):
         return self._model.digest_at(at.row()) if at.isValid() else ""
 
     def current_row(self) -> CacheRow | None:
-        """Return what is known of the current row."""
         at = self.currentIndex()
         return self._model.entry(at.row()) if at.isValid() else None
 
@@ -380,7 +374,6 @@ class CacheTable(Themed, QTableView):
         return tuple(itertools.chain.from_iterable(parts))
 
     def selected_count(self) -> int:
-        """Return how many rows are selected."""
         return sum(len(rows) for rows in self._selected_ranges())
 
     def _selected_numbers(self) -> Iterator[int]:
@@ -412,7 +405,6 @@ class CacheTable(Themed, QTableView):
         self.selectionModel().setCurrentIndex(index, flag.ClearAndSelect | flag.Rows)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme and the text size in force."""
         super().tint(theme)
         self._delegate.tint(theme)
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
@@ -429,13 +421,11 @@ class CacheTable(Themed, QTableView):
         self.viewport().update()
 
     def currentChanged(self, current: Index, previous: Index) -> None:
-        """Emit which content is selected now."""
         super().currentChanged(current, previous)
         if current.row() != previous.row() or not previous.isValid():
             self.entry_selected.emit(self.current_digest())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw backgrounds and lines of the rows to be painted, then their cells."""
         painter, dirty = QPainter(self.viewport()), event.rect()
         painter.fillRect(dirty, QColor(self._theme.canvas))
         line, current = QColor(self._theme.border), self.currentIndex().row()
@@ -482,7 +472,6 @@ class CacheTable(Themed, QTableView):
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open on Enter; go to the ends of the table on Home and End."""
         keys = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._model.rowCount() - 1}
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
@@ -505,12 +494,10 @@ class CacheTable(Themed, QTableView):
         run_drag(self, self._model.mimeData(self.selectedIndexes()), name, self._theme)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Light up the row under the mouse."""
         self._hover(event.position().toPoint())
         super().mouseMoveEvent(event)
 
     def leaveEvent(self, event: object) -> None:
-        """Stop lighting up a row."""
         self._hover(QPoint(-1, -1))
 
     def _hover(self, position: QPoint) -> None:
@@ -520,7 +507,6 @@ class CacheTable(Themed, QTableView):
             self.viewport().update()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of the row under the mouse, or of the current one when a key asks."""
         mouse = event.reason() is QContextMenuEvent.Reason.Mouse
         at = self.indexAt(event.pos()) if mouse else self.currentIndex()
         if at.isValid():

@@ -49,7 +49,6 @@ class CacheTableModel(QAbstractTableModel):
         self._sort, self._is_searching = CacheSort(), False
 
     def set_source(self, source: CacheSource | None) -> None:
-        """Drop everything and ask another source from now on."""
         self.beginResetModel()
         self.pages.set_source(source)
         self.endResetModel()
@@ -81,20 +80,16 @@ class CacheTableModel(QAbstractTableModel):
         self._emit_changed(0, self.rowCount() - 1)
 
     def set_order(self, sort: CacheSort, is_searching: bool = False) -> None:
-        """Show in the header how the rows are sorted, and that lines are matches."""
         self._sort, self._is_searching = sort, is_searching
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """Return all entries that pass the filter, fetched or not."""
         return 0 if parent.isValid() else len(self.pages)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """Return the number of columns, shown or not."""
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
-        """Return a column's title and hint."""
         if orientation is not Qt.Orientation.Horizontal:
             return None
         column = COLUMNS[section]
@@ -125,7 +120,6 @@ class CacheTableModel(QAbstractTableModel):
         return _tip(row, column.key) or None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Let rows be dragged; Qt asks for every cell that it paints."""
         return _ROW_FLAGS
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
@@ -134,7 +128,6 @@ class CacheTableModel(QAbstractTableModel):
         return entries_data(digests, "\n".join(digests))
 
     def digest_at(self, row: int) -> str:
-        """Return the digest of a row."""
         return self.pages.digest_at(row)
 
     def row_of(self, digest: str) -> int:
@@ -151,7 +144,6 @@ class CacheTableModel(QAbstractTableModel):
 
 
 def _tip(row: CacheRow, key: ColumnKey) -> str:
-    """Return what a cell has no room for."""
     match key:
         case "state":
             changed = explain_changed(row.changed_since) if row.changed_since else ""

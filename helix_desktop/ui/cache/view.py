@@ -80,7 +80,6 @@ class HandoverHits(QWidget):
         self.hide()
 
     def show_links(self, links: Sequence[HandoverLink]) -> None:
-        """Show these handovers."""
         if links == self._links:
             return
         self._links = links
@@ -100,7 +99,6 @@ class HandoverHits(QWidget):
 
 
 def add_cache_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryActions) -> None:
-    """Give the browser its keys; some of them the user can change."""
     everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
     table, preview, keys = actions.table, actions.preview, actions.keys
     FindShortcut(browser, preview.content.open_find)
@@ -228,7 +226,6 @@ class CacheBrowser(Themed, QWidget):
         self.filter_bar.progress_row.show_progress(progress)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def _lay_out(self) -> None:
@@ -361,7 +358,6 @@ class CacheBrowser(Themed, QWidget):
         self.refresh()
 
     def _show_first(self, source: CacheSource, cache_filter: CacheFilter, ids: bytes) -> None:
-        """Show the first rows of a list that is not complete yet."""
         if ids and source is self._source and cache_filter == self.filter_bar.current_filter:
             self._notice.hide()
             self.model.set_ids(ids)

@@ -104,7 +104,6 @@ class ChangeDetail(Themed, QWidget):
 
     @cached_property
     def diff(self) -> DiffView:
-        """The lines that changed."""
         view = DiffView(self._start)
         view.hunk_revert_requested.connect(self._on_hunk_pressed)
         view.set_side_by_side(self._is_side_by_side)
@@ -153,7 +152,6 @@ class ChangeDetail(Themed, QWidget):
         self.body.setCurrentWidget(self.diff)
 
     def show_text(self, text: str) -> None:
-        """Show a text in the place of a diff."""
         self.has_diff = True
         self._put_text(text)
 
@@ -173,12 +171,10 @@ class ChangeDetail(Themed, QWidget):
         return (text.current_row - previous) * by > 0
 
     def focus_body(self) -> None:
-        """Give the keyboard to the diff."""
         if isinstance(self.body.currentWidget(), DiffView):
             self.diff.text.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.canvas))
         painter.setPen(QColor(self._theme.border))
@@ -186,7 +182,6 @@ class ChangeDetail(Themed, QWidget):
         painter.drawLine(self.rect().topLeft(), self.rect().bottomLeft())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the buttons lose their words where room is short."""
         super().resizeEvent(event)
         self._fit()
 
@@ -250,7 +245,7 @@ class ChangeDetail(Themed, QWidget):
         self._show_status(file)
         self._show_revert(file)
         self.patch.show()
-        self.open.setVisible(file.after is not None and file.after.kind == "file")
+        self.open.setVisible(file.is_there)
         self._fit()
 
     def _show_turn(self, group: ChangeGroup) -> None:
@@ -281,7 +276,6 @@ class ChangeDetail(Themed, QWidget):
             line.setVisible(bool(words))
 
     def update_times(self) -> None:
-        """Show how long ago it was, as the list does."""
         if self.entry is not None:
             head = None if isinstance(self.entry, FileRow) else self.entry.head
             self._show_note(head or self.entry)
@@ -309,7 +303,6 @@ class ChangeDetail(Themed, QWidget):
         self.accept.setEnabled(entry.status == "open")
 
     def _show_revert(self, entry: Entry) -> None:
-        """Offer to take a change back, or to do again what was taken back."""
         file = file_of(entry)
         self._is_redo = is_redoable(entry)
         self.revert.set_icon("redo-2" if self._is_redo else "undo-2")

@@ -31,8 +31,6 @@ _COUNTER_PX = 640  # width of the bar below which the counter goes
 
 
 class ChangesFilterBar(QWidget):
-    """Makes the filter and the grouping; says how much there is."""
-
     changed = Signal()
     source_changed = Signal(str)
     """Something else is to be listed: a ListSource."""
@@ -71,19 +69,16 @@ class ChangesFilterBar(QWidget):
 
     @property
     def change_filter(self) -> ChangeFilter:
-        """Return the filter as it stands."""
         checked = (source for source, chip in self._sources.items() if self._is_on(chip))
         return ChangeFilter(self.field.text().strip(), frozenset(checked))
 
     def group_by(self, grouping: Grouping) -> None:
-        """Group the list by turn or by file."""
         self._groupings[grouping].setChecked(True)
         if grouping != self.grouping:
             self.grouping = grouping
             self.changed.emit()
 
     def clear(self) -> None:
-        """List everything."""
         self.field.clear()
         self._debounce.stop()
         for chip in self._sources.values():
@@ -112,7 +107,6 @@ class ChangesFilterBar(QWidget):
             self._controls.rearrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the counter go where room is short."""
         super().resizeEvent(event)
         self.counter.setVisible(self.width() >= _COUNTER_PX)
 

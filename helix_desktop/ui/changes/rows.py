@@ -50,7 +50,6 @@ class LineCounts(NamedTuple):
 
     @classmethod
     def of(cls, diff: FileDiff) -> Self:
-        """Return those of a diff."""
         return cls(diff.added, diff.removed, diff.kind in BINARY_KINDS)
 
 
@@ -82,13 +81,16 @@ class FileRow(msgspec.Struct, frozen=True):
         return is_folder(self.before) or is_folder(self.after)
 
     @property
+    def is_there(self) -> bool:
+        """True of a file that stands there after the change, and can be opened."""
+        return self.after is not None and self.after.kind == "file"
+
+    @property
     def last(self) -> RecordedChanges:
-        """The capture that changed it last."""
         return self.captures[-1]
 
     @property
     def capture_ids(self) -> tuple[str, ...]:
-        """The ids of its captures."""
         return tuple(capture.capture_id for capture in self.captures)
 
     @property
@@ -128,23 +130,26 @@ class ChangeGroup(msgspec.Struct, frozen=True):
 
     @property
     def is_revert(self) -> bool:
-        """True if the user took something back, or did it again: nothing of the agent's."""
         return self.head is None and self.first.source == "revert"
 
     @property
     def status(self) -> ChangedFileStatus:
-        """What became of all of it."""
         states = {row.status for row in self.rows}
         return states.pop() if len(states) == 1 else "open"
 
     @property
     def selection(self) -> RevertSelection:
-        """Return what takes all of it back."""
         if self.head is not None:
             return self.head.selection
         if self.is_revert:
             return capture_selection(self.first)
         return RevertSelection(agent_capture_ids(self.captures), scope="turn")
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        if self.head is not None:
+            return self.head.paths
+        return tuple(dict.fromkeys(path for row in self.rows for path in row.paths))
 
 
 Entry: TypeAlias = ChangeGroup | FileRow
@@ -166,7 +171,6 @@ def agent_capture_ids(captures: Iterable[RecordedChanges]) -> tuple[str, ...]:
 
 
 def added_up(counts: Iterable[LineCounts]) -> LineCounts:
-    """Return the sum of the lines of several changes."""
     counts = tuple(counts)
     return LineCounts(sum(each.added for each in counts), sum(each.removed for each in counts))
 
@@ -209,13 +213,11 @@ def can_accept(entry: Entry) -> bool:
 
 
 def capture_selection(capture: RecordedChanges) -> RevertSelection:
-    """Return what takes back all that one capture changed."""
     scope: RevertScope = "redo" if capture.source == "revert" and not capture.is_redo else "step"
     return RevertSelection((capture.capture_id,), scope=scope)
 
 
 def turn_selection(changes: SessionChanges, turn: int) -> RevertSelection:
-    """Return what takes back all that was changed in a turn."""
     captures = (capture for capture in changes.captures if capture.turn == turn)
     return RevertSelection(agent_capture_ids(captures), scope="turn")
 
@@ -269,7 +271,6 @@ class ChangeFilter(msgspec.Struct, frozen=True):
     sources: frozenset[ChangeSource] = frozenset()
 
     def matches(self, row: FileRow) -> bool:
-        """Return True if a file is listed."""
         path = row.path.casefold()
         by = {capture.source for capture in row.captures}
         return all(word in path for word in self.text.casefold().split()) and (
@@ -281,7 +282,6 @@ NO_FILTER = ChangeFilter()
 
 
 def _row_kind(change: ChangeKind, before: FileState | None, after: FileState | None) -> RowKind:
-    """Return what a row is drawn as."""
     if before == after:
         return "same"
     state = after or before

@@ -88,7 +88,6 @@ def kind_text(kind: RowKind) -> str:
 
 
 def change_source_text(source: ChangeSource) -> str:
-    """Return who makes such changes, as a filter says it."""
     return translate(_SOURCES[source])
 
 
@@ -100,7 +99,6 @@ def change_status_text(entry: Entry) -> str:
 
 
 def hunk_marks(row: FileRow, states: Sequence[HunkState]) -> tuple[HunkMark, ...]:
-    """Return what became of the hunks of a change, as their heads say it."""
     return tuple(_hunk_mark(row, state) for state in states)
 
 
@@ -142,7 +140,6 @@ def who_text(capture: RecordedChanges) -> str:
 
 
 def revert_name(scope: RevertScope, *, is_redo: bool) -> str:
-    """Return what a revert of a scope, or a redo, is called in the list of changes."""
     if is_redo:
         return tr("Redo of a part") if scope == "hunk" else tr("Redo")
     return translate(_REVERTS[scope]) if scope in _REVERTS else tr("Revert")
@@ -157,7 +154,6 @@ def when_text(capture: RecordedChanges, now_ms: int, *, with_time: bool = False)
 
 
 def makers_text(captures: Sequence[RecordedChanges]) -> str:
-    """Return who made several changes of one file."""
     names = list(dict.fromkeys(who_text(capture) for capture in captures))
     if len(names) == 1:
         return names[0]
@@ -182,7 +178,6 @@ def counts_texts(counts: LineCounts | None) -> tuple[str, str]:
 
 
 def binary_text() -> str:
-    """Return what stands in place of the lines of a binary file."""
     return changed_lines_text(0, 0, binary=1, files=1)
 
 
@@ -202,7 +197,6 @@ def changes_total_text(grouped: GroupedChanges, counts: LineCounts | None) -> st
 
 
 def _accessible_counts(counts: LineCounts | None) -> str:
-    """Return lines added and removed as a screen reader says them."""
     if counts is None or not any(counts):
         return ""
     if counts.is_binary:
@@ -236,12 +230,10 @@ def group_files_text(group: ChangeGroup) -> str:
 
 
 def files_text(count: int) -> str:
-    """Return a number of files."""
     return tr.plural(count, "%n file", "%n files")
 
 
 def accessible_row_text(row: FileRow, counts: LineCounts | None) -> str:
-    """Return what a screen reader says of a file."""
     parts = (
         who_text(row.last) if row.is_one_capture else path_text(row.path),
         kind_text(row.kind),
@@ -254,7 +246,6 @@ def accessible_row_text(row: FileRow, counts: LineCounts | None) -> str:
 
 
 def empty_text(state: ChangesState) -> str:
-    """Return why there is nothing to list, and what will appear."""
     match state.obstacle:
         case "untrusted":
             return tr("This folder isn't trusted, so the agent can't change files here.")
@@ -285,7 +276,6 @@ def _unchanged_text(coverage: FileCoverage) -> str:
 
 
 def empty_button_text(obstacle: Obstacle) -> str:
-    """Return what can be done where there is nothing to list."""
     match obstacle:
         case "untrusted":
             return tr("Trust folder…")
@@ -295,7 +285,6 @@ def empty_button_text(obstacle: Obstacle) -> str:
 
 
 def file_coverage_text(coverage: FileCoverage, obstacle: Obstacle = "") -> str:
-    """Return what is covered, in one line."""
     if obstacle:
         return ""
     if coverage.error:
@@ -331,7 +320,6 @@ def uncovered_texts(coverage: FileCoverage) -> tuple[str, str]:
 
 
 def place_note(reason: UncoveredReason, files: int, size: int) -> str:
-    """Return why a place is not covered, and how much it is."""
     parts = (
         uncovered_reason_text(reason),
         files_text(files) if files else "",

@@ -33,8 +33,6 @@ ApprovalAnswer: TypeAlias = Literal["once", "session", "always", "deny", "never"
 
 
 class ToggleSection(msgspec.Struct, frozen=True):
-    """Open or close a part of the row."""
-
     section: RowSection
 
 
@@ -138,14 +136,10 @@ class CacheNow(Intent, frozen=True):
 
 
 class StopCall(Intent, frozen=True):
-    """End a running call alone."""
-
     call_id: str
 
 
 class OpenSubagent(Intent, frozen=True):
-    """Show the session of a subagent."""
-
     session_id: str
 
 

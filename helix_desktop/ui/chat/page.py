@@ -16,7 +16,7 @@ from helix_desktop.ui.chat.composer.message_drops import MessageDrops
 from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip, TrustStrip
 from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
-from helix_desktop.ui.chat.questions.question_card import QuestionCard
+from helix_desktop.ui.chat.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AskRow, QuestionRow
 from helix_desktop.ui.chat.viewport.view import SCROLL_BAR_PX, ChatView, is_typed
@@ -65,7 +65,6 @@ class ChatFindBar(QFrame):
         self.hide()
 
     def open_bar(self) -> None:
-        """Show the field and let the user type."""
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
@@ -79,7 +78,6 @@ class ChatFindBar(QFrame):
         self._view.mark_text(text)
 
     def close_bar(self) -> None:
-        """Hide the field and its marks."""
         self._only_marks = False
         self._view.find_text("")
         self.hide()
@@ -122,7 +120,6 @@ class ChatFindBar(QFrame):
         return total if place is None else tr("{place} of {total}", place=place, total=total)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter, Shift+Enter and Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.close_bar()
             event.ignore()
@@ -161,7 +158,6 @@ class NextMessages(Themed, QWidget):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Return the messages that are shown, each on one line."""
         waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
         return (*waiting, *((self._line_text,) if self._line_text else ()))
 
@@ -219,8 +215,6 @@ def _place_text(place: SamplePlace) -> str:
 
 
 class ChatPage(QWidget):
-    """Conversation and composer, one under the other."""
-
     model_requested = Signal()
     """The user wants to connect a model."""
 
@@ -277,11 +271,7 @@ class ChatPage(QWidget):
         strips = (self.past_strip, self.trust_strip, self.key_strip)
         parts = (self.next_messages, *strips, self.todo_panel, self.composer)
         self._frame_widths = {part.frame: part.frame.maximumWidth() for part in parts}  # at zoom 1
-        below = column(
-            *parts,
-            margins=(0, 0, SCROLL_BAR_PX, 0),
-            gap=0,
-        )
+        below = column(*parts, margins=(0, 0, SCROLL_BAR_PX, 0), gap=0)
         stack = column(self.find_bar, self._pages, below, gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)
@@ -298,7 +288,6 @@ class ChatPage(QWidget):
             self.find_bar.open_bar()
 
     def _type_in_composer(self, text: str) -> None:
-        """Write what was typed elsewhere on the page."""
         if self.composer.isEnabled():
             self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
             self.composer.editor.type_text(text)
@@ -337,7 +326,6 @@ class ChatPage(QWidget):
 
     @property
     def question_card(self) -> QuestionCard | None:
-        """Return the card of the first question that waits on the page."""
         row = next((row for row in self.model.raw_rows() if isinstance(row, QuestionRow)), None)
         return self.view.chat_viewport.item_cache.question_cards.find(row.key) if row is not None else None
 

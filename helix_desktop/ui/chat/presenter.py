@@ -43,8 +43,8 @@ from helix_desktop.domain.question import Question
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ButtonAction, ControlTurn
-from helix_desktop.ui.chat.questions.ask_rows import AskRows
 from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
+from helix_desktop.ui.chat.rows.ask_rows import AskRows
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -56,13 +56,12 @@ from helix_desktop.ui.chat.rows.row_types import (
     NoticeRow,
     OriginalOutput,
     Row,
+    RunningOutput,
     ToolState,
     TurnFooterRow,
     UserRow,
     Versions,
 )
-from helix_desktop.ui.chat.rows.running_output import RunningOutput
-from helix_desktop.ui.chat.rows.side_questions import LiveSideQuestion
 from helix_desktop.ui.kit.intents import ApplyRemedy
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
@@ -93,7 +92,6 @@ class Countdown(QObject):
 
     @property
     def is_running(self) -> bool:
-        """Return True if there is something left to tell."""
         return self._timer.isActive()
 
     def start(self, wait_s: float, on_tick: Callable[[int], None]) -> None:
@@ -112,7 +110,6 @@ class Countdown(QObject):
             self._on_tick(left)
 
     def stop(self) -> None:
-        """Tell nothing more."""
         self._timer.stop()
 
 
@@ -134,7 +131,6 @@ class ArrivingAnswer:
         return RowKey(self._count, part="arriving")
 
     def stop_countdown(self) -> None:
-        """Announce no retry any more: the chat shows something else."""
         self._countdown.stop()
 
     def show_waiting(self, since_ms: int, model: str) -> None:
@@ -142,7 +138,6 @@ class ArrivingAnswer:
         self._model.put(AssistantRow(self._key, "", model=model, streaming=True, waiting_since_ms=since_ms))
 
     def add_text(self, text: str, model: str) -> None:
-        """Add text of the model of this name."""
         self.clear_retry()
         index = self._model.index_of(self._key)
         row = self._model.raw_row(index) if index is not None else None
@@ -164,7 +159,6 @@ class ArrivingAnswer:
         return rows
 
     def drop(self) -> None:
-        """Remove its rows: no answer comes."""
         self._drop()
         self.clear_retry()
 
@@ -193,7 +187,6 @@ class ArrivingAnswer:
         self._countdown.start(reset.wait_s + _RETRY_SHOWN_S, tell)
 
     def clear_retry(self) -> None:
-        """Remove the notice: what it announced has happened."""
         self._countdown.stop()
         self._model.discard(_RETRY_KEY)
 
@@ -207,6 +200,54 @@ def _end_text(reset: ResponseReset) -> str:
     """Say for how long the request is repeated."""
     minutes = round(reset.patience_s / _MINUTE_S)
     return tr("Retries end {minutes} min after the first failure.", minutes=minutes) if minutes else ""
+
+
+class LiveSideQuestion:
+    """A question beside the conversation and the answer that arrives, until both are recorded."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model, self._count, self._answer = model, 0, ""
+        self._is_shown = False
+
+    @property
+    def _question_key(self) -> RowKey:
+        return RowKey(self._count, "question", "side")
+
+    @property
+    def _answer_key(self) -> RowKey:
+        return RowKey(self._count, "answer", "side")
+
+    def forget(self) -> None:
+        self._is_shown = False
+
+    def show(self, question: str, answer: str, name: str) -> None:
+        if not self._is_shown:
+            self._count, self._answer, self._is_shown = self._count + 1, "", True
+            self._model.append(UserRow(self._question_key, question, is_side=True))
+            self._model.append(self._empty_answer(name))
+        if not answer.startswith(self._answer):
+            self._model.replace(self._answer_key, self._empty_answer(name))
+            self._answer = ""
+        self._model.stream(self._answer_key, answer[len(self._answer) :])
+        self._answer = answer
+
+    def _empty_answer(self, name: str) -> AssistantRow:
+        return AssistantRow(self._answer_key, "", model=name, streaming=True, side_note=tr("not in context"))
+
+    def settle(self, rows: list[Row]) -> bool:
+        """Put the recorded rows in the place of those shown. Return False if none are shown."""
+        if not self._is_shown:
+            return False
+        self._is_shown = False
+        for key, row in zip((self._question_key, self._answer_key), rows, strict=True):
+            self._model.replace(key, row)
+        return True
+
+    def drop(self) -> None:
+        if self._is_shown:
+            self._is_shown = False
+            for key in (self._answer_key, self._question_key):
+                self._model.remove(key)
 
 
 async def removed_outputs(session: Session, log: Iterable[RecordedEvent]) -> Mapping[str, int]:
@@ -325,7 +366,6 @@ class ChatPresenter:
             self._show_removed(removed)
 
     async def show_now(self) -> None:
-        """Show the session as it is, after `show_past`."""
         if not self._is_past:
             return
         conversation, versions = self._session.conversation, self._versions
@@ -368,7 +408,6 @@ class ChatPresenter:
         self._model.put(self._rows.tools.with_content(key, content))
 
     def show_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> None:
-        """Let a message show what an attached image looks like."""
         row = self._rows.users.with_thumbnail(key, digest, thumbnail)
         if row is not None:
             self._put_all([row])
@@ -380,7 +419,6 @@ class ChatPresenter:
         return self._rows.tools.key_of_call(call_id) or row_key_of_event(transcript, recorded.seq)
 
     def show_versions(self, versions: Mapping[RowKey, Versions]) -> None:
-        """Let messages and answers show which other versions they have."""
         changed: list[Row] = []
         for key in self._versions.keys() | versions.keys():
             index = self._model.index_of(key)
@@ -498,7 +536,6 @@ class ChatPresenter:
         self._arriving.add_text(text, self._model_name())
 
     def _show_waiting(self) -> None:
-        """Say that the model has been called and is silent, and since when."""
         if self._is_past:
             return
         conversation = self._session.conversation
@@ -551,7 +588,6 @@ class ChatPresenter:
         self._model.put(self._rows.tools.on_subagent_progress(progress))
 
     def _show_running_output(self, call_id: str) -> None:
-        """Show what a call has put out so far."""
         running = self._session.conversation.running_calls.find(call_id)
         if running is not None:
             output = RunningOutput.from_output(running.started_at_ms, running.tail)

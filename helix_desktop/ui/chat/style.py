@@ -37,7 +37,7 @@ class ChatStyle:
         return size * self.zoom
 
     def font(self, size: float = UI, weight: QFont.Weight = REGULAR, mono: bool = False) -> QFont:
-        """Return a font of the window; code never has ligatures."""
+        """Return a font without ligatures: Inter too would show a typed -> as an arrow."""
         key = (size, weight, mono)
         font = self._fonts.get(key)
         if font is None:
@@ -45,15 +45,14 @@ class ChatStyle:
             font.setPixelSize(max(1, round(size * self.zoom)))
             font.setWeight(weight)
             font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+            font.setFeature(QFont.Tag("calt"), 0)
             if mono:
                 font.setFixedPitch(True)
-                font.setFeature(QFont.Tag("calt"), 0)
                 font.setFeature(QFont.Tag("liga"), 0)
             self._fonts[key] = font
         return font
 
     def metrics(self, font: QFont) -> QFontMetricsF:
-        """Measures of a font."""
         key = font.key()
         metrics = self._metrics.get(key)
         if metrics is None:
@@ -61,7 +60,6 @@ class ChatStyle:
         return metrics
 
     def width(self, text: str, font: QFont) -> float:
-        """Return how wide a line of text is, pixels."""
         return self.metrics(font).horizontalAdvance(text)
 
     def color(self, token: str) -> QColor:
@@ -72,7 +70,6 @@ class ChatStyle:
         return color
 
     def palette(self, text: str) -> QPalette:
-        """Return the palette that text without a color of its own is drawn with."""
         palette = self._palettes.get(text)
         if palette is None:
             palette = QPalette()
@@ -81,11 +78,9 @@ class ChatStyle:
         return palette
 
     def icon(self, name: str, color: str, size: int = 15) -> QPixmap:
-        """Return an icon in a color token."""
         return pixmap(name, color, round(size * self.zoom), self.ratio)
 
     def format(self, size: float, weight: QFont.Weight = REGULAR, mono: bool = False) -> QTextCharFormat:
-        """Return a character format that carries a font of the window."""
         result = QTextCharFormat()
         result.setFont(self.font(size, weight, mono))
         return result

@@ -58,15 +58,12 @@ _SIZE, _EMPTY_PX = (620, 700), 480  # pixels; the height with nothing to list
 
 
 class CleanupDialog(SizedDialog):
-    """Shows the plan for what is chosen; what it asks for comes out as signals."""
-
     plan_requested = Signal(object)  # RetentionRule
     collect_requested = Signal(bool)  # also whenever the workspace is opened
     trash_requested = Signal()
     history_requested = Signal()  # to clean up the file history
 
     def __init__(self, parent: QWidget, rule: RetentionRule, automatic: bool) -> None:
-        """Begin with what was chosen before."""
         super().__init__(parent, _SIZE, (520, _EMPTY_PX))
         self.setWindowTitle(tr("Clean up"))
         self.setModal(True)
@@ -98,11 +95,9 @@ class CleanupDialog(SizedDialog):
 
     @property
     def rule(self) -> RetentionRule:
-        """Return what is chosen."""
         return RetentionRule(quota=self.values.get("quota"), unused_ms=self.values.get("age") * DAY_MS)
 
     def show_plan(self, plan: CleanupPlan) -> None:
-        """Say what would go, and why the rest stays."""
         count = len(plan.to_trash)
         self.summary.setText(
             tr.plural(

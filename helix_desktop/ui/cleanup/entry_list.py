@@ -31,7 +31,6 @@ class EntryList(Themed, QListWidget):
     """Lines as wide as the list: the name is elided, the columns behind it are as wide as their values."""
 
     def __init__(self, name: str) -> None:
-        """Start empty; `name` is for screen readers."""
         super().__init__()
         self.setProperty("kind", "cards")
         self.setAccessibleName(name)
@@ -40,11 +39,9 @@ class EntryList(Themed, QListWidget):
 
     @property
     def theme(self) -> Theme:
-        """Return the theme in force."""
         return self._theme
 
     def clear(self) -> None:
-        """Remove all lines."""
         super().clear()
         self.widest = []
 
@@ -60,20 +57,16 @@ class EntryList(Themed, QListWidget):
 
 
 class _CellDelegate(QStyledItemDelegate):
-    """Paints the name in front, and each value at the end of its column."""
-
     def __init__(self, view: EntryList) -> None:
         super().__init__(view)
         self._view = view
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        """Return the height of a line, and no width."""
         return QSize(0, super().sizeHint(option, index).height())
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Paint the background as the style does, then the cells."""
         name, *values = index.data(_CELLS_ROLE)
         line = QStyleOptionViewItem(option)
         self.initStyleOption(line, index)

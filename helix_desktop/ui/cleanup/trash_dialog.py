@@ -28,8 +28,6 @@ _SIZE, _MIN_SIZE = (600, 560), (460, 360)
 
 
 class TrashDialog(SizedDialog):
-    """A list whose items are restored or deleted; what it asks for comes out as signals."""
-
     restore_requested = Signal(list, list)  # digests, sessions
     delete_requested = Signal(list, list)  # digests, sessions
 
@@ -74,7 +72,6 @@ class TrashDialog(SizedDialog):
         self.close_button.clicked.connect(self.reject)
 
     def show_trash(self, trash: TrashContents) -> None:
-        """Show what is in it."""
         self.entry_list.clear()
         versions = SessionVersions(trash.sessions)
         groups = {versions.ids_of(session.id): versions.row_of(session) for session in trash.sessions}

@@ -19,7 +19,6 @@ def install() -> None:
 
 
 def announce(widget: QWidget, text: str) -> None:
-    """Let a screen reader announce a text."""
     QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, text))
 
 
@@ -30,7 +29,6 @@ class LabelInterface(QAccessibleWidget):
         super().__init__(widget, QAccessible.Role.StaticText)
 
     def childCount(self) -> int:
-        """Return 0."""
         return 0
 
 
@@ -42,18 +40,15 @@ class TabInterface(QAccessibleWidget):
         self._button = button
 
     def state(self) -> QAccessible.State:
-        """Return the button's state, with the page on screen as the selected one."""
         state = super().state()
         state.selectable = True
         state.selected = self._button.isChecked()
         return state
 
     def actionNames(self) -> list[str]:
-        """Return what can be done: press it, or give it the keyboard."""
         return [QAccessibleActionInterface.pressAction(), QAccessibleActionInterface.setFocusAction()]
 
     def doAction(self, name: str) -> None:
-        """Press it, or give it the keyboard."""
         if name == QAccessibleActionInterface.pressAction():
             self._button.click()
         else:
@@ -94,5 +89,4 @@ def _make_interface(_class_name: str, target: object) -> QAccessibleWidget | Non
 
 
 def _is_qt(kind: type) -> bool:
-    """Return True for a class of Qt's own."""
     return kind.__module__.startswith("PySide6.")

@@ -30,7 +30,6 @@ class AsyncActions:
         self._bind_place = bind_place or (lambda: self._report)
 
     def start(self, coroutine: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Begin; returns at once."""
         task = self.scope.start(self._run_guarded(coroutine, name, self._bind_place()), name)
         # Canceled before its first step, the task would leave the coroutine inside it unawaited.
         task.add_done_callback(lambda _: coroutine.close())

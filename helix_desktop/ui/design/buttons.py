@@ -39,7 +39,6 @@ class EnterActivates(_Button):
     """Makes Enter press the button that has the keyboard, as Space does."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Press it."""
         if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and not event.modifiers() & ~_KEYPAD:
             if not event.isAutoRepeat():
                 self.click()
@@ -48,8 +47,6 @@ class EnterActivates(_Button):
 
 
 class PushButton(EnterActivates, Themed, QPushButton):
-    """A text button of one kind, with an optional tinted icon."""
-
     def __init__(
         self, text: str, kind: str = "", icon_name: str = "", *, px: int = 15, name: str = ""
     ) -> None:
@@ -70,13 +67,11 @@ class PushButton(EnterActivates, Themed, QPushButton):
             self.tint(self._theme)
 
     def set_icon(self, icon_name: str) -> None:
-        """Show another icon."""
         if icon_name != self._icon_name:
             self._icon_name = icon_name
             self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         if self._icon_name:
             colors = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
@@ -87,22 +82,16 @@ class PushButton(EnterActivates, Themed, QPushButton):
 
 
 class TabButton(PushButton):
-    """A button that shows one of several pages, as one of a TabList."""
-
     def __init__(self, text: str, kind: str, *, name: str = "") -> None:
-        """`kind` is one of the style sheet's, `name` finds the button."""
         super().__init__(text, kind, name=name)
         self.setCheckable(True)
         self.setAccessibleName(text)
 
     def make_accessible(self) -> QAccessibleWidget:
-        """Return the interface that assistive technology asks."""
         return TabInterface(self)
 
 
 class TabList(QFrame):
-    """The frame of buttons that each show a page."""
-
     accessible_role = QAccessible.Role.PageTabList
 
 
@@ -125,12 +114,10 @@ class IconButton(EnterActivates, Themed, QToolButton):
         self.setAccessibleName(tip)
 
     def set_icon(self, icon_name: str) -> None:
-        """Show another icon."""
         self._icon_name = icon_name
         self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
         px, edge = scaled(self._px), scaled(self._edge)
         self.setIconSize(QSize(px, px))
@@ -139,10 +126,7 @@ class IconButton(EnterActivates, Themed, QToolButton):
 
 
 class Switch(Themed, QAbstractButton):
-    """An on/off switch with its text behind it."""
-
     def __init__(self, text: str, *, on: bool = False) -> None:
-        """Start on or off."""
         super().__init__()
         self.setText(text)
         self.setAccessibleName(text)
@@ -155,25 +139,20 @@ class Switch(Themed, QAbstractButton):
         self.setSizePolicy(policy)
 
     def sizeHint(self) -> QSize:
-        """Return the size of the switch and its text."""
         width = SWITCH_TEXT_X + self.fontMetrics().horizontalAdvance(self.text()) + 4
         return QSize(width, self.heightForWidth(width))
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size that it needs beside its text in lines of a few words."""
         return QSize(min(self.sizeHint().width(), _SWITCH_MIN_PX), self.sizeHint().height())
 
     def hasHeightForWidth(self) -> bool:
-        """Return True: its text wraps."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height that its text needs."""
         metrics, room = self.fontMetrics(), QRect(0, 0, max(1, width - SWITCH_TEXT_X), 10_000)
         return max(26, metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, self.text()).height() + 6)
 
     def _paint_track(self, painter: QPainter, track: QRectF) -> None:
-        """Paint a filled track with a light knob if it is on, else an outline with a small one."""
         theme, is_on = self._theme, self.isChecked()
         track_color = theme.accent if is_on else theme.faint
         color = QColor(track_color if self.isEnabled() else theme.border_strong)
@@ -188,7 +167,6 @@ class Switch(Themed, QAbstractButton):
         painter.drawEllipse(knob)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint track, knob, focus ring and text."""
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

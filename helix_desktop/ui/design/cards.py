@@ -19,8 +19,6 @@ _LINE_SLACK = 1.15  # times a line's share of the text: words do not break where
 
 
 class Card(Themed, QFrame):
-    """A raised surface with rounded corners."""
-
     def __init__(self, margins: tuple[int, int, int, int] = (16, 13, 16, 13), gap: int = 8) -> None:
         super().__init__()
         self.is_code = self._is_marked = False
@@ -34,7 +32,6 @@ class Card(Themed, QFrame):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the surface."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         width = 2 if self._is_marked else 1
@@ -52,12 +49,10 @@ class BalancedText(SelectableText):
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
 
     def setText(self, text: str) -> None:
-        """Show another text."""
         super().setText(text)
         self._balance()
 
     def tint(self, theme: Theme) -> None:
-        """Take the text size in force."""
         super().tint(theme)
         self._balance()
 
@@ -100,11 +95,9 @@ class EmptyState(QWidget):
 
     @property
     def sentence(self) -> str:
-        """Return the sentence."""
         return self._sentence.text()
 
     def set_content(self, sentence: str, button: str = "", link: str = "") -> None:
-        """Show another sentence, another button and another link."""
         self._sentence.setText(sentence)
         show_text(self.button, button)
         show_text(self._link, link)

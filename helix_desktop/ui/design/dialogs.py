@@ -51,7 +51,6 @@ class QuestionDialog(TabsInReadingOrder, QDialog):
     """The icon before the words, and the token of its color."""
 
     def __init__(self, parent: QWidget | None, what: str, why: str, choices: Sequence[DialogChoice]) -> None:
-        """Prepare the dialog over its parent."""
         super().__init__(parent)
         self.setWindowTitle(what)
         self.setModal(True)
@@ -76,7 +75,6 @@ class QuestionDialog(TabsInReadingOrder, QDialog):
         self.setLayout(column(face, 10, FlowBox(buttons, right_from=0), margins=DIALOG_MARGINS))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Set the height that the wrapped words need, and the button in focus."""
         super().showEvent(event)
         self._main.setFocus()
         self.setFixedHeight(self.heightForWidth(self.width()))
@@ -111,7 +109,6 @@ class ChoiceDialog(TabsInReadingOrder, QDialog):
         self.setLayout(body)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Set the height that the wrapped words need."""
         super().showEvent(event)
         self.setFixedHeight(self.heightForWidth(self.width()))
 
@@ -121,12 +118,9 @@ class ChoiceDialog(TabsInReadingOrder, QDialog):
 
 
 class ErrorDialog(QuestionDialog):
-    """What went wrong, why, and what to do: nothing to choose, only to be read."""
-
     icon_style = ("circle-alert", "error")
 
     def __init__(self, parent: QWidget | None, error: HelixError) -> None:
-        """Prepare the dialog over its parent."""
         what, why, fix = translate(error.what), translate(error.why), translate(error.fix)
         why = "\n\n".join(filter(None, (why, fix)))
         super().__init__(parent, what, why, (DialogChoice("", tr("Close"), "primary"),))
@@ -258,7 +252,6 @@ async def choose(parent: QWidget, theme: Theme, title: str, choices: Sequence[tu
 
 
 async def show_error_dialog(error: HelixError, appearance: Appearance) -> None:
-    """Show an error in a window of its own, in the look of the application, until it is read."""
     notice = ErrorDialog(None, error)
     appearance.changed.connect(lambda theme: retint(notice, theme))
     retint(notice, appearance.theme)

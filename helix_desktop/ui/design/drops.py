@@ -49,7 +49,6 @@ class DragContent:
 
     @property
     def is_for_message(self) -> bool:
-        """Return True if it can go along with a message."""
         return bool(self.digests or self.folders or self.files or self.has_image or self.has_text)
 
 
@@ -138,13 +137,11 @@ class DropHint(Themed, QWidget):
         self.hide()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Cover the whole parent when it changes its size."""
         if event.type() == QEvent.Type.Resize and isinstance(watched, QWidget):
             self.setGeometry(watched.rect())
         return False
 
     def show_text(self, text: str, *, is_refusal: bool = False) -> None:
-        """Cover the parent with these words."""
         self.words, self.is_refusal = text, is_refusal
         self.setAccessibleName(text)
         parent = self.parentWidget()
@@ -155,7 +152,6 @@ class DropHint(Themed, QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint a dashed frame on a veil, and the words in its middle."""
         theme = self._theme
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -61,7 +61,6 @@ class ComposingField(_Field):
         return self._composition
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        """Note what an input method composes."""
         self._composition = event.preeditString()
         super().inputMethodEvent(event)
 
@@ -105,7 +104,6 @@ class ComboBox(Themed, QComboBox):
         option.currentText = isolate(words) if self.isRightToLeft() else words
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Update the tooltip for the new width."""
         super().resizeEvent(event)
         self._show_cut()
 
@@ -121,11 +119,9 @@ class ComboBox(Themed, QComboBox):
         self.setToolTip(self._cut_choice)
 
     def fit(self, text: str, room: int) -> str:
-        """Return what the box shows of a choice in so many pixels."""
         return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the box, then the chevron."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -139,12 +135,10 @@ class TextField(QLineEdit):
     """A line edit whose placeholder is its tooltip where it is cut."""
 
     def __init__(self, placeholder: str) -> None:
-        """Start empty."""
         super().__init__()
         self.setPlaceholderText(placeholder)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Update the tooltip for the new width."""
         super().resizeEvent(event)
         words = self.placeholderText()
         room = self.contentsRect().width() - _FIELD_GAP_PX
@@ -161,7 +155,6 @@ class TextArea(ComposingField, QPlainTextEdit):
     _placeholder = ""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
-        """Start with a text."""
         super().__init__(text, parent)
         self.textChanged.connect(self._align)
         self._align()
@@ -183,7 +176,6 @@ class TextArea(ComposingField, QPlainTextEdit):
             self.document().setDefaultTextOption(option)
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        """Hide the placeholder while an input method composes."""
         super().inputMethodEvent(event)
         super().setPlaceholderText("" if self.composition else self._placeholder)
 
@@ -210,13 +202,11 @@ class SearchField(ComposingField, Themed, TextField):
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         self._magnifier.setIcon(icon("search", theme.faint, 15))
         for action in self._clear_actions:
             action.setIcon(icon("x", theme.muted, 14))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show the placeholder, or one word where it is cut."""
         self.setPlaceholderText(self._placeholder)
         super().resizeEvent(event)
         if self.toolTip():
@@ -234,7 +224,6 @@ class CheckBoxDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Paint a cell, and its check box if it has one."""
         super().paint(painter, option, index)
         cell = QStyleOptionViewItem(option)
         self.initStyleOption(cell, index)

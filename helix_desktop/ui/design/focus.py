@@ -24,7 +24,6 @@ def mark_pane_stop(widget: QWidget, is_stop: bool = True) -> None:
 
 
 def is_pane_stop(widget: QWidget) -> bool:
-    """Return True if the key that goes from pane to pane stops here."""
     return bool(widget.property(_PANE_STOP))
 
 
@@ -47,7 +46,6 @@ class FocusableScrollArea(QScrollArea):
     accessible_role = QAccessible.Role.Pane
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        """Empty, without a frame."""
         super().__init__(parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
         FocusRing(self)
@@ -98,7 +96,6 @@ class FocusRing(Themed, QWidget):
         widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the size of the widget, come with the keyboard, and go with it."""
         if isinstance(event, QFocusEvent):
             self.setVisible(event.gotFocus() and event.reason() in KEYBOARD_REASONS)
             self.raise_()
@@ -107,7 +104,6 @@ class FocusRing(Themed, QWidget):
         return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the line."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(self._theme.accent), 2))

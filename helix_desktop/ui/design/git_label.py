@@ -53,7 +53,6 @@ class GitLabel(EnterActivates, Themed, QAbstractButton):
 
     @property
     def has_text(self) -> bool:
-        """True in a checkout."""
         return bool(self._text.on_one_line)
 
     def show_text(self, text: GitText) -> None:
@@ -68,23 +67,19 @@ class GitLabel(EnterActivates, Themed, QAbstractButton):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Paint with these tokens, at the text size in force, from now on."""
         super().tint(theme)
         self._font = ui_font(_FONT_PX)
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        """Return the size of the whole text."""
         metrics = QFontMetricsF(self._font)
         width = metrics.horizontalAdvance(self._text.on_one_line) + scaled(_ICON_PX) + _GAP_PX + 2
         return QSize(int(width), max(scaled(_ICON_PX), int(metrics.height())) + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size of the icon and a few letters."""
         return QSize(min(self.sizeHint().width(), 48), self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw icon and text."""
         painter = QPainter(self)
         mirror(painter, self.rect())
         color = self._theme.text if self.underMouse() else self._theme.muted

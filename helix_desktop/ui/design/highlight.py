@@ -115,7 +115,6 @@ class Highlighter(QObject):
         self._timer.start(0)
 
     def clear(self) -> None:
-        """Forget what is waiting."""
         self._timer.stop()
         self._jobs.clear()
         self._running = None

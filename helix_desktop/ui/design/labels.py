@@ -90,11 +90,9 @@ class WrappedLabel(QLabel):
         self.setText(text)
 
     def text(self) -> str:
-        """Return the text as it was given."""
         return self._full_text
 
     def setText(self, text: str) -> None:
-        """Show another text."""
         self._full_text = text
         laid_out = keep_units(breakable(text))
         if not self.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse:
@@ -103,7 +101,6 @@ class WrappedLabel(QLabel):
         self.setAccessibleName(text if laid_out != text else "")
 
     def clear(self) -> None:
-        """Show nothing."""
         self.setText("")
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -119,7 +116,6 @@ class WrappedLabel(QLabel):
         words.draw(painter, room.topLeft() + QPointF(0, (room.height() - words.boundingRect().height()) / 2))
 
     def _lay_out(self, width: float) -> QTextLayout:
-        """Return the lines for a width in pixels, as Qt breaks them."""
         result = QTextLayout(super().text().replace("\n", "\N{LINE SEPARATOR}"), self.font())
         direction = Qt.LayoutDirection.RightToLeft
         option = QTextOption(QStyle.visualAlignment(direction, self.alignment()))
@@ -151,7 +147,6 @@ class ElidedLabel(QLabel):
     """
 
     def __init__(self, text: str = "", role: str = "") -> None:
-        """Show a text in one of the style sheet's roles."""
         super().__init__()
         _align_with_window(self)
         self._full_text = self._note = ""
@@ -162,7 +157,6 @@ class ElidedLabel(QLabel):
         self.set_full_text(text)
 
     def full_text(self) -> str:
-        """Return the text before shortening."""
         return self._full_text
 
     def set_full_text(self, text: str, *fallbacks: str) -> None:
@@ -187,7 +181,6 @@ class ElidedLabel(QLabel):
         return self.fontMetrics().horizontalAdvance((self._full_text, *self._fallbacks)[-1]) + 2
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shorten again for the new width."""
         super().resizeEvent(event)
         self._shorten()
 
@@ -229,11 +222,9 @@ class TextLine(Themed, QWidget):
 
     @property
     def text(self) -> str:
-        """Return the whole text."""
         return self._text
 
     def set_text(self, text: str) -> None:
-        """Show another text."""
         if text == self._text and self.accessibleName() == text:
             return
         former_size = self.sizeHint()
@@ -253,18 +244,15 @@ class TextLine(Themed, QWidget):
             self.updateGeometry()
 
     def set_note(self, note: str) -> None:
-        """Set what the tooltip says besides the text; empty: nothing."""
         self._note = note
         self.setAccessibleDescription(note)
         self._update_tooltip()
 
     def set_role(self, role: TextRole) -> None:
-        """Show it in another role's color."""
         self._role = role
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Paint with these tokens, at the text size in force, from now on."""
         super().tint(theme)
         self._font = ui_font(*self._font_spec)
         self._metrics = QFontMetricsF(self._font)
@@ -272,7 +260,6 @@ class TextLine(Themed, QWidget):
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        """Return the size of the whole text."""
         if not self._full_size.isValid():  # measured once: layouts ask dozens of times for each change
             height = self._metrics.height()
             width = max(map(self._metrics.horizontalAdvance, (self._text, *self._kept_texts)))
@@ -280,17 +267,14 @@ class TextLine(Themed, QWidget):
         return self._full_size
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size of a few letters."""
         full_size = self.sizeHint()
         return full_size if self.is_fixed_width else QSize(min(24, full_size.width()), full_size.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Update the tooltip for the new width."""
         self._update_tooltip()
         super().resizeEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the text."""
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setFont(self._font)
@@ -306,8 +290,6 @@ class TextLine(Themed, QWidget):
 
 
 class SelectableText(Themed, QLabel):
-    """Text that wraps and can be selected."""
-
     def __init__(
         self, text: str = "", px: int = 13, role: TextRole = "text", mono: bool = False, weight: int = 400
     ) -> None:
@@ -323,18 +305,15 @@ class SelectableText(Themed, QLabel):
         self.tint(LIGHT)
 
     def text(self) -> str:
-        """Return the text as it was given."""
         return self._full_text
 
     def setText(self, text: str) -> None:
-        """Show another text."""
         self._full_text = text
         laid_out = keep_units(text)
         super().setText(laid_out)
         self.setAccessibleName(text if laid_out != text else "")
 
     def tint(self, theme: Theme) -> None:
-        """Take the text size in force."""
         # The colors are the application's, by the role: hundreds of these would take long one by one.
         set_style_sheet(
             self,
@@ -363,13 +342,11 @@ class IconLabel(Themed, QLabel):
         self.tint(LIGHT)
 
     def show_icon(self, icon_name: str, color_token: str) -> None:
-        """Show another icon in another token's color."""
         self._icon_name, self._color_token = icon_name, color_token
         self.tint(self._theme)
         self._turn_or_rest()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
         px = scaled(self._px)
         self.setFixedSize(scaled(self._width_px), px)
@@ -378,23 +355,19 @@ class IconLabel(Themed, QLabel):
         )
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Turn while in sight."""
         super().showEvent(event)
         self._turn_or_rest()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest."""
         super().hideEvent(event)
         self._timer.stop()
 
     def timerEvent(self, event: QTimerEvent) -> None:
-        """Turn a step further."""
         self._angle = (self._angle + _TURN_DEG) % 360
         self._turn_or_rest()
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the icon as it is turned now."""
         if not self._angle:
             super().paintEvent(event)
             return

@@ -22,7 +22,6 @@ class MinuteClock(QObject):
         widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Run while the widget is visible."""
         if event.type() == QEvent.Type.Show:
             self._tick()
         elif event.type() == QEvent.Type.Hide:
@@ -31,7 +30,6 @@ class MinuteClock(QObject):
 
     @property
     def wait_ms(self) -> int:
-        """Return how long it is until the next tick."""
         return AGE_STEP_MS - self._clock() % AGE_STEP_MS
 
     def _tick(self) -> None:

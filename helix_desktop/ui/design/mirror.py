@@ -30,7 +30,6 @@ def mirror(painter: QPainter, bounds: QRect | QRectF) -> None:
 
 
 def is_right_to_left() -> bool:
-    """Return True if the application reads from right to left."""
     return QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
 
 

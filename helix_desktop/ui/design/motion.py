@@ -26,7 +26,6 @@ def reduce_motion(choice: ReducedMotion) -> None:
 
 
 def is_motion_reduced() -> bool:
-    """Return True if nothing is to move by itself."""
     return bool(QGuiApplication.styleHints().property(_REDUCED))
 
 

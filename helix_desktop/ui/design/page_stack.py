@@ -34,8 +34,6 @@ _NAV_PX = 196
 
 
 class PageName(NamedTuple):
-    """A page in the list: its key, its title, and its icon if it has one."""
-
     key: str
     title: str
     icon: str = ""
@@ -47,7 +45,6 @@ class _PageButton(TabButton):
     stepped = Signal(int)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go to the next or previous page."""
         step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
         if step is None:
             super().keyPressEvent(event)
@@ -120,18 +117,15 @@ class PageNames(Themed, TabList):
 
     @property
     def current_button(self) -> QPushButton:
-        """Return the name of the page that is shown."""
         return self._buttons[self.current]
 
     def show_only(self, keys: Collection[str]) -> None:
-        """Hide the names of all other pages."""
         for key, button in self._buttons.items():
             button.setVisible(key in keys)
         for heading, pages in self._headings:
             heading.setVisible(any(key in keys for key in pages))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme and the text size in force."""
         super().tint(theme)
         side = fonts.scaled(_ICON_PX)
         for key, button in self._buttons.items():

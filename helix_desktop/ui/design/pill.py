@@ -76,11 +76,9 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         self.set_text(text)
 
     def make_accessible(self) -> QAccessibleWidget | None:
-        """Return the interface that assistive technology asks: Qt's own for a button, else a label's."""
         return None if self._clickable else QAccessibleWidget(self, QAccessible.Role.StaticText)
 
     def set_text(self, text: str, tone: Tone | None = None) -> None:
-        """Show another text, in another tone."""
         self._tone = tone or self._tone
         self.setText(text)
         if text or not self._icon_name:  # an icon alone keeps the name that it was given
@@ -93,17 +91,14 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Paint with these tokens from now on."""
         super().tint(theme)
         self._font = ui_font(11, 500, self._mono)
         self.set_text(self.text())
 
     def sizeHint(self) -> QSize:
-        """Return the size of icon and text."""
         return self._hint
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the capsule."""
         painter = QPainter(self)
         mirror(painter, self.rect())
         color, fill, outline = tone_colors(self._theme, self._tone)
@@ -118,8 +113,6 @@ class Pill(EnterActivates, Themed, QAbstractButton):
 
 
 class Badge(Themed, QWidget):
-    """A pill with a short text, in a token's color on its soft background."""
-
     def __init__(self, text: str, color_token: str = "warn") -> None:
         """`color_token` is a token that has a soft twin: ok, warn or error; or "accent"."""
         super().__init__()
@@ -129,11 +122,9 @@ class Badge(Themed, QWidget):
         self.set_text(text)
 
     def text(self) -> str:
-        """Return the text on the pill."""
         return self._text
 
     def set_text(self, text: str) -> None:
-        """Show another text."""
         if text != self._text:
             self._text = text
             self.setAccessibleName(text)
@@ -141,15 +132,12 @@ class Badge(Themed, QWidget):
             self.update()
 
     def width_of(self, text: str) -> int:
-        """Return the width in pixels that it would have with a text."""
         return round(QFontMetricsF(self._font()).horizontalAdvance(text)) + 17
 
     def sizeHint(self) -> QSize:
-        """Return the size of the text and round ends."""
         return QSize(self.width_of(self._text), round(QFontMetricsF(self._font()).height()) + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint background and text."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -165,8 +153,6 @@ class Badge(Themed, QWidget):
 
 
 class Dot(Themed, QWidget):
-    """A small filled circle in a token's color."""
-
     def __init__(self, color_token: str, *, px: int = 7) -> None:
         """`color_token` is the name of a token, `px` the diameter in pixels."""
         super().__init__()
@@ -174,12 +160,10 @@ class Dot(Themed, QWidget):
         self.setFixedSize(px, px)
 
     def set_color_token(self, color_token: str) -> None:
-        """Take another token's color."""
         self._color_token = color_token
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the circle."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)

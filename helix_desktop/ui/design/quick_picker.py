@@ -46,14 +46,12 @@ _DISMISS_EVENTS = {
 
 
 def key_hint(keys: str, meaning: str) -> QWidget:
-    """Return a line that says what keys do."""
     hint = QWidget()
     hint.setLayout(row(key_label(keys), label(meaning, "faint"), gap=6))
     return hint
 
 
 def heading_item(text: str) -> QStandardItem:
-    """Return a line that stands over others and cannot be chosen."""
     item = QStandardItem(text)
     item.setFlags(Qt.ItemFlag.NoItemFlags)
     item.setData(True, _HEADING_ROLE)
@@ -70,7 +68,6 @@ class LineDelegate(QStyledItemDelegate):
         self.theme: Theme = LIGHT
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        """Return the height of a line."""
         high = _HEADING_PX if index.data(_HEADING_ROLE) else self.line_height(index)
         return QSize(100, round(high * fonts.scale(self.view.font())))
 
@@ -81,7 +78,6 @@ class LineDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Paint the mark of the chosen line, then the line."""
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(option.rect).adjusted(0, 1, 0, -1)
@@ -99,7 +95,6 @@ class LineDelegate(QStyledItemDelegate):
         painter.restore()
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
-        """Paint what stands in a line."""
         raise NotImplementedError
 
 
@@ -167,12 +162,10 @@ class QuickPicker(Themed, QFrame):
         self.search.installEventFilter(self)
 
     def set_delegate(self, delegate: LineDelegate) -> None:
-        """Paint the lines with a delegate."""
         self._delegate = delegate
         self.list_view.setItemDelegate(delegate)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         self._delegate.theme = theme
         self.list_view.viewport().update()
 
@@ -190,11 +183,9 @@ class QuickPicker(Themed, QFrame):
         raise NotImplementedError
 
     def initial_row(self, needle: str) -> int:
-        """Return the line that is chosen first."""
         return 0
 
     def accept_item(self, index: QModelIndex) -> None:
-        """Do what a line stands for."""
         raise NotImplementedError
 
     def open(self) -> None:
@@ -248,7 +239,6 @@ class QuickPicker(Themed, QFrame):
         return False
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Keep Tab among the controls of the panel."""
         controls = [self.search, *(button for button in self.findChildren(PushButton) if button.isVisible())]
         now = QApplication.focusWidget()
         at = next((at for at, control in enumerate(controls) if control is now), 0)
@@ -257,7 +247,6 @@ class QuickPicker(Themed, QFrame):
         return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move, go or leave."""
         key = event.key()
         if key == Qt.Key.Key_Escape:
             self.dismiss()

@@ -72,7 +72,6 @@ class JobRow:
 
 
 def gauge_text(state: GaugeState) -> str:
-    """Return the gauge as text: the share, used and window, and how far the next compaction is."""
     if state.window <= 0:
         return tr("Context window unknown")
     share = format_whole_percent(state.share, is_estimated=state.estimated)

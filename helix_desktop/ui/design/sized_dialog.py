@@ -13,8 +13,6 @@ _BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
 
 
 class SizedDialog(TabsInReadingOrder, QDialog):
-    """A dialog that the user may resize, down to what its words need."""
-
     def __init__(self, parent: QWidget, size: tuple[int, int], least: tuple[int, int]) -> None:
         """`size` is its first in pixels; it is never smaller than `least`."""
         super().__init__(parent)
@@ -63,14 +61,12 @@ class SizedDialog(TabsInReadingOrder, QDialog):
         self._own_height = self.height()
 
     def event(self, event: QEvent) -> bool:
-        """Keep the room that changed words need."""
         result = super().event(event)
         if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
             self._keep_room()
         return result
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the height that words need at the new width."""
         super().resizeEvent(event)
         self._keep_room()
 

@@ -23,7 +23,6 @@ class TabsInReadingOrder(_Window):
     """Lets Tab go through a window by its layouts; Qt's own chain has what is made later at its end."""
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Move to the next stop, or the previous one, and around at the end."""
         if QGuiApplication.styleHints().tabFocusBehavior() != Qt.TabFocusBehavior.TabFocusAllControls:
             return super().focusNextPrevChild(forward)  # the system's setting: to text fields only
         focused = QApplication.focusWidget()

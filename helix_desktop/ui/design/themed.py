@@ -28,7 +28,6 @@ class Themed(_Widget):
 
 
 def retint(root: QWidget, theme: Theme) -> None:
-    """Tint a root and every themed widget below it."""
     for widget in (root, *root.findChildren(QWidget)):
         if isinstance(widget, Themed):
             widget.tint(theme)
@@ -50,5 +49,4 @@ def set_style_sheet(widget: QWidget, sheet: str) -> None:
 
 
 def role_color(theme: Theme, role: TextRole) -> str:
-    """Return the theme's color of a role."""
     return str(getattr(theme, role))

@@ -43,7 +43,6 @@ class ComparedPair(msgspec.Struct, frozen=True):
 
 
 def change_count(change: ItemChange, count: int) -> str:
-    """Return how many items changed in a way."""
     counts: dict[ItemChange, Callable[[], str]] = {
         "dropped": lambda: tr.plural(count, "%n dropped", "%n dropped"),
         "below": lambda: tr.plural(count, "%n listed below", "%n listed below"),

@@ -46,14 +46,11 @@ _CHOICE_CHARS = 16  # of a handover's name that are shown at least; the whole is
 
 
 class CompareDialog(Themed, SizedDialog):
-    """Shows a ComparedPair; what it asks for comes out as signals."""
-
     pair_requested = Signal(int, int)  # the handover before and the one after, as HandoverChoice names them
     put_back_requested = Signal(str, object)  # the title of a section, and a Bullet
     undo_requested = Signal()  # of what was put back last
 
     def __init__(self, parent: QWidget) -> None:
-        """Start without handovers."""
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setModal(True)
         self.setWindowTitle(tr("Compare handovers"))
@@ -82,7 +79,6 @@ class CompareDialog(Themed, SizedDialog):
         perform(self.parentWidget(), intent)
 
     def show_choices(self, choices: Sequence[HandoverChoice], before: int, after: int) -> None:
-        """Offer these handovers, with two of them chosen."""
         for box, seq in ((self.before_box, before), (self.after_box, after)):
             box.clear()
             for choice in choices:
@@ -100,7 +96,6 @@ class CompareDialog(Themed, SizedDialog):
             self.fit_height(height)
 
     def show_notice(self, text: str, *, has_undo: bool = False) -> None:
-        """Say what was done, if it can be undone with a button."""
         restyle(self.notice, "role", "note")
         self.notice.setText(text)
         self._notice_row.setVisible(bool(text))
@@ -111,7 +106,6 @@ class CompareDialog(Themed, SizedDialog):
             self.undo_button.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_error(self, error: HelixError) -> None:
-        """Show in place why something cannot be done now."""
         self.show_notice(error_text(error))
         restyle(self.notice, "role", "error")
 

@@ -47,7 +47,6 @@ class ComparedView(Themed, FocusableScrollArea):
     put_back_requested = Signal(str, object)  # the title of a section, and a Bullet
 
     def __init__(self) -> None:
-        """Start empty."""
         super().__init__()
         self._sections, page = column(gap=4), QWidget()
         page.setObjectName("page")

@@ -61,7 +61,6 @@ class DraftPage(QWidget):
     range_requested = Signal()  # that the draft covers
 
     def __init__(self) -> None:
-        """Start without a draft."""
         super().__init__()
         self.editor = QPlainTextEdit()
         self.editor.setAccessibleName(tr("Handover, as Markdown"))
@@ -103,11 +102,9 @@ class DraftPage(QWidget):
 
     @property
     def is_comparing(self) -> bool:
-        """Return True while it shows what differs from the former handover."""
         return self._pages.currentIndex() == 1
 
     def show_draft(self, draft: DraftRow) -> None:
-        """Let the user read and change a draft."""
         self.editor.setPlainText(draft.text)
         clear_layout(self._facts)
         if draft.warning:
@@ -158,7 +155,6 @@ class DraftPage(QWidget):
         self._range_line.setVisible(bool(drafted))
 
     def focus_text(self) -> None:
-        """Give the keyboard to what is shown."""
         (self.compared if self.is_comparing else self.editor).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _note_edit(self) -> None:
@@ -203,16 +199,13 @@ class _FactsArea(ListScrollArea):
         self.setMinimumHeight(scaled(_FACTS_PX))
 
     def sizeHint(self) -> QSize:
-        """Return a size of which the height is that of its texts at its width."""
         return QSize(super().sizeHint().width(), self._facts_px)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Follow the width."""
         super().resizeEvent(event)
         self._fit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the texts."""
         result = super().eventFilter(watched, event)
         if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
             self._fit()
@@ -281,13 +274,11 @@ class RangeBox(ComboBox):
     """Shows the counts of a range whole: where room ends, its name is cut."""
 
     def __init__(self) -> None:
-        """Start without a range."""
         super().__init__()
         self.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(_MIN_CHARS)
 
     def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
-        """Offer these ranges."""
         self.clear()
         for place, handover_range in enumerate(ranges):
             self.addItem(handover_range.text, handover_range.upto)
@@ -295,7 +286,6 @@ class RangeBox(ComboBox):
         self.setEnabled(len(ranges) > 1)
 
     def showPopup(self) -> None:
-        """Open the list as wide as the ranges are, in the style and text size in force."""
         view = self.view()
         view.ensurePolished()  # its style has a frame
         around_px = view.verticalScrollBar().sizeHint().width() + 2 * view.frameWidth()
@@ -366,12 +356,10 @@ class HandoverDialog(Themed, SizedDialog):
 
     @property
     def step(self) -> HandoverStep:
-        """Return what it shows: the choice, the writing, or the draft."""
         return _STEPS[self._pages.currentIndex()]
 
     @property
     def problem(self) -> str:
-        """Return the problem that is shown, or an empty text."""
         return "" if self._problem.isHidden() else self._problem.text()
 
     @property
@@ -385,11 +373,9 @@ class HandoverDialog(Themed, SizedDialog):
         return int(self.range_box.currentData() or 0)
 
     def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
-        """Offer these ranges."""
         self.range_box.show_ranges(ranges)
 
     def _show_purpose(self) -> None:
-        """Say what becomes of the handover: it replaces messages here, or another session starts with it."""
         purpose = compact_purpose(self._upto == WHOLE_CONVERSATION, self._former_title)
         self.setWindowTitle(purpose.title)
         self._title.setText(purpose.title)
@@ -398,11 +384,9 @@ class HandoverDialog(Themed, SizedDialog):
         self.commit_button.setText(purpose.commit)
 
     def show_estimate(self, text: str) -> None:
-        """Show what writing a draft takes, in tokens and money."""
         self.estimate_label.setText(text)
 
     def show_gain_warning(self, *, is_shown: bool) -> None:
-        """Say that the chosen range may free little; whether to compact it is up to the user."""
         words = tr(
             "This range may free little, or less than the handover takes. The draft shows its figures."
         )
@@ -415,7 +399,6 @@ class HandoverDialog(Themed, SizedDialog):
         self._show_buttons()
 
     def show_writing(self, phase: Phase, text: str = "") -> None:
-        """Show how far the writing is, and what has arrived."""
         if self.step != "writing":
             self.model_output.clear()
             self._writing_since_s = time.monotonic()
@@ -448,7 +431,6 @@ class HandoverDialog(Themed, SizedDialog):
         )
 
     def show_draft(self, draft: DraftRow) -> None:
-        """Let the user read and change a draft of the chosen range."""
         self._draft = draft.text
         self._draft_range = HandoverRange(self._upto, self.range_box.currentText())
         self.draft_page.show_draft(draft)
@@ -473,12 +455,10 @@ class HandoverDialog(Themed, SizedDialog):
         self._show("draft" if self._draft else "choose")
 
     def show_error(self, error: HelixError) -> None:
-        """Show in place what is wrong, or why it cannot be done now; nothing typed is lost."""
         self.show_problem(error_text(error))
         restyle(self._problem, "role", "error" if error_level(error) == "error" else "note")
 
     def show_problem(self, message: str = "") -> None:
-        """Show in place what is wrong; nothing typed is lost."""
         restyle(self._problem, "role", "error")
         show_text(self._problem, message)
 
@@ -557,7 +537,6 @@ class HandoverDialog(Themed, SizedDialog):
         self.fit_height((_SMALL if step == "choose" else _SIZE)[1])
 
     def _show_buttons(self) -> None:
-        """Show the buttons of the step; the first of those that lead on is the marked one."""
         step, is_outdated = self.step, self.is_outdated
         has_summary = step == "choose" and bool(self.redo_button.text())
         has_commit = step == "draft" and not is_outdated

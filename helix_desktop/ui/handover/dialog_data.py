@@ -151,7 +151,6 @@ def nearest_range(cuts: Sequence[CutPoint], upto: int) -> int:
 
 
 def _end_text(upto: int, transcript: Transcript) -> str:
-    """Return the last message of a range, as text."""
     last = _last_text(upto, transcript)
     if not last:
         return tr("Up to e{number}", number=str(upto))
@@ -164,7 +163,6 @@ def draft_row(
     transcript: Transcript,
     is_whole: bool = False,
 ) -> DraftRow:
-    """Return a draft as the dialog shows it."""
     event = draft.event
     return DraftRow(
         draft.text,
@@ -184,7 +182,6 @@ def draft_row(
 
 
 def sent_draft(parts: Sequence[CountedPart]) -> SentDraft:
-    """Return what the model gets."""
     names: dict[HandoverPartKind, str] = {
         "sections": tr("sections"),
         "ledger": tr("files, commands and errors"),

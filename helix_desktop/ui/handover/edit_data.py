@@ -84,7 +84,6 @@ def _checkpoint_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
 
 
 def edited_fields(draft: RevisionDraft) -> Sequence[EditedField]:
-    """Return the sections of a recorded handover for editing."""
     original = to_fields(editable_sections(draft.original))
     return [
         EditedField(title, text, original.get(title, ""))

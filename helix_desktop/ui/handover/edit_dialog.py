@@ -63,7 +63,6 @@ class _WrappingField(TextArea):
     wrapped = Signal()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap again."""
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self.wrapped.emit()
@@ -75,7 +74,6 @@ class SectionEditor(QWidget):
     changed = Signal()
 
     def __init__(self, field: EditedField) -> None:
-        """Show the sentences as they are in the context now."""
         super().__init__()
         self._field = field
         self.editor = _WrappingField(field.text)
@@ -98,12 +96,10 @@ class SectionEditor(QWidget):
 
     @property
     def title(self) -> str:
-        """Return the title of the section."""
         return self._field.title
 
     @property
     def text(self) -> str:
-        """Return its sentences as they are now."""
         return self.editor.toPlainText()
 
     @property
@@ -112,7 +108,6 @@ class SectionEditor(QWidget):
         return self.text.strip() != self._field.text.strip()
 
     def set_editable(self, editable: bool) -> None:
-        """Let the user change it, or only read it."""
         self.editor.setReadOnly(not editable)
         self._on_text()
 
@@ -151,15 +146,12 @@ _PAUSE_MS = 250  # without a key before what was typed is checked
 
 
 class EditDialog(Themed, SizedDialog):
-    """Shows the sections of one handover; what it asks for comes out as signals."""
-
     edited = Signal()  # the text changed, and no key was pressed for a while
     compare_requested = Signal()
     save_requested = Signal()
     action_requested = Signal(object)  # the EditRefusal whose button was clicked
 
     def __init__(self, parent: QWidget) -> None:
-        """Start without a handover."""
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setModal(True)
         self.setWindowTitle(tr("Edit handover"))
@@ -198,17 +190,14 @@ class EditDialog(Themed, SizedDialog):
 
     @property
     def is_changed(self) -> bool:
-        """Return True if the user has changed a section."""
         return any(section.is_changed for section in self.sections)
 
     @property
     def is_comparing(self) -> bool:
-        """Return True while it shows what differs from the original."""
         return self._pages.currentIndex() == 1
 
     @property
     def problem(self) -> str:
-        """Return the problem that is shown, or an empty text."""
         return "" if self._problem.isHidden() else self._problem.text()
 
     @property
@@ -217,7 +206,6 @@ class EditDialog(Themed, SizedDialog):
         return {section.title: section.text for section in self.sections}
 
     def show_handover(self, title: str, fields: Sequence[EditedField]) -> None:
-        """Show the sections of another handover, or of the same one as it is now."""
         self._title.set_text(title)
         clear_layout(self._fields)
         self.sections = [SectionEditor(field) for field in fields]
@@ -245,20 +233,17 @@ class EditDialog(Themed, SizedDialog):
         self._update_buttons()
 
     def show_check(self, check: RevisionCheck) -> None:
-        """Show what the sections take and name now."""
         self.tokens.set_text(check.tokens)
         self.tokens.setVisible(bool(check.tokens))
         self.coverage.show_coverage(check.coverage, check.missing)
 
     def show_comparison(self, compared: Sequence[ComparedSection]) -> None:
-        """Show what differs from the original."""
         self.counts.setText(compared_counts(compared) or tr("The same as the original."))
         self.compared.show_sections(compared, can_put_back=self._refusal is None)
         self._pages.setCurrentIndex(1)
         self._update_buttons()
 
     def show_fields(self) -> None:
-        """Go back to the fields."""
         self._pages.setCurrentIndex(0)
         self._update_buttons()
 
@@ -270,7 +255,6 @@ class EditDialog(Themed, SizedDialog):
         announce(self, tr("Put back into {section}.", section=section.title))
 
     def show_error(self, error: HelixError) -> None:
-        """Show in place what is wrong; nothing typed is lost."""
         self.show_problem(error_text(error))
 
     def show_invalid(self, error: HelixError | None) -> None:
@@ -280,7 +264,6 @@ class EditDialog(Themed, SizedDialog):
         self._update_buttons()
 
     def show_problem(self, message: str = "") -> None:
-        """Show in place what is wrong, or take it away."""
         self._warned = False
         restyle(self._problem, "role", "error")
         show_text(self._problem, message)

@@ -127,7 +127,6 @@ class HandoverPresenter:
         self.dialog.show_saved_draft(row, saved_upto, saved.text, focus)
 
     def _estimate(self) -> None:
-        """Show what a draft up to the chosen end will take."""
         upto = self.dialog.range_box.currentData() or 0
         self._show_undone(upto)
         self.dialog.show_estimate(tr("Counting tokens…"))
@@ -163,7 +162,6 @@ class HandoverPresenter:
             self.dialog.show_gain_warning(is_shown=frees_little)
 
     def _scope_of(self, upto: int) -> HandoverScope:
-        """Return what the chosen range belongs to."""
         return WHOLE_SESSION if upto == WHOLE_CONVERSATION else self._scope
 
     def _compare(self, text: str) -> None:

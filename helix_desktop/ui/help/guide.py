@@ -78,7 +78,6 @@ def _read(name: str) -> str:
 
 @cache
 def guide_contents() -> tuple[tuple[str, tuple[PageName, ...]], ...]:
-    """Return the groups of pages, in order."""
     groups: list[tuple[str, list[PageName]]] = []
     for line in _read("README").splitlines():
         if group := _GROUP.match(line):
@@ -89,7 +88,6 @@ def guide_contents() -> tuple[tuple[str, tuple[PageName, ...]], ...]:
 
 
 def guide_pages() -> dict[str, PageName]:
-    """Return every page by its topic, in order."""
     return {page.key: page for _, pages in guide_contents() for page in pages}
 
 
@@ -148,7 +146,6 @@ class GuideDialog(Themed, SizedDialog):
         self._show(self.topic)
 
     def show_shortcuts(self, shortcuts: Sequence[tuple[str, str]]) -> None:
-        """List these shortcuts, in place of the previous ones."""
         self._shortcuts = tuple(shortcuts)
         self._plain_texts.pop(KEYS_TOPIC, None)
         if self.topic == KEYS_TOPIC:
@@ -173,7 +170,6 @@ class GuideDialog(Themed, SizedDialog):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme and the text size in force."""
         super().tint(theme)
         self._refresh()
 
@@ -265,14 +261,12 @@ class GuideDialog(Themed, SizedDialog):
         return self.search.text().casefold().split()
 
     def _plain(self, topic: str) -> str:
-        """Return the text of a page for searching."""
         if topic not in self._plain_texts:
             page = QTextDocumentFragment.fromHtml(_html(self._markdown(topic)))
             self._plain_texts[topic] = page.toPlainText().casefold()
         return self._plain_texts[topic]
 
     def _mark_hits(self) -> None:
-        """Mark the searched words on the page, and show the first."""
         document, found = self.browser.document(), []
         for word in set(self._words()):
             hit = document.find(word)

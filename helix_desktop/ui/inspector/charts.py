@@ -94,7 +94,7 @@ class WindowBar(Themed, QWidget):
     def _threshold_text(self) -> str:
         if not self._threshold:
             return ""
-        return tr("Compacts at {share}", share=format_whole_percent(self._threshold))
+        return tr("Handover at {share}", share=format_whole_percent(self._threshold))
 
     def _over_text(self) -> str:
         return tr(
@@ -104,13 +104,11 @@ class WindowBar(Themed, QWidget):
         )
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Name the level or the segment under the mouse."""
         tip = self.tooltip_at(mirrored_x(self, event.position().x()))
         if tip:
             QToolTip.showText(event.globalPosition().toPoint(), tip, self)
 
     def tooltip_at(self, x: float) -> str:
-        """Return what stands at a place of the bar, as text."""
         if self._used > self._window and abs(x - self.window_edge_px()) <= _NEAR_TICK:
             return self._over_text()
         if self._threshold and abs(x - self.window_edge_px() * self._threshold) <= _NEAR_TICK:
@@ -124,7 +122,6 @@ class WindowBar(Themed, QWidget):
         return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw segments and ticks."""
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -157,7 +154,6 @@ class WindowBar(Themed, QWidget):
             self._paint_edge(painter)
 
     def _paint_edge(self, painter: QPainter) -> None:
-        """Paint the window's end: a line from top to bottom, with a foot at each end."""
         x, bottom = self.window_edge_px(), self.height() - 1.0
         painter.setPen(QPen(QColor(self._theme.surface), 5))
         painter.drawLine(QPointF(x, 0), QPointF(x, bottom))
@@ -207,11 +203,9 @@ class SavingsBars(Themed, QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """As wide as there is room."""
         return QSize(200, 42)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say what the rewrite under the mouse saved."""
         at = int(event.position().x() // self._pitch())
         if 0 <= at < len(self._savings):
             saving = self._savings[at]
@@ -220,7 +214,6 @@ class SavingsBars(Themed, QWidget):
             QToolTip.showText(event.globalPosition().toPoint(), text, self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the bars; time runs to the right."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)

@@ -70,7 +70,7 @@ class WindowRow(msgspec.Struct, frozen=True):
         if self.tool:
             target = recall_target(self.tool, target_title(self.name.removeprefix(f"{self.tool} ")))
             if tool_kind(self.tool) in ("read", "write", "edit"):
-                target = target.rpartition("/")[2] or target
+                target = ", ".join(path.rpartition("/")[2] or path for path in target.split(", "))
             verb = tr("Denied") if self.is_denied else call_verb(self.tool, "done")
             return f"{verb} {target}"
         match self.kind:
@@ -91,7 +91,6 @@ class WindowRow(msgspec.Struct, frozen=True):
 
     @property
     def actions(self) -> tuple[RowAction, ...]:
-        """Return what the user can do with it, in the order of menus and buttons."""
         is_output = self.kind in ("output", "recalled")
         possible: dict[RowAction, bool] = {
             "show": bool(self.seq),
@@ -107,12 +106,10 @@ class WindowRow(msgspec.Struct, frozen=True):
 
     @property
     def tokens_text(self) -> str:
-        """Return its tokens as the list shows them."""
         return format_tokens(self.tokens, in_column=True)
 
     @property
     def exact_tokens_text(self) -> str:
-        """Return its tokens to the last one."""
         return tr.plural(self.tokens, "%n token", "%n tokens")
 
     @property
@@ -127,7 +124,6 @@ class WindowRow(msgspec.Struct, frozen=True):
 
     @property
     def tooltip(self) -> str:
-        """Return its name, why it is there, what its state means, and whether its file has changed."""
         changed = explain_changed(self.changed_since) if self.changed_since else ""
         explained = (self.name, self.why, _explain_state(self.state), changed)
         return "\n".join(filter(None, explained))

@@ -103,11 +103,9 @@ class RequestModel(QAbstractListModel):
             self.dataChanged.emit(self.index(same), self.index(shared - 1))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """Return all rows."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = 0) -> Any:
-        """Return a row under ROW_ROLE, and its words for screen readers and tooltips."""
         row = self._rows[index.row()]
         if role == ROW_ROLE:
             return row
@@ -124,15 +122,12 @@ class RequestModel(QAbstractListModel):
 
 
 class RequestDelegate(QStyledItemDelegate):
-    """One line: a dot in the color of its segment, what it is, what is unusual, and its tokens."""
-
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.covered_row = -1  # the row with the button
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme and the text size in force."""
         self._theme = theme
         self._name, self._small, self._pill = ui_font(13), ui_font(12), ui_font(10, 500)
         self._name_metrics, self._small_metrics = QFontMetricsF(self._name), QFontMetricsF(self._small)
@@ -140,11 +135,9 @@ class RequestDelegate(QStyledItemDelegate):
         self._height = scaled(ROW_HEIGHT)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the same height for all rows."""
         return QSize(120, self._height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw a row."""
         row = index.data(ROW_ROLE)
         if not isinstance(row, WindowRow):
             return
@@ -222,7 +215,6 @@ class AlwaysSentRow(EnterActivates, Themed, QAbstractButton):
         self.tint(LIGHT)
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
-        """Show how many tokens these rows are."""
         self._tokens = format_tokens(sum(row.tokens for row in rows), in_column=True)
         self.setAccessibleName(f"{self.text()} · {self._tokens}")
         self.setToolTip(" · ".join(dict.fromkeys(row.name for row in rows)))
@@ -230,12 +222,10 @@ class AlwaysSentRow(EnterActivates, Themed, QAbstractButton):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme and the text size in force."""
         super().tint(theme)
         self.setFixedHeight(scaled(ROW_HEIGHT))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw it like a row, with a chevron."""
         theme, painter = self._theme, QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -334,7 +324,6 @@ class RequestList(Themed, QListView):
         self.setFixedHeight((count - hidden) * scaled(ROW_HEIGHT))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme and the text size in force."""
         self._delegate.tint(theme)
         retint(self.button, theme)
         set_style_sheet(self, "QListView { background: transparent; border: 0; }")
@@ -343,7 +332,6 @@ class RequestList(Themed, QListView):
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Show the row in the chat on Enter; do what the user's keys say."""
         row = self.currentIndex().data(ROW_ROLE)
         command = self._keys.command_of(event)
         if row is None:
@@ -360,23 +348,19 @@ class RequestList(Themed, QListView):
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of the row under the mouse."""
         row = self.indexAt(event.pos()).data(ROW_ROLE)
         if row is not None:
             self._open_menu(row, event.globalPos())
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the button of the row that has the keyboard."""
         super().focusInEvent(event)
         self._show_button()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Hide the button, unless it has the keyboard now."""
         super().focusOutEvent(event)
         QTimer.singleShot(0, self, self._show_button)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Leave the button to the row that has the keyboard."""
         super().leaveEvent(event)
         self._show_button()
 

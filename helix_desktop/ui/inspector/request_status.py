@@ -21,7 +21,6 @@ tr = Translator("Inspector")
 def with_rewrite_status(
     state: InspectorState, status: RewriteStatus, policy: ContextPolicy, gauge: UsageGauge, cost: RequestCost
 ) -> InspectorState:
-    """Return the state with what the next request costs, and with what waits for a rewrite."""
     if not state.is_managed:
         return replace(state, cost_text=_request_cost_text(cost))
     parts: tuple[StatusPart, ...] = ()

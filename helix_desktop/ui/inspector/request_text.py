@@ -67,7 +67,6 @@ def window_json(window: Window) -> bytes:
 
 
 def indented_json(body: bytes) -> str:
-    """Return JSON with line breaks and indents, to be read."""
     return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
 
 

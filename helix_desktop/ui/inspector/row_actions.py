@@ -110,6 +110,5 @@ class RowButton(IconButton):
         self.raise_()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Say that the keyboard left it."""
         super().focusOutEvent(event)
         self.left.emit()

@@ -83,13 +83,11 @@ class KeyValue(Themed, QWidget):
         return LabelInterface(self)
 
     def set_value(self, name: str, value: str) -> None:
-        """Show another name and value."""
         self._name.set_text(name)
         self._value.set_text(value)
         self.setAccessibleName(tr("{name}: {value}", name=name, value=value))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the dot."""
         if self._dot is None:
             return
         painter = QPainter(self)
@@ -163,7 +161,6 @@ class ProviderCacheCard(Card):
             request.setVisible(at < len(state.rows))
 
     def figures(self) -> list[KeyValue]:
-        """Return the figures that are shown."""
         return [figure for figure in self._figures if not figure.isHidden()]
 
     def texts(self) -> list[str]:
@@ -184,18 +181,14 @@ class _RequestLine(QWidget):
         body.addWidget(self._reason)
 
     def show_row(self, row: ProviderCacheRow) -> None:
-        """Show another request."""
         self._read.setText(row.text)
         show_text(self._reason, row.reason)
 
     def texts(self) -> list[str]:
-        """Return the lines that are shown."""
         return [words.text() for words in (self._read, self._reason) if not words.isHidden()]
 
 
 class WaitingView(Themed, QWidget):
-    """Shows the parts below each other."""
-
     def __init__(self) -> None:
         super().__init__()
         self._column = column(margins=(0, 0, 0, 6), gap=10)
@@ -203,7 +196,6 @@ class WaitingView(Themed, QWidget):
         self._parts: list[_PartView] = []
 
     def show_parts(self, parts: Sequence[StatusPart]) -> None:
-        """Show other parts."""
         while len(self._parts) < len(parts):
             self._parts.append(_PartView())
             self._column.addWidget(self._parts[-1])
@@ -214,13 +206,10 @@ class WaitingView(Themed, QWidget):
             view.setVisible(at < len(parts))
 
     def texts(self) -> list[str]:
-        """Return the lines that are shown, as a screen reader reads them."""
         return [text for view in self._parts if not view.isHidden() for text in view.texts()]
 
 
 class _PartView(Themed, QWidget):
-    """A title, figures, and a sentence below them."""
-
     def __init__(self) -> None:
         super().__init__()
         self._title, self._note = TextLine("", 12, 600), SelectableText("", 12, "muted")
@@ -233,7 +222,6 @@ class _PartView(Themed, QWidget):
         self.setLayout(body)
 
     def show_part(self, part: StatusPart) -> None:
-        """Show another part."""
         self._title.set_text(part.title)
         while len(self._rows) < len(part.figures):
             self._rows.append(KeyValue("", ""))
@@ -246,14 +234,11 @@ class _PartView(Themed, QWidget):
         show_text(self._note, part.note)
 
     def texts(self) -> list[str]:
-        """Return the lines that are shown."""
         rows = [row.accessibleName() for row in self._rows if not row.isHidden()]
         return [self._title.text, *rows, *([] if self._note.isHidden() else [self._note.text()])]
 
 
 class Inspector(Themed, QWidget):
-    """Shows an InspectorState."""
-
     action_triggered = Signal(str, object)  # RowAction, WindowRow
     row_text_requested = Signal(object)  # WindowRow whose text show_page is to show
     now_requested = Signal()  # from a request of the past to the next one
@@ -285,7 +270,6 @@ class Inspector(Themed, QWidget):
         self._stack.setCurrentWidget(self._unknown)
 
     def hasHeightForWidth(self) -> bool:
-        """Return False: the pane has the height of the window."""
         return False
 
     def set_state(self, state: InspectorState | None) -> None:
@@ -348,16 +332,13 @@ class Inspector(Themed, QWidget):
             self._stack.setCurrentIndex(0)
 
     def go_back(self) -> None:
-        """Leave the text for the overview."""
         self._stack.setCurrentIndex(0)
         self.requests.setFocus()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.side))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc goes back from a text."""
         if event.key() == Qt.Key.Key_Escape and self._stack.currentIndex() == 1:
             self.go_back()
         else:
@@ -433,7 +414,6 @@ class Inspector(Themed, QWidget):
         return total
 
     def _details(self) -> QWidget:
-        """Return all that is not needed at a glance."""
         self.source = SelectableText("", 12, "muted")
         self.cost, self.pending = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.policy = SelectableText("", 12, "muted")
@@ -461,7 +441,6 @@ class Inspector(Themed, QWidget):
         return details
 
     def _request(self) -> QWidget:
-        """Return the list of what is sent next."""
         show_request = PushButton(tr("Show text"), "link", name="show_request")
         show_request.setAccessibleName(tr("Show request"))
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))

@@ -112,7 +112,6 @@ class WindowCommandTable(CommandTable):
         self._enable()
 
     def action(self, name: str) -> QAction:
-        """Return the action of a command."""
         return self._actions[name]
 
     def set_keys(self, name: str, keys: Sequence[str]) -> None:
@@ -130,7 +129,6 @@ class WindowCommandTable(CommandTable):
             self._enable()
 
     def that_need(self, need: Need) -> tuple[QAction, ...]:
-        """Return the actions of the commands with a need."""
         return tuple(self._actions[name] for name, command in self.commands.items() if need in command.needs)
 
     def _enable(self) -> None:
@@ -140,7 +138,6 @@ class WindowCommandTable(CommandTable):
             self._actions[name].setStatusTip(translate(missing.reason) if missing is not None else "")
 
     def menu_groups(self, menu: TranslatableText) -> Iterator[list[QAction]]:
-        """Yield the actions of a menu, group by group."""
         groups: dict[int, list[QAction]] = {}
         for name, command in self.commands.items():
             if command.menu is menu:
@@ -166,6 +163,34 @@ class CommandMenu(QMenu):
             QToolTip.showText(event.globalPos(), reason, self)
             return True
         return super().event(event)
+
+
+class EntryMenu(QMenu):
+    """A menu that is made each time it opens, with what can be done to what it is of."""
+
+    def __init__(self, parent: QWidget, title: str = "") -> None:
+        super().__init__(title, parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+    def add(
+        self,
+        name: str,
+        words: str,
+        deed: Intent | Callable[[], object],
+        key: str = "",
+        *,
+        is_enabled: bool = True,
+        is_checked: bool | None = None,
+    ) -> QAction:
+        """Add an entry; `name` finds it, `key` stands beside it. With `is_checked` it can be checked."""
+        action = self.addAction("\t".join(filter(None, (words, native_key(key)))))
+        action.setObjectName(name)
+        action.setEnabled(is_enabled)
+        if is_checked is not None:
+            action.setCheckable(True)
+            action.setChecked(is_checked)
+        action.triggered.connect(lambda _: perform(self, deed) if isinstance(deed, Intent) else deed())
+        return action
 
 
 def action_words(action: QAction) -> str:
@@ -199,7 +224,6 @@ class PageKeys(QObject):
     changed = Signal()
 
     def __init__(self, table: type[CommandTable], parent: QObject | None = None) -> None:
-        """Start with the defaults."""
         super().__init__(parent)
         self._keys = {name: command.keys for name, command in table.commands.items()}
 

@@ -46,7 +46,6 @@ class Values(QObject):
     """A value that was to be set can't be, and why: found out after `set`."""
 
     def get(self, name: str) -> Any:
-        """Return a value."""
         raise NotImplementedError
 
     def set(self, name: str, value: Any) -> None:
@@ -109,8 +108,6 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class Toggle(Field, frozen=True):
-    """A switch with its words beside it."""
-
     words: str = ""
 
     def make(self, form: Form) -> QWidget:
@@ -136,7 +133,6 @@ class Choice(Field, frozen=True):
     format: Callable[[Any], str] = str
 
     def all_choices(self) -> Choices:
-        """Return the choices as they are now."""
         return self.choices() if callable(self.choices) else self.choices
 
     def make(self, form: Form) -> QWidget:
@@ -146,7 +142,6 @@ class Choice(Field, frozen=True):
         return box
 
     def fill(self, box: ComboBox) -> None:
-        """Offer the choices as they are now."""
         box.clear()
         for value, words in self.all_choices():
             box.addItem(translate(words), value)
@@ -205,7 +200,6 @@ class Line(Field, frozen=True, kw_only=True):
         return self.parse(text)
 
     def typed(self, value: Any) -> str:
-        """Return a value as it is typed."""
         return self.format(value)
 
     def make(self, form: Form) -> QWidget:
@@ -319,8 +313,6 @@ class Own(Field, frozen=True, kw_only=True):
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Fields in a card with a title."""
-
     title: str
     fields: Sequence[Field]
 
@@ -392,7 +384,6 @@ class _Below(WrappedLabel):
         self._fit()
 
     def _fit(self) -> None:
-        """Cut the words at the end to the room that there is."""
         shown, room = self._words, self.heightForWidth(self.width())
         if self._measure(shown, self.width()) > room:
             low, high = 0, len(self._words)
@@ -408,8 +399,6 @@ class _Below(WrappedLabel):
 
 
 class FieldRow(QWidget):
-    """A label, its control, and below that a note, or what is wrong."""
-
     def __init__(
         self,
         name: str,
@@ -477,11 +466,9 @@ class FieldRow(QWidget):
         return self._words.fontMetrics().horizontalAdvance(self._words.text())
 
     def set_label_width(self, width: int) -> None:
-        """Set the width of the label's column in pixels."""
         self._words.setFixedWidth(width)
 
     def event(self, event: QEvent) -> bool:
-        """Keep the label at the middle of its control, which grows with the text size."""
         if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
             text, room = self._words.fontMetrics().height(), self.control.sizeHint().height()
             above = _TOP_PX if room > _MANY_LINES * text else max(0, room - text) // 2
@@ -510,7 +497,6 @@ class FieldRow(QWidget):
         return self._below.text()
 
     def error_text(self) -> str:
-        """Return what is shown as wrong, or an empty text."""
         return self._error
 
 
@@ -557,8 +543,6 @@ def show_control(control: QWidget, line: QWidget | None = None, *, is_marked: bo
 
 
 class Form(QWidget):
-    """Shows the values of its fields as they are, and writes what the user chooses."""
-
     edited = Signal(str)
     """The user typed or chose something in a field; it may not be usable."""
 
@@ -660,7 +644,6 @@ class Form(QWidget):
             self.edited.emit(name)
 
     def line(self, name: str) -> QLineEdit:
-        """Return the control of a line of text."""
         control = self.controls[name]
         assert isinstance(control, QLineEdit)
         return control

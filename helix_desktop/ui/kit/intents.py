@@ -53,7 +53,6 @@ class Intent:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Return all fields by name."""
         return {name: getattr(self, name) for name in type(self).fields}
 
     def __eq__(self, other: object) -> bool:
@@ -79,7 +78,6 @@ def handles(*kinds: type[Intent]) -> Callable[[_Method], _Method]:
 
 
 def handled_intents(method: object) -> tuple[type[Intent], ...]:
-    """Return the kinds of intents that a method handles."""
     return getattr(method, _HANDLED, ())
 
 

@@ -137,17 +137,13 @@ class Notice:
         return self.level != "info" or not self.can_dismiss
 
     def applies_to(self, workspace_id: str, session_id: str) -> bool:
-        """Return whether it is about what is on screen."""
         return self.workspace_id in {"", workspace_id} and self.session_id in {"", session_id}
 
     def is_ended_by(self, event: Event) -> bool:
-        """Return whether an event is one that ends it."""
         return any(isinstance(event, end) if isinstance(end, type) else end(event) for end in self.ends_with)
 
 
 class _Card(QFrame):
-    """One notice with its buttons."""
-
     def __init__(self, notice: Notice, area: NoticeArea) -> None:
         super().__init__()
         self.notice, self._area = notice, area
@@ -187,7 +183,6 @@ class _Card(QFrame):
         self.setLayout(line)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begin to wait: one of another session is not seen yet."""
         super().showEvent(event)
         self._waits = 0
         self._timer.start(_READ_MS)
@@ -195,7 +190,6 @@ class _Card(QFrame):
         self._quiet.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop to wait."""
         super().hideEvent(event)
         self._timer.stop()
 
@@ -244,7 +238,6 @@ class NoticeShadow(QWidget):
         self.stackUnder(area)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Darken what is around each card, less with the distance."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -287,12 +280,10 @@ class NoticeArea(Themed, QWidget):
         self.hide()
 
     def sizeHint(self) -> QSize:
-        """Return the width that it takes where there is room."""
         return QSize(scaled(_WIDTH_PX), super().sizeHint().height())
 
     @property
     def context_ids(self) -> tuple[str, str]:
-        """Return the workspace and the session on screen, by id."""
         return self._context_ids
 
     def set_context(self, workspace_id: str, session_id: str) -> None:
@@ -313,7 +304,6 @@ class NoticeArea(Themed, QWidget):
         self._show_cards()
 
     def notify_here(self, notice: Notice) -> None:
-        """Show a notice with the workspace and the session on screen."""
         workspace_id, session_id = self._context_ids
         self.notify(replace(notice, workspace_id=workspace_id, session_id=session_id))
 
@@ -335,13 +325,11 @@ class NoticeArea(Themed, QWidget):
             self.withdraw(notice)
 
     def answer(self, notice: Notice, answer: Answer) -> None:
-        """Do what a button says."""
         if answer.ends:
             self.withdraw(notice)
         answer.action()
 
     def dismiss(self, notice: Notice) -> None:
-        """Take away what the user has seen."""
         self.withdraw(notice)
         if notice.on_dismiss is not None:
             notice.on_dismiss()
@@ -370,19 +358,16 @@ class NoticeArea(Themed, QWidget):
         return [card for card in self._cards.values() if card.isVisible()]
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Follow the height of the window, which decides how many are shown."""
         super().showEvent(event)
         self.window().installEventFilter(self)
         self._show_cards()
 
     def event(self, event: QEvent) -> bool:
-        """Let the shadow lie where the cards do."""
         if event.type() in _MOVES:
             QTimer.singleShot(0, self, self._shape)
         return super().event(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Show as many as the window's new height has room for."""
         if watched is self.window() and event.type() == QEvent.Type.Resize:
             self._show_cards()
         return super().eventFilter(watched, event)
@@ -470,7 +455,6 @@ class _FoldedButton(PushButton):
         self.hide()
 
     def show_notices(self, notices: list[Notice]) -> None:
-        """Show the button while there are some."""
         levels = {notice.level for notice in notices}
         self._level = next((level for level in _ICONS if level in levels), "info")
         self.setText(str(len(notices)) if notices else "")
@@ -481,7 +465,6 @@ class _FoldedButton(PushButton):
         self.setVisible(bool(notices))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         face, token = _ICONS[self._level]
         self.setIcon(icon(face, str(getattr(theme, token)), scaled(15), gap=ICON_GAP_PX))
@@ -501,7 +484,6 @@ AGENT_WORKING = "agent-working"
 
 
 def show_folder(folder: Path) -> Answer:
-    """Return the button that shows a folder to which something was written."""
     return Answer(
         tr("Show folder"), lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))), "show"
     )
@@ -572,7 +554,6 @@ class ErrorNotices:
         self._failed: dict[tuple[tuple[str, str], str], Notice] = {}  # by place and action
 
     def show(self, error: HelixError) -> None:
-        """Show an error with what is on screen."""
         self._area.notify(error_notice(error, self._help_with, *self._area.context_ids))
 
     def bind_place(self) -> ReportOutcome:

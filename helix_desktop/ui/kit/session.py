@@ -17,7 +17,7 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.kit.intents import Intent, ShowPage
+from helix_desktop.ui.kit.intents import Intent, IntentHandlers, ShowPage
 from helix_desktop.ui.kit.notices import NoticeArea
 
 text = TextContext("Session")
@@ -49,6 +49,10 @@ class SessionWindow(Protocol):
     @property
     def jobs(self) -> Jobs:
         """What runs."""
+
+    @property
+    def intents(self) -> IntentHandlers:
+        """Who does what intents want."""
 
     def page(self) -> str:
         """Return the page in sight."""
@@ -84,6 +88,7 @@ class Session(QObject):
         self.app, self.actions, self.start = app, actions, actions.start
         self.notices, self.notify = window.notices, window.notices.notify
         self.job, self.perform, self._page = window.jobs.run, window.perform, window.page
+        self.run = window.intents.run
         self.workspace_id = ""
         """The workspace on screen, which may be one that could not be opened; empty if there is none."""
         self.is_opening = False
@@ -108,7 +113,6 @@ class Session(QObject):
         return self._conversation
 
     def find_conversation(self) -> Conversation | None:
-        """Return the conversation on screen; None if there is none."""
         return self._conversation
 
     @property
@@ -126,7 +130,6 @@ class Session(QObject):
 
     @property
     def has_conversation(self) -> bool:
-        """Return True if a session is on screen."""
         return self._conversation is not None
 
     @property
@@ -205,7 +208,6 @@ class Session(QObject):
             self._refresh_timer.start()
 
     async def refresh(self) -> None:
-        """Show the numbers of the session as they are now."""
         for refresh in self._refreshers:
             waiting = refresh()
             if waiting is not None:

@@ -29,7 +29,6 @@ class FoundServerList(Themed, QWidget):
     """It has a button that is the next step now, or has it no longer."""
 
     def __init__(self) -> None:
-        """Start hidden."""
         super().__init__()
         self._message = label("", "muted", wrap=True)
         self._cards = QVBoxLayout()
@@ -39,11 +38,9 @@ class FoundServerList(Themed, QWidget):
         self.hide()
 
     def show_scanning(self) -> None:
-        """Say that the ports are being asked."""
         self._show_text(tr("Searching the ports of Ollama, LM Studio, llama.cpp and vLLM…"))
 
     def show_message(self, text: str) -> None:
-        """Say something in the place of servers."""
         self._show_text(text)
 
     def show_servers(self, servers: Sequence[LocalServer], added_urls: Collection[str]) -> None:

@@ -66,8 +66,6 @@ _TILE_PX = 44
 
 
 class IconTile(Themed, QWidget):
-    """An icon on a soft rounded square."""
-
     def __init__(
         self,
         icon_name: str,
@@ -75,13 +73,11 @@ class IconTile(Themed, QWidget):
         color_token: str = "accent_text",
         background_token: str = "accent_soft",
     ) -> None:
-        """`color_token` and `background_token` are names of tokens."""
         super().__init__()
         self._icon_name, self._color_token, self._background_token = icon_name, color_token, background_token
         self.setFixedSize(_TILE_PX, _TILE_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint square and icon."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -116,13 +112,10 @@ def _centered(parent: QWidget, body: QLayout, width: int) -> QWidget:
 
 
 def _left_aligned(widget: QWidget) -> QBoxLayout:
-    """Return a part at the left of a line."""
     return row(widget, None)
 
 
 class _Card(NamedTuple):
-    """One way to begin."""
-
     frame: QFrame
     title: QLabel
     description: QLabel
@@ -130,15 +123,12 @@ class _Card(NamedTuple):
 
 
 class WelcomePage(QWidget):
-    """First run: what this is, and three ways to begin."""
-
     sample_requested = Signal()
     provider_requested = Signal()
     scan_requested = Signal()
     key_entered = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        """Ready to show."""
         super().__init__(parent)
         self._key = QLineEdit()
         self._key.setObjectName("pasted_key")
@@ -234,7 +224,6 @@ class WelcomePage(QWidget):
             self.key_entered.emit(key)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Stack the cards where three side by side would be too narrow."""
         super().resizeEvent(event)
         stacked = self.width() < _STACK_BELOW_PX
         directions = QBoxLayout.Direction
@@ -242,10 +231,7 @@ class WelcomePage(QWidget):
 
 
 class NoSessionPage(QWidget):
-    """A workspace without a session on screen: one sentence, one button."""
-
     def __init__(self, parent: QWidget | None = None) -> None:
-        """Ready to show."""
         super().__init__(parent)
         self._title = label("", "heading", wrap=True)
         button = PushButton(tr("New session"), "primary", "plus", name="new_session")
@@ -291,12 +277,9 @@ class NoSessionPage(QWidget):
 
 
 class ClosedWorkspacePage(QWidget):
-    """A workspace that cannot be opened, for the reason in the notice above."""
-
     retry_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        """Ready to show."""
         super().__init__(parent)
         self._title = label("", "heading", wrap=True)
         words = label(
@@ -311,19 +294,15 @@ class ClosedWorkspacePage(QWidget):
         _centered(self, body, _NARROW_PX)
 
     def show_workspace(self, name: str) -> None:
-        """Say which workspace."""
         self._title.setText(tr("{workspace} can't be opened", workspace=name))
 
 
 class MissingFolderPage(QWidget):
-    """A workspace whose folder is gone: what is safe, and what can be done."""
-
     locate_requested = Signal()
     read_only_requested = Signal()
     remove_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        """Ready to show."""
         super().__init__(parent)
         self._title = label("", "heading", wrap=True)
         self._path = label("", "mono", wrap=True)
@@ -353,7 +332,6 @@ class MissingFolderPage(QWidget):
         _centered(self, body, _NARROW_PX + 40)
 
     def show_workspace(self, name: str, path: str) -> None:
-        """Say which folder is gone."""
         self._title.setText(tr("The folder for {workspace} is missing", workspace=name))
         # Zero-width spaces let a long path break at its separators.
         self._path.setText(path.replace("/", "/\u200b").replace("\\", "\\\u200b"))

@@ -30,7 +30,6 @@ _MIN_LINES = 3
 
 
 def confirmation_word() -> str:
-    """Return what must be typed before anything is removed."""
     return tr("remove", "what the user types to confirm")
 
 
@@ -61,20 +60,16 @@ class _ResultArea(ListScrollArea):
         page.setObjectName("page")
 
     def sizeHint(self) -> QSize:
-        """Return the size of the whole page."""
         margins = self.viewportMargins()
         room = _PAGE_WIDTH - margins.left() - margins.right()
         return QSize(_PAGE_WIDTH, self._page.heightForWidth(room) + margins.top() + margins.bottom())
 
     def minimumSizeHint(self) -> QSize:
-        """Return a height of some lines, or that of the page if it is less."""
         lines = self.fontMetrics().lineSpacing() * _MIN_LINES
         return QSize(super().minimumSizeHint().width(), min(lines, self.sizeHint().height()))
 
 
 class RedactDialog(Themed, TabsInReadingOrder, QDialog):
-    """One window whose lower half follows what is known; what it asks for comes out as signals."""
-
     search_requested = Signal(str)
     redact_requested = Signal(str)
     cancel_requested = Signal()  # of the search
@@ -112,7 +107,6 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
 
     @property
     def step(self) -> RedactStep:
-        """Return how far it is."""
         return self._step
 
     @property
@@ -121,7 +115,6 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
         return self.text_input.toPlainText().rstrip("\n")
 
     def show_progress(self, done: int, total: int) -> None:
-        """Say how many of the cached outputs were looked through."""
         self._progress_bar.setRange(0, total)
         self._progress_bar.setValue(done)
         self._progress_label.setText(
@@ -157,12 +150,10 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
         self.cancel_button.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_problem(self, message: str) -> None:
-        """Show in place what is wrong, and let the user try again."""
         self._problem.setText(message)
         self._show("ask")
 
     def event(self, event: QEvent) -> bool:
-        """Follow the words: what was put in has its height only now."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
             self._fit()

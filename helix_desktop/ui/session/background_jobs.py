@@ -97,11 +97,9 @@ class BackgroundJobs:
 
     @property
     def is_idle(self) -> bool:
-        """Return True while nothing of it runs."""
         return not (self.card or self._subagents or self._side_question.is_running or self._intake.text)
 
     def rows(self, conversation: Conversation, start: StartCoroutine) -> list[JobRow]:
-        """Return a line for each that runs in a conversation, with what stops it."""
         stops: dict[Attempt, Callable[[], object]] = {
             "handover": conversation.handovers.cancel,
             "observations": conversation.observations.cancel,
@@ -245,7 +243,6 @@ def _estimate_of(progress: CompactionProgress | ObservationProgress) -> str:
 
 
 def _subagent_text(progress: SubagentProgress) -> str:
-    """Return what a subagent does now, and how full its context is."""
     used, window = format_tokens(progress.used), format_tokens(progress.window)
     parts = (
         tr("Subagent: {title}", title=progress.title) if progress.title else tr("Subagent"),

@@ -26,9 +26,8 @@ from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
-from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
-from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
+from helix_desktop.ui.session.drafts.shared_drafts import OutgoingMessage, SharedDrafts
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
@@ -70,12 +69,10 @@ class MessageEstimate(QObject):
         self._widget.set_estimate("")
 
     def recount(self) -> None:
-        """Count the message on screen again: what it has room for may be another."""
         if not self._timer.isActive() and (self._widget.text() or self._attachments.current()):
             self._timer.start()
 
     def count_mentioned(self, attachments: Sequence[Attachment]) -> None:
-        """Count what the files that the text mentions will add to the message."""
         self._mentioned = attachments
         self.recount()
 
@@ -131,8 +128,6 @@ class _Refusal(msgspec.Struct, frozen=True):
 
 
 class ComposerController(QObject):
-    """Binds the composer to one conversation at a time."""
-
     switched = Signal()
     """What is typed from now on belongs to another conversation, or to none."""
 
@@ -195,7 +190,6 @@ class ComposerController(QObject):
             self._session.actions.show_error(error)
 
     def show_availability(self) -> None:
-        """Enable the composer where something can be sent, and say why where it cannot."""
         session = self._session
         is_writable = not session.has_workspace or (
             session.workspace.is_trusted() and not session.workspace.is_read_only

@@ -55,7 +55,6 @@ _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
 
 
 def _cost_state(conversation: Conversation) -> CostState:
-    """Return what a conversation has spent and may spend."""
     budget, transcript = conversation.budget, conversation.session.transcript
     is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
     is_demo = conversation.model.demo
@@ -70,8 +69,6 @@ def _cost_state(conversation: Conversation) -> CostState:
 
 
 class SessionFigures(QObject):
-    """Shows them in top bar, gauge and line of costs, and lets the user set the budget."""
-
     def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
         self._window, self._session = window, session
@@ -168,7 +165,6 @@ def _parse_budget(amount: str, limit: Budget) -> Budget:
 
 
 def top_bar_state(conversation: Conversation) -> TopBarState:
-    """Return title, state, model and size of a conversation."""
     transcript = conversation.session.transcript
     name, demo = _answering_model(conversation)
     ended = conversation.session.failed_end

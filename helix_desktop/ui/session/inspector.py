@@ -79,7 +79,6 @@ class InspectorPresenter(QObject):
         window.intents.add(self)
 
     async def refresh(self) -> None:
-        """Show the next request as it is now."""
         session = self._session
         if not session.has_conversation:
             return
@@ -118,7 +117,6 @@ class InspectorPresenter(QObject):
 
     @handles(ShowRequest)
     async def show_request(self) -> None:
-        """Show the request that the inspector lists now, as it is sent."""
         conversation, request = self._session.conversation, self._past.request_on_screen()
         past, step = self._past.window, self._past.step
         wire = await conversation.window.wire_request(past)

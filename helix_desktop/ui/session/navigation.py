@@ -53,8 +53,6 @@ text = TextContext("Session")
 
 
 class SessionNavigation(QObject):
-    """Binds the commands of chat, timeline, cache browser and inspector to the conversation on screen."""
-
     def __init__(
         self,
         window: MainWindow,
@@ -86,12 +84,10 @@ class SessionNavigation(QObject):
 
     @handles(ShowEntryInTimeline)
     def show_entry_in_timeline(self, digest: str) -> None:
-        """Show the card of what cached a content."""
         self._window.perform(ShowInTimeline(self._rewrite_of(digest)))
 
     @handles(CopyText)
     def copy_text(self, text: str) -> None:
-        """Put a text on the clipboard."""
         QGuiApplication.clipboard().setText(text)
 
     @handles(ApplyRemedy)
@@ -157,7 +153,6 @@ class SessionNavigation(QObject):
 
     @handles(Find)
     def find(self, words: str) -> None:
-        """Open the search of the chat, and search there for what was typed."""
         find_bar = self._views.chat.find_bar
         if words or self._window.page() == "chat":
             find_bar.open_bar()
@@ -166,7 +161,6 @@ class SessionNavigation(QObject):
 
     @handles(SearchCache)
     def search_cache(self, words: str) -> None:
-        """List the cached outputs with these words in them."""
         self._window.show_page("cache")
         self._views.cache.filter_bar.field.setText(words)
 
@@ -201,7 +195,6 @@ class SessionNavigation(QObject):
 
 
 def _event_digests(event: Event) -> tuple[str, ...]:
-    """Return the contents that an event names."""
     match event:
         case ToolAnswered(digest=digest):
             return (digest,)
@@ -213,7 +206,6 @@ def _event_digests(event: Event) -> tuple[str, ...]:
 
 
 def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
-    """Return a handover as a Markdown document."""
     change = tr("{before} → {after} tokens", before=handover.before, after=handover.after)
     parts = (
         translate(handover_counts(transcript, handover).text),

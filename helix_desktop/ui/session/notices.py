@@ -75,7 +75,6 @@ def _show_wait(session: Session) -> None:
 
 
 def _show_subagent(session: Session) -> None:
-    """Say that a subagent's session is one, and lead back."""
     session.notices.end(_SUBAGENT)
     parent = session.transcript.parent
     if parent:
@@ -213,8 +212,6 @@ _KEY = "missing-key"
 
 
 class MissingKeys(QObject):
-    """Offers to enter the keys that ended with an earlier run."""
-
     def __init__(
         self,
         window: MainWindow,

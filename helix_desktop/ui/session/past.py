@@ -103,7 +103,6 @@ class PastController(QObject):
         self._views.chat.past_strip.show_text(looking_at_text(self.step), words)
 
     def leave(self) -> None:
-        """Come back to now."""
         if self.step is None:
             return
         place = self._place if self._chat_step is not None else None
@@ -168,7 +167,6 @@ class PastController(QObject):
         return self._window.page() == "chat" and self._chat_step != step
 
     async def _show_window(self, step: Step) -> None:
-        """Let the inspector show the request that a step answered."""
         conversation = self._session.conversation
         past = await conversation.window.window_at(step.seq)
         totals = await self._session.workspace.store.totals()
@@ -202,7 +200,6 @@ class PastController(QObject):
 def past_inspector_state(
     past: PastWindow, step: Step, policy: ContextPolicy, totals: StoreTotals
 ) -> InspectorState:
-    """Return the request that a step answered, as the inspector shows the next one."""
     transcript, gauge = past.transcript, past.gauge
     outlook = compaction_outlook(transcript, policy, gauge, transcript.last_event_at_ms)
     state = inspector_state(past.items(), gauge, transcript, policy, totals, outlook)

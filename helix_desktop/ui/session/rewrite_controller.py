@@ -69,8 +69,6 @@ _HOLD_ENDS_WITH = (Redone, UserSpoke, HandoverMade, FoldMade, SweepMade, Observa
 
 
 class RewriteController(QObject):
-    """Binds the commands that rewrite the window to the conversation on screen, and says what they did."""
-
     def __init__(self, window: MainWindow, session: Session, start_session: StartSession) -> None:
         super().__init__(window)
         self._window, self._session, self._start_session = window, session, start_session
@@ -171,7 +169,6 @@ class RewriteController(QObject):
 
     @handles(EditHandover)
     async def edit(self, seq: int) -> None:
-        """Open the sections of a handover in a dialog, to change them."""
         conversation = self._session.conversation
         if self.edit_presenter is not None:
             return
@@ -332,7 +329,6 @@ class RewriteController(QObject):
         self._say(conversation, name, also_changed(cards, transcript, seqs), way_back)
 
     async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
-        """Pin an output again, or no longer, and say which one."""
         change = Pinned(output) if is_pinned else Unpinned(output)
         await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
         self._say(conversation, pin_text(change, conversation.session.transcript))
@@ -371,7 +367,6 @@ def has_change(transcript: Transcript) -> bool:
 
 
 def has_undone(transcript: Transcript) -> bool:
-    """Return True if redo has something to bring back."""
     rewrites = transcript.rewrites
     return bool(rewrites.unpinned) or any(map(transcript.can_redo, rewrites.undone))
 

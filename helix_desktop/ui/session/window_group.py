@@ -14,8 +14,7 @@ from PySide6.QtWidgets import QDialog
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
-from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
-from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts, UnsavedDraft
 from helix_desktop.ui.shell.main_window import MainWindow
 
 
@@ -30,8 +29,6 @@ NO_SESSION = ShownSession()
 
 
 class AppWindow(Protocol):
-    """A window with the controllers that serve it."""
-
     @property
     def window(self) -> MainWindow:
         """The window itself."""
@@ -134,7 +131,6 @@ class WindowGroup(QObject):
         return self._open[-1]
 
     def find(self, window: MainWindow) -> AppWindow:
-        """Return the one that a main window belongs to."""
         return next(app_window for app_window in self._windows if app_window.window is window)
 
     def open_in_current(self, workspace_id: str, session_id: str) -> None:
@@ -156,11 +152,9 @@ class WindowGroup(QObject):
             app_window.window.hide()
 
     def is_only_one(self, window: MainWindow) -> bool:
-        """Return True if no other window is open."""
         return all(app_window.window is window for app_window in self._open)
 
     def others_with(self, window: MainWindow, workspace_id: str) -> list[AppWindow]:
-        """Return the other windows that show a workspace."""
         return [
             app_window
             for app_window in self._open
@@ -168,7 +162,6 @@ class WindowGroup(QObject):
         ]
 
     def other_with(self, window: MainWindow, workspace_id: str, session_id: str) -> AppWindow | None:
-        """Return the other window that shows a session; None if none does."""
         others = self.others_with(window, workspace_id)
         return next((other for other in others if other.shown_session[1] == session_id), None)
 
@@ -205,7 +198,6 @@ class WindowGroup(QObject):
         await app_window.clear()
 
     async def close_others_with(self, window: MainWindow, workspace_id: str) -> None:
-        """Close the other windows that show a workspace: it is removed."""
         for other in self.others_with(window, workspace_id):
             await self.close_window(other)
 

@@ -200,6 +200,5 @@ _COVERAGE = {"history_included": "included", "history_max_file": "max_file", "hi
 
 
 def read_setting(settings: Settings, name: str) -> Any:
-    """Return the value that a form shows under a name."""
     part = _PARTS.get(name)
     return part.read(settings) if part is not None else getattr(settings, name)

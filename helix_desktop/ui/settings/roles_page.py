@@ -40,8 +40,6 @@ ROLES: tuple[tuple[Role, str, str], ...] = (
 
 
 class _ModelChoice(Choice, frozen=True):
-    """A list of models, as wide as the page: their labels can be long."""
-
     def make(self, form: Form) -> QWidget:
         box = super().make(form)
         assert isinstance(box, ComboBox)
@@ -52,8 +50,6 @@ class _ModelChoice(Choice, frozen=True):
 
 
 def role_fields(values: Values) -> list[Field]:
-    """Return the fields of the roles; `values` name the models that there are."""
-
     def models(role: Role) -> Choices:
         nobody = demo_model_name() if role == "model" else tr("Main model")
         return [("", nobody), *((label, label) for label in values.get("model_labels"))]
@@ -116,7 +112,6 @@ class RolesPage(Themed, QWidget):
             self._show_reasons()
 
     def _show_reasons(self) -> None:
-        """Say why the catalog chose the model of a role, or what to do where it chose none."""
         reasons = self._values.get("role_reasons")
         for role, _, note in ROLES:
             self.form.rows[f"role:{role}"].show_note(join_sentences(translate(note), reasons.get(role, "")))
@@ -170,7 +165,6 @@ def role_reasons(settings: Settings, catalog: ModelCatalog) -> dict[FilledRole, 
 
 
 def _role_reason(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str:
-    """Return why the catalog chose a model for a role beside the main one."""
     if role == "long":
         return tr(
             "Chosen by Helix: reads {window} tokens, {main} reads {least}.",

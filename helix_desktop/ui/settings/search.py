@@ -95,7 +95,6 @@ def _has(words: list[str], text: str) -> bool:
 
 
 def _control_title(control: _Control) -> str:
-    """Return what a control is called on screen."""
     title = control.property("search_title") or control.accessibleName()
     if not title and isinstance(control, QAbstractButton):
         title = control.text().replace("&&", "&")
@@ -103,8 +102,6 @@ def _control_title(control: _Control) -> str:
 
 
 class _HitDelegate(LineDelegate):
-    """The title of what was found, below it where it stands."""
-
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         hit: Hit = index.data(_HIT_ROLE)
         upper = QRectF(box.x() + _EDGE_PX, box.y() + 3, box.width() - 2 * _EDGE_PX, box.height() / 2 - 3)
@@ -144,8 +141,6 @@ class _Field(SearchField):
 
 
 class SettingsSearch(Themed, QWidget):
-    """A field, and what is shown below it: the names of the pages, or what was found."""
-
     chosen = Signal(object)
     """The Hit to go to."""
 

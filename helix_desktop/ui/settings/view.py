@@ -19,12 +19,13 @@ from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.page_stack import PageName, PageNames
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.forms import Form, Values
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.general_page import GENERAL
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
 from helix_desktop.ui.settings.mcp.page import McpPage
-from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
+from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
@@ -69,7 +70,6 @@ class SettingsNames(QFrame):
     back_requested = Signal()
 
     def __init__(self) -> None:
-        """Mark the first page."""
         super().__init__()
         self.setObjectName("settings_nav")
         self.list = PageNames([("", [PageName(key, translate(title)) for key, title in _TITLES.items()])], 0)
@@ -109,7 +109,6 @@ class SettingsHead(QFrame):
         self.setLayout(parts)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Search no more: the list has a field of its own."""
         super().hideEvent(event)
         if not event.spontaneous():
             self.search.field.clear()
@@ -129,7 +128,7 @@ class SettingsView(Themed, PageArea):
     """The page that the user went to."""
 
     def __init__(
-        self, on_screen: OnScreen, settings: Values, pages: Mapping[SettingsPage, Callable[[], QWidget]]
+        self, session: Session, settings: Values, pages: Mapping[SettingsPage, Callable[[], QWidget]]
     ) -> None:
         """Start on the providers. `settings` are those of the workspace on screen, and of the app.
 
@@ -153,66 +152,56 @@ class SettingsView(Themed, PageArea):
         """What the user goes to, until its page is filled."""
         self._built: dict[SettingsPage, QWidget] = {}
         self._builders: dict[SettingsPage, Callable[[], QWidget]] = {
-            "providers": lambda: ProvidersPage(on_screen),
+            "providers": lambda: ProvidersPage(session),
             "roles": lambda: RolesPage(settings),
             "appearance": self._general_page,
-            "instructions": lambda: InstructionsPage(on_screen),
-            "permissions": lambda: PermissionsPage(on_screen, settings),
-            "mcp": lambda: McpPage(on_screen),
-            "data": lambda: DataPage(on_screen, settings),
-            "about": lambda: AboutPage(on_screen),
+            "instructions": lambda: InstructionsPage(session),
+            "permissions": lambda: PermissionsPage(session, settings),
+            "mcp": lambda: McpPage(session),
+            "data": lambda: DataPage(session, settings),
+            "about": lambda: AboutPage(session),
             **pages,
         }
 
     @property
     def providers(self) -> ProvidersPage:
-        """Return the page of providers."""
         return self.page("providers", ProvidersPage)
 
     @property
     def appearance(self) -> Form:
-        """Return the form of the page of appearance."""
         form = self.page("appearance", QWidget).findChild(Form)
         assert isinstance(form, Form)
         return form
 
     @property
     def instructions(self) -> InstructionsPage:
-        """Return the page of instructions."""
         return self.page("instructions", InstructionsPage)
 
     @property
     def policy(self) -> PolicyPage:
-        """Return the page of context policy."""
         return self.page("policy", PolicyPage)
 
     @property
     def permissions(self) -> PermissionsPage:
-        """Return the page of permissions."""
         return self.page("permissions", PermissionsPage)
 
     @property
     def mcp(self) -> McpPage:
-        """Return the page of MCP servers."""
         return self.page("mcp", McpPage)
 
     @property
     def data(self) -> DataPage:
-        """Return the page of data."""
         return self.page("data", DataPage)
 
     @property
     def about(self) -> AboutPage:
-        """Return the page of this build."""
         return self.page("about", AboutPage)
 
     @property
     def roles(self) -> RolesPage:
-        """Return the page of model roles."""
         return self.page("roles", RolesPage)
 
     def is_built(self, name: SettingsPage) -> bool:
-        """Return whether a page was needed already."""
         return name in self._built
 
     def page(self, name: SettingsPage, kind: type[P]) -> P:
@@ -227,7 +216,6 @@ class SettingsView(Themed, PageArea):
 
     @staticmethod
     def page_titles() -> dict[SettingsPage, str]:
-        """Return the title of each page, in their order."""
         return {name: translate(title) for name, title in _TITLES.items()}
 
     def _general_page(self) -> QWidget:
@@ -248,7 +236,6 @@ class SettingsView(Themed, PageArea):
         return next(name for name in _TITLES if name == self.names.list.current)
 
     def focus_name(self) -> None:
-        """Give the keyboard to the name of the page that is shown."""
         names = self.head if self.head.isVisible() else self.names
         names.setFocus(Qt.FocusReason.TabFocusReason)
 
@@ -299,7 +286,6 @@ class SettingsView(Themed, PageArea):
         ]
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Build the page that comes on screen."""
         self.show_page(self.current_page())
         super().showEvent(event)
 

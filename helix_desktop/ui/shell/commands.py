@@ -1,4 +1,4 @@
-"""The commands of the window in the order of its menus; menus and slash commands come from them."""
+"""The commands of the window in the order of its menus, and of the list of sessions; menus come from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.commands import Command, CommandMenu, Need, WindowCommandTable
+from helix_desktop.ui.kit.commands import Command, CommandMenu, CommandTable, Need, WindowCommandTable
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.words.translation import translate
 
@@ -310,7 +310,6 @@ class WindowCommands(WindowCommandTable):
         self.new_window.setAutoRepeat(False)  # a key that is held down opens one window, not twenty
 
     def can_run(self, slash_command: SlashCommand) -> bool:
-        """Return True if a slash command can be run now."""
         return self.action(_BY_SLASH[slash_command.name].id).isEnabled()
 
     def intent_of(self, slash_command: SlashCommand, arguments: str) -> Intent:
@@ -352,7 +351,6 @@ _BY_SLASH = {command.slash: command for command in WindowCommands.commands.value
 
 
 def fill_menu_bar(bar: QMenuBar, commands: WindowCommands) -> None:
-    """Build File, Edit, View, Session and Help."""
     for menu in MENUS:
         bar.addMenu(CommandMenu(bar, *commands.menu_groups(menu), title=translate(menu)))
 
@@ -364,6 +362,14 @@ def more_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
 
 
 def mode_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
-    """Return the menu behind the mode in the composer."""
     c = commands
     return CommandMenu(parent, (c.mode_ask, c.mode_plan, c.mode_auto))
+
+
+class SessionCommands(CommandTable):
+    """They work while the keyboard is there."""
+
+    title = text("Sessions")
+    session_pin = Command(text("Pin or unpin"), None, "P")
+    session_archive = Command(text("Archive or unarchive"), None, "A")
+    session_trash = Command(text("Move to trash"), None, "Del")

@@ -37,7 +37,6 @@ class RecoverySummary(msgspec.Struct, frozen=True):
     sessions: tuple[str, ...] = ()
 
     def plus(self, other: RecoverySummary) -> RecoverySummary:
-        """Return both together."""
         return RecoverySummary(
             self.turns + other.turns,
             self.queued + other.queued,
@@ -48,7 +47,6 @@ class RecoverySummary(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return what was recovered."""
         parts = (
             self.turns and tr.plural(self.turns, "%n interrupted turn", "%n interrupted turns"),
             self.queued and tr.plural(self.queued, "%n queued message", "%n queued messages"),

@@ -20,7 +20,7 @@ from helix_desktop.words.translation import Translator, translate
 
 if TYPE_CHECKING:
     from helix_desktop.ui.help.guide import GuideDialog
-    from helix_desktop.ui.shell.command_palette import CommandPalette
+    from helix_desktop.ui.shell.switcher.commands import CommandPalette
 
 tr = Translator("Window")
 text = TextContext("Window")
@@ -68,8 +68,7 @@ class HelpWindows:
 
     @handles(ShowCommands)
     def show_commands(self) -> None:
-        """Show all commands."""
-        from helix_desktop.ui.shell.command_palette import CommandPalette
+        from helix_desktop.ui.shell.switcher.commands import CommandPalette
 
         self._offer_topics()
         if self.command_palette is None:
@@ -104,18 +103,15 @@ class HelpWindows:
         self.hide_followed_links()
 
     def update_shortcuts(self) -> None:
-        """List the keys that commands have now."""
         if self.guide is not None:
             self.guide.show_shortcuts(shortcuts(self._key_bindings))
 
     def hide_followed_links(self) -> None:
-        """Hide the links to topics that the user has opened."""
         opened_topics = self._opened_topics()
         for link in self._window.findChildren(HelpLink):
             link.setVisible(link.topic not in opened_topics)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         self._theme = theme
 
     def close(self) -> None:

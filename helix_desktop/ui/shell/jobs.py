@@ -49,7 +49,6 @@ class _JobButton(PushButton):
         self.setSizePolicy(policy)
 
     def show_job(self, job: JobRow) -> None:
-        """Show what can be done with a job, if anything can."""
         self.setVisible(job.action is not None)
         if job.action is None:
             return
@@ -61,15 +60,12 @@ class _JobButton(PushButton):
         self.setAccessibleName(tr("{action}: {job}", action=word, job=job.text))
 
     def sizeHint(self) -> QSize:
-        """Return the size with the widest word."""
         hint, width = super().sizeHint(), self.fontMetrics().horizontalAdvance
         widest = max(width(word) for word in self._words.values())
         return QSize(hint.width() - width(self.text()) + widest, hint.height())
 
 
 class _JobLine(QWidget):
-    """Icon, text, progress bar, button."""
-
     def __init__(self, job: JobRow) -> None:
         super().__init__()
         self._job = job
@@ -147,13 +143,10 @@ class _Job:
 
 
 class JobLines(Themed, QWidget):
-    """The strip above the pages; hidden while nothing runs."""
-
     ended = Signal(str, float)
     """Words and seconds of a job of `run` that had a line and wasn't canceled."""
 
     def __init__(self) -> None:
-        """Start empty and hidden."""
         super().__init__()
         self.setObjectName("jobs")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -228,7 +221,6 @@ class JobLines(Themed, QWidget):
         self.setVisible(bool(jobs))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place two jobs in a line, or one where the window is narrow."""
         super().resizeEvent(event)
         self._place()
 
@@ -247,7 +239,6 @@ class JobLines(Themed, QWidget):
             self._grid.setColumnStretch(1, self.width() - share)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
         for line in self._lines.values():
             line.setFixedHeight(scaled(STATUS_LINE_PX))

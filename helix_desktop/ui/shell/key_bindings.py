@@ -16,8 +16,7 @@ from helix_desktop.ui.changes.commands import ChangesCommands
 from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.ui.inspector.commands import ContextCommands
 from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.shell.commands import WindowCommands
-from helix_desktop.ui.shell.sidebar.commands import SessionCommands
+from helix_desktop.ui.shell.commands import SessionCommands, WindowCommands
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Window")
@@ -66,7 +65,6 @@ class KeyBindings(QObject):
     changed = Signal()
 
     def __init__(self, commands: WindowCommands) -> None:
-        """Start with the defaults, which the commands have."""
         super().__init__()
         self.commands = commands
         self._page_keys: list[PageKeys] = []
@@ -84,7 +82,6 @@ class KeyBindings(QObject):
         return dict(self._stored)
 
     def use(self, stored: Mapping[str, Any]) -> None:
-        """Put stored keys in force at once."""
         self._stored = dict(stored)
         self._keys = resolve_keys(stored)
         for command in WindowCommands.commands:

@@ -136,12 +136,10 @@ class OpeningPage(QWidget):
         )
 
     def show_sample(self) -> None:
-        """Say that the guided sample is being opened, which takes seconds where it is prepared first."""
         self._title.setText(tr("Opening the sample…"))
         self._icon.show()
 
     def text(self) -> str:
-        """Return what stands here; empty if it says nothing."""
         return "\n".join(filter(None, (self._title.text(), self._words.text())))
 
 
@@ -159,7 +157,6 @@ class WindowDrops(QObject):
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handle the drags and drops of the window."""
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
             self.hint.show_text(_words(dragged), is_refusal=not _is_taken(dragged))
@@ -233,7 +230,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     """The settings are not on screen any more, and the keyboard is where it is to stay."""
 
     def __init__(self, layout_store: LayoutStore) -> None:
-        """Build the frame; sizes come back from the memory."""
         super().__init__()
         self.setWindowTitle(APP_NAME)
         self.setMinimumSize(*_MIN_SIZE)
@@ -389,7 +385,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @handles(PressKey)
     def press_key(self, key: str) -> None:
-        """Press a key on the widget in focus."""
         press_key(key)
 
     @handles(FocusPane)
@@ -400,12 +395,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @handles(ToggleSidebar)
     def toggle_sidebar(self) -> None:
-        """Show or hide the sidebar."""
         self._panes.set_sidebar_visible(not self._side.isVisibleTo(self._panes))
 
     @handles(ToggleContextPanel)
     def toggle_inspector(self) -> None:
-        """Show or hide the context panel."""
         self._panes.set_inspector_visible(not self.inspector_pane.isVisibleTo(self._panes))
 
     @handles(RenameSession)
@@ -416,12 +409,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @handles(OpenSwitcher)
     def open_switcher(self) -> None:
-        """List where to go."""
         self.switcher.open()
 
     @handles(SearchMessages)
     def search_messages(self, words: str) -> None:
-        """List the messages that have these words."""
         self.switcher.open_for_messages(words)
 
     def _show_new_session_keys(self) -> None:
@@ -447,12 +438,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @handles(SetTheme)
     def choose_theme(self, mode: ThemeMode) -> None:
-        """Use the colors of a theme, or those of the system."""
         self._appearance.set_mode(mode)
 
     @handles(ToggleTheme)
     def toggle_theme(self) -> None:
-        """Use the dark theme, or the light one where it is dark."""
         self._appearance.set_mode("light" if self._appearance.theme.dark else "dark")
 
     @handles(Zoom)
@@ -461,14 +450,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._appearance.zoom(steps)
 
     def set_theme(self, theme: Theme) -> None:
-        """Give every part the colors of a theme."""
         self._theme = theme
         self.help_windows.tint(theme)
         retint(self, theme)
 
     @property
     def theme(self) -> Theme:
-        """Return the theme in force."""
         return self._theme
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
@@ -504,7 +491,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         )
 
     def show_session_title(self, session_title: str) -> None:
-        """Take the title of the session on screen, which tells this window from others of its workspace."""
         self._session_title = session_title
         self._show_window_title()
 
@@ -538,7 +524,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @property
     def is_opening(self) -> bool:
-        """True while the center waits for what is being opened."""
         return self._center_page == "opening"
 
     def announce(self, workspace_name: str) -> None:
@@ -548,12 +533,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.sidebar.announce(workspace_name)
 
     def show_opening(self, workspace_name: str, repairing: bool = False) -> None:
-        """Say in the center that a workspace of this name is being opened, or repaired."""
         self.opening_page.show_workspace(workspace_name, repairing)
         self.show_center_page("opening")
 
     def show_center_page(self, center_page: CenterPage) -> None:
-        """Show what the center is for now."""
         self._center_page = center_page
         pages = {
             "opening": self.opening_page,
@@ -692,12 +675,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.layout_changed.emit()
 
     def moveEvent(self, event: QMoveEvent) -> None:
-        """Remember the new place a moment later."""
         super().moveEvent(event)
         self._layout_timer.start()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Remember a moment later that the window was maximized or not; say when it comes to the front."""
         super().changeEvent(event)
         kind = event.type()
         if kind == QEvent.Type.WindowStateChange:
@@ -737,7 +718,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.first_frame.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fold panes away where the center would become too narrow."""
         super().resizeEvent(event)
         self._fit_panes()
         self._layout_timer.start()

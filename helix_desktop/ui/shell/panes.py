@@ -44,7 +44,6 @@ class Panes(QSplitter):
     def __init__(
         self, sidebar: QWidget, center: QWidget, inspector: QWidget, layout_store: LayoutStore
     ) -> None:
-        """Take three panes; widths and wishes come back from the memory."""
         super().__init__(Qt.Orientation.Horizontal)
         self._sidebar, self._inspector, self._layout_store = sidebar, inspector, layout_store
         self._requested = {key: layout_store.load(key) for key in ("sidebar", "inspector")}  # "": no wish yet

@@ -72,7 +72,6 @@ class EditableTitle(QStackedWidget):
     renamed = Signal(str)
 
     def __init__(self) -> None:
-        """Start without a title, and not editable."""
         super().__init__()
         self.editable = False
         self._focused_before: QWidget | None = None
@@ -115,15 +114,12 @@ class EditableTitle(QStackedWidget):
         self._field.setFocus()
 
     def is_editing(self) -> bool:
-        """Return True while the title is being edited."""
         return self.currentWidget() is self._field
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Begin to edit."""
         self.edit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave an edit with Esc, without a change."""
         if event.key() == Qt.Key.Key_Escape and self.is_editing():
             self._field.setText(self.title())
             self._finish()
@@ -162,10 +158,7 @@ _DRAG_MS = 400  # that a drag rests over a page's button until the page is shown
 
 
 class PageSwitch(Themed, TabList):
-    """The segmented control Chat / Cache / Timeline / Changes."""
-
     def __init__(self) -> None:
-        """Start on the chat."""
         super().__init__()
         self.setProperty("role", "segments")
         self.setAccessibleName(tr("Pages"))
@@ -202,7 +195,6 @@ class PageSwitch(Themed, TabList):
         event.ignore()
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """Stay on the page."""
         self._dragged_to = ""
         self._drag_timer.stop()
 
@@ -211,12 +203,10 @@ class PageSwitch(Themed, TabList):
             perform(self, ShowPage(self._dragged_to))
 
     def select(self, page: str) -> None:
-        """Mark a page as the one that is shown."""
         self._buttons[page].setChecked(True)
         self._show_text()
 
     def width_at(self, detail: PageDetail) -> int:
-        """Width in pixels in a form."""
         metrics = QFontMetricsF(fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.DemiBold))
         titles = [metrics.horizontalAdvance(translate(page_title)) + 4 for _, page_title, _ in PAGES]
         words = 0.0 if detail == "icons" else max(titles) if detail == "current" else sum(titles)
@@ -226,7 +216,6 @@ class PageSwitch(Themed, TabList):
         return round(words + len(PAGES) * (icon_px + gap + _PADDING_PX)) + 10
 
     def set_detail(self, detail: PageDetail) -> None:
-        """Show words, or icons where room is narrow."""
         self._detail = detail
         self.setFixedWidth(self.width_at(detail))
         self._show_text()
@@ -240,7 +229,6 @@ class PageSwitch(Themed, TabList):
         self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         side = scaled(_PAGE_ICON_PX)
         for name, _, icon_name in PAGES:
@@ -259,13 +247,11 @@ class _StateLine(TextLine):
         self._is_waiting = False
 
     def set_waiting(self, is_waiting: bool) -> None:
-        """Take clicks, or none."""
         self._is_waiting = is_waiting
         shape = Qt.CursorShape.PointingHandCursor if is_waiting else Qt.CursorShape.ArrowCursor
         self.setCursor(shape)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Show the card that waits."""
         if self._is_waiting and self.rect().contains(event.position().toPoint()):
             perform(self, ShowWaiting())
             return
@@ -273,13 +259,10 @@ class _StateLine(TextLine):
 
 
 class TopBar(Themed, QWidget):
-    """Title, what is unusual about the session, pages and buttons; shortens as the window narrows."""
-
     renamed = Signal(str, str)
     """Session id and new title."""
 
     def __init__(self, commands: WindowCommands) -> None:
-        """Bind the buttons and their menus to the window's commands."""
         super().__init__()
         self.setObjectName("top_bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -326,14 +309,12 @@ class TopBar(Themed, QWidget):
         self._line.insertWidget(self._line.indexOf(self.pages), button)
 
     def tint(self, theme: Theme) -> None:
-        """Take the text size in force."""
         super().tint(theme)
         self.setFixedHeight(scaled(_HEIGHT_PX))
         self.title.setFixedHeight(scaled(_TITLE_HEIGHT_PX))
         self.shorten()
 
     def show_session(self, header: TopBarState | None) -> None:
-        """Show a session's title and state, or that none is open."""
         self._session_id = header.session_id if header else ""
         self.title.editable = header is not None
         self.title.set_title(header.title if header else APP_NAME)
@@ -357,7 +338,6 @@ class TopBar(Themed, QWidget):
         return self._facts
 
     def show_git(self, text: GitText) -> None:
-        """Show the git state of the workspace, where no sidebar does."""
         if text != self._git_text:
             self._git_text = text
             self._show_git()
@@ -372,11 +352,9 @@ class TopBar(Themed, QWidget):
         self.shorten()
 
     def show_page(self, page: str) -> None:
-        """Mark the page that is shown."""
         self.pages.select(page)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Choose what fits."""
         super().resizeEvent(event)
         self.shorten()
 
@@ -419,7 +397,6 @@ class TopBar(Themed, QWidget):
 
 
 def _facts(header: TopBarState | None) -> str:
-    """Return state, model and size of a session as words."""
     if header is None:
         return tr("No session open")
     state = _state(header)[0].removesuffix("…") or tr("Ready")

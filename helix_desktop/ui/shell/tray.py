@@ -46,7 +46,6 @@ class Tray(QObject):
         self._watch_timer.timeout.connect(self._watch_tray)
 
     def is_available(self) -> bool:
-        """Return whether the system has a tray."""
         return QSystemTrayIcon.isSystemTrayAvailable()
 
     def show(self, title: str, text: str, place: tuple[str, str]) -> None:

@@ -37,7 +37,6 @@ class WaitingSessionsLine(Themed, QWidget):
     """Workspace and session that the user wants to see."""
 
     def __init__(self) -> None:
-        """Start hidden."""
         super().__init__()
         self._sessions: tuple[WaitingSession, ...] = ()
         self.button = PushButton("", "link", "shield-alert", px=13, name="waiting-sessions")
@@ -50,12 +49,10 @@ class WaitingSessionsLine(Themed, QWidget):
         self.hide()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
         self.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the line below, as what stands beside it does."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.raised))
         painter.fillRect(0, self.height() - 1, self.width(), 1, QColor(self._theme.border))
@@ -80,5 +77,4 @@ class WaitingSessionsLine(Themed, QWidget):
 
 
 def waiting_text(count: int) -> str:
-    """Return how many sessions wait for the user."""
     return tr.plural(count, "%n session waits for you", "%n sessions wait for you")

@@ -44,7 +44,6 @@ _StyledPart: TypeAlias = tuple[int, int, _Style]
 
 
 def source_pill(seq: int) -> Pill:
-    """Return the link to the message that something comes from."""
     pill = Pill("", icon_name="message-square", clickable=True)
     pill.setObjectName(f"source:{seq}")
     pill.setToolTip(tr("Show in chat"))
@@ -96,18 +95,15 @@ class BulletView(Themed, QWidget):
         self.setAccessibleName(self._text)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme and the text size in force."""
         super().tint(theme)
         self._size_cache = (-1, 0)
         self._heights.clear()
         self.updateGeometry()
 
     def hasHeightForWidth(self) -> bool:
-        """Return True: words wrap."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of all lines and chips."""
         # A layout asks for two widths in turn, many times: only what is painted has to be broken into lines.
         key = (width, *(chip.width() for chip in self._chips))
         if key not in self._heights:
@@ -115,20 +111,16 @@ class BulletView(Themed, QWidget):
         return self._heights[key]
 
     def sizeHint(self) -> QSize:
-        """Return a comfortable line."""
         return QSize(480, self.heightForWidth(480))
 
     def minimumSizeHint(self) -> QSize:
-        """Return a narrow column."""
         return QSize(140, scaled(22))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap again."""
         super().resizeEvent(event)
         self._move_chips()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the dot and the words."""
         self._move_chips()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

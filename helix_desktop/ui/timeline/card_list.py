@@ -90,7 +90,6 @@ class CardList(QObject):
         self._fill_soon.start()
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
-        """Bring the card of an event into sight, or to the top."""
         place = next((at for at, card in enumerate(self._cards) if card.seq == seq), -1)
         if place >= 0:
             self._target_seq, self._to_top = seq, at_top
@@ -128,7 +127,6 @@ class CardList(QObject):
             self._scroll.ensureWidgetVisible(row, 0, _MARGIN)
 
     def _mark(self, seq: int) -> None:
-        """Draw a card so that it stands out among others for a moment."""
         card = self._rows[seq][1].card
         if isinstance(card, Card):
             card.set_marked(True)

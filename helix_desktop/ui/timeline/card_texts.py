@@ -26,7 +26,6 @@ tr = Translator("Timeline")
 
 
 def card_title(card: TimelineCard) -> str:
-    """Return what a card is called."""
     match card:
         case HandoverCard():
             title = card.title
@@ -64,7 +63,6 @@ def _form_title(card: FormCard) -> str:
 
 
 def send_form_text(form: Form) -> str:
-    """Return the words of the action that sends a large output in a form."""
     match form:
         case "full":
             return tr("Send full output")
@@ -101,7 +99,6 @@ def _observations_title(card: ObservationsCard) -> str:
 
 
 def fold_card_text(card: FoldCard) -> str:
-    """Return what became of how many steps."""
     match card.kind:
         case "condense":
             return tr.plural(card.steps, "%n step compacted further", "%n steps compacted further")
@@ -111,12 +108,10 @@ def fold_card_text(card: FoldCard) -> str:
 
 
 def running_text(what: Attempt) -> str:
-    """Return what is under way."""
     return tr("Compacting") if what == "handover" else tr("Writing down facts")
 
 
 def phase_text(phase: Phase) -> str:
-    """Return what a phase of a compaction does."""
     match phase:
         case "read":
             return tr("Read", "phase of a compaction: the history is read")

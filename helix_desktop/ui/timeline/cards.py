@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Form, PlacementReason, SweepReason
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
@@ -57,7 +58,8 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
-_MAX_DIGESTS = 24
+_MAX_CONTENTS = 24
+_NAME_CHARS = 60
 _MIN_WORDS_PX = 224  # an icon and words that do not go for what stands beside them
 _WORDS_PAD_PX = 4  # above and below words that take two lines beside a button
 
@@ -123,7 +125,6 @@ class TimeLabel(TextLine):
         super().tint(theme)
 
     def update_time(self, now_ms: int) -> None:
-        """Say it as seen from another moment."""
         self.set_text(format_relative_time(self._at_ms, now_ms, with_time=True))
 
 
@@ -150,7 +151,6 @@ def cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
 
 
 def index_pill(digest: str, entries: int) -> Pill:
-    """Return the way to the index entry of what a rewrite covers."""
     pill = Pill(
         tr.plural(entries, "List of %n cached output", "List of %n cached outputs"),
         icon_name="database",
@@ -162,7 +162,6 @@ def index_pill(digest: str, entries: int) -> Pill:
 
 
 def session_pill(text: str, session_id: str) -> Pill:
-    """Return the way to another session."""
     pill = Pill(text, icon_name="link", clickable=True)
     pill.setToolTip(tr("Open session"))
     pill.clicked.connect(lambda: perform(pill, OpenSession(session_id)))
@@ -177,7 +176,6 @@ def inside_pill(name: str) -> Pill:
 
 
 def replaced_pill(name: str) -> Pill:
-    """Says that another handover stands in place of one."""
     pill = Pill(tr("Replaced by {title}", title=name))
     pill.setToolTip(tr("Restored when {title} is undone", title=name))
     return pill
@@ -230,11 +228,9 @@ def _headline(icon: str, text: str, undone: bool) -> tuple[IconLabel, Selectable
 
 
 class SweepView(Card):
-    """What was cached, in one line; unfolds to the digests of it."""
-
     def __init__(self, card: SweepCard, now_ms: int) -> None:
         super().__init__((14, 5, 8, 5), 8)
-        self._digests = card.digests
+        self._contents = card.contents
         self._pills: FlowBox | None = None
         is_counted = card.reason is SweepReason.HANDOVER  # in the handover's figures
         size = "" if is_counted else context_change_text(card.before, card.after)
@@ -243,25 +239,25 @@ class SweepView(Card):
         self.setAccessibleName(title)
         self.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self.unfold_button = IconButton("chevron-right", tr("Show outputs"), px=15, edge=28)
-        if not card.digests:
+        if not card.contents:
             self.unfold_button.hide()
         self.unfold_button.clicked.connect(self.unfold)
         headline = _headline("layers", title, card.is_undone)
         self.body.addWidget(rewrite_row(*headline, card, now_ms, self.unfold_button))
 
     def unfold(self) -> None:
-        """Show the digests, or hide them again."""
+        """Show what was cached, or hide it again."""
         if self._pills is None:
             pills: list[QWidget] = []
-            for digest in self._digests[:_MAX_DIGESTS]:
-                pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
-                pill.setToolTip(tr("Open in cache"))
+            for digest, name in self._contents[:_MAX_CONTENTS]:
+                pill = Pill(ellipsize(name, _NAME_CHARS), icon_name="database", clickable=True)
+                pill.setToolTip(f"{tr('Open in cache')}: {digest[:8]}")
                 pill.clicked.connect(
                     lambda _=False, clicked_digest=digest: perform(self, OpenCacheEntry(clicked_digest))
                 )
                 pills.append(pill)
-            if len(self._digests) > _MAX_DIGESTS:
-                pills.append(Pill(tr.plural(len(self._digests) - _MAX_DIGESTS, "%n more", "%n more")))
+            if len(self._contents) > _MAX_CONTENTS:
+                pills.append(Pill(tr.plural(len(self._contents) - _MAX_CONTENTS, "%n more", "%n more")))
             self._pills = FlowBox(pills)
             self.body.addWidget(self._pills)
             set_margins(self.body, 14, 5, 8, 10)
@@ -274,8 +270,6 @@ class SweepView(Card):
 
 
 class FormView(Card):
-    """A large output in one line, with who chose its form; another form can be chosen."""
-
     def __init__(self, card: FormCard, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 0)
         self._card = card
@@ -330,7 +324,6 @@ class FormView(Card):
         ]
 
     def form_menu(self) -> QMenu:
-        """Return the forms that can be chosen instead."""
         menu, card = QMenu(self), self._card
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for form in get_args(Form):
@@ -347,8 +340,6 @@ class FormView(Card):
 
 
 class FailureView(Card):
-    """What failed, why, what is as it was, and what can be done."""
-
     def __init__(self, card: FailureCard, now_ms: int) -> None:
         super().__init__((14, 10 - _WORDS_PAD_PX, 14, 10), 0)
         face, color = ("triangle-alert", "warn") if card.is_limit else ("circle-alert", "error")
@@ -385,8 +376,6 @@ class FailureView(Card):
 
 
 class PlacedView(Card):
-    """Observations that were put in place, in one line with their undo."""
-
     def __init__(self, card: PlacedCard, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
         size = context_change_text(card.before, card.after)
@@ -435,8 +424,6 @@ class ManualActionView(QWidget):
 
 
 class UndoView(QWidget):
-    """An undo or redo, in one quiet line."""
-
     def __init__(self, card: UndoCard, now_ms: int) -> None:
         super().__init__()
         icon = IconLabel("undo-2" if card.kind == "undo" else "redo-2", px=13, color_token="faint")

@@ -108,7 +108,6 @@ class _OpenPoints(QWidget):
             self._flow.addLayout(lines, 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Choose where the second one is."""
         is_wide = self.width() >= scaled(_SIDE_BY_SIDE_PX)
         across = QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom
         if self._flow.direction() != across:
@@ -208,7 +207,6 @@ class HandoverView(Card):
         return pills
 
     def _source_pills(self) -> list[QWidget]:
-        """Return why it was written, and from what."""
         card, pills = self._card, list[QWidget]()
         if card.read:
             read = format_token_count(card.read)

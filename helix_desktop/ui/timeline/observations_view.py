@@ -60,7 +60,6 @@ _PRIORITY_PX = 106  # width of the column of priorities: a translated word is lo
 
 
 def _state_pill(card: ObservationsCard) -> Pill:
-    """Return whether observations wait, are in the context, inside a later change, or undone."""
     if card.is_undone:
         return undone_pill()
     if card.inside:
@@ -73,8 +72,6 @@ def _state_pill(card: ObservationsCard) -> Pill:
 
 
 class ObservationsView(Card):
-    """The most important facts at once; opens onto all of them."""
-
     def __init__(self, card: ObservationsCard, now_ms: int, unfolded: Unfolded) -> None:
         super().__init__((14, 9, 12, 11), 6)
         self._card = card
@@ -102,7 +99,6 @@ class ObservationsView(Card):
         return icon_line(icon, FlowBox([title, self._state]), end)
 
     def _make_rest(self) -> QWidget:
-        """Return what is seen of an opened card below its facts."""
         card, rest = self._card, QWidget()
         inside = column(gap=6)
         for part in self.parts[1:]:

@@ -49,7 +49,6 @@ def build_preview_card(
 
 
 def _markdown(preview: HandoverPreview) -> str:
-    """Return the whole handover as a document."""
     parts = [f"# {tr('Handover')}", to_markdown(preview.sections)]
     if preview.ledger:
         parts += [f"## {tr('Files, commands and errors')}", f"```\n{preview.ledger}\n```"]
@@ -86,7 +85,6 @@ class TimelinePresenter:
         self._first_card, self._is_loaded = 0, False
 
     def set_running(self, card: RunningCard | None) -> None:
-        """Show the handover or the observations under way, or none."""
         self._running = card
         self._view.set_running(card)
 

@@ -95,7 +95,6 @@ class PreviewView(Card):
         self._show_details()
 
     def set_continuations(self, continuations: tuple[Continuation, ...]) -> None:
-        """Show which sessions continue this one."""
         if continuations == self._continuations:
             return
         self._continuations = continuations

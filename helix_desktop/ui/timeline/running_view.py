@@ -27,15 +27,12 @@ _TAIL_CHARS = 420  # characters of the running summary that stay in sight
 
 
 class PhaseSteps(Themed, QWidget):
-    """The phases of a compaction: what is done, what runs, what comes."""
-
     def __init__(self) -> None:
         super().__init__()
         self._phase = PHASES[0]
         self.setFixedHeight(scaled(24))
 
     def set_phase(self, phase: Phase) -> None:
-        """Say which phase runs."""
         self._phase = phase
         number, count = PHASES.index(phase) + 1, len(PHASES)
         self.setAccessibleName(
@@ -44,16 +41,13 @@ class PhaseSteps(Themed, QWidget):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         self.setFixedHeight(scaled(24))
 
     def sizeHint(self) -> QSize:
-        """Room for all four."""
         return QSize(420, scaled(24))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the four steps and the lines between them."""
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -127,7 +121,6 @@ class RunningView(Card):
         self.body.addLayout(below)
 
     def show_card(self, card: RunningCard) -> None:
-        """Show how far it is."""
         title = running_text(card.what)
         self._title.set_text(title)
         self._usage.set_text(card.usage_text)

@@ -21,8 +21,6 @@ _TOP_PX = 5  # between two cards, half of it
 
 
 class TimelineRow(Themed, QWidget):
-    """One card with its piece of the rail."""
-
     def __init__(self, card: QWidget, node: Node, node_y: int) -> None:
         super().__init__()
         self.node_y = _TOP_PX + node_y
@@ -36,7 +34,6 @@ class TimelineRow(Themed, QWidget):
         row.addWidget(card)
 
     def set_ends(self, first: bool, last: bool) -> None:
-        """Say whether the rail begins or ends here."""
         if (first, last) != (self._first, self._last):
             self._first, self._last = first, last
             self.update()
@@ -54,7 +51,6 @@ class TimelineRow(Themed, QWidget):
             self._dimming.setEnabled(is_dimmed)
 
     def _show_actions(self, is_shown: bool) -> None:
-        """Hide all actions, or show those that were hidden."""
         if not is_shown:
             buttons = (*self.card.findChildren(PushButton), *self.card.findChildren(IconButton, "more"))
             self._hidden_actions = [button for button in buttons if not button.isHidden()]
@@ -63,11 +59,9 @@ class TimelineRow(Themed, QWidget):
 
     @property
     def is_dimmed(self) -> bool:
-        """True if it is drawn pale."""
         return self._dimming is not None and self._dimming.isEnabled()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the rail and the node."""
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

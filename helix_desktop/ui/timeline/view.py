@@ -99,8 +99,6 @@ MIN_CARDS = 10  # cards; a shorter timeline needs no filter
 
 
 class TimelineFilterBar(QWidget):
-    """One choice out of the kinds that there are."""
-
     changed = Signal()
 
     def __init__(self) -> None:
@@ -124,14 +122,12 @@ class TimelineFilterBar(QWidget):
         self.hide()
 
     def choose(self, group: Group | None) -> None:
-        """Show the cards of a kind only, or all."""
         self._buttons[group].setChecked(True)
         if group != self.group:
             self.group = group
             self.changed.emit()
 
     def set_cards(self, cards: Sequence[TimelineCard]) -> None:
-        """Offer the kinds that these cards are of."""
         groups = {group for card in cards for group in card_groups(card)}
         for group, button in self._buttons.items():
             button.setVisible(group is None or group in groups)
@@ -141,7 +137,6 @@ class TimelineFilterBar(QWidget):
         self.setVisible(len(cards) >= MIN_CARDS and len(groups) > 1)
 
     def matches(self, card: TimelineCard) -> bool:
-        """Return True if a card is to be shown."""
         return self.group is None or self.group in card_groups(card)
 
 
@@ -192,7 +187,6 @@ class FoldView(Card):
         return pills
 
     def _note(self) -> QWidget:
-        """Return the note as it stands in the window, below the way to what it covers."""
         text = self._card.text
         if len(text) > _AT_ONCE:
             frame = ContentViewer()
@@ -257,12 +251,9 @@ def _what_keeps(state: TimelineState, used: str) -> str:
 
 
 class Timeline(Themed, QWidget):
-    """Shows a TimelineState."""
-
     scrolled = Signal()
 
     def __init__(self, clock: ClockMs = wall_clock_ms, parent: QWidget | None = None) -> None:
-        """`now` is for words like "2 min ago"."""
         super().__init__(parent)
         self._clock = clock
         self._state = TimelineState()
@@ -357,16 +348,13 @@ class Timeline(Themed, QWidget):
         self._card_list.reveal(seq, at_top)
 
     def scroll_to_top(self) -> None:
-        """Bring the chart into sight."""
         self._scroll.verticalScrollBar().setValue(0)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         self._card_list.tint(theme)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def _lay_out(self) -> None:

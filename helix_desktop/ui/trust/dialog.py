@@ -78,7 +78,6 @@ class TrustDialog(TabsInReadingOrder, QDialog):
         self.decline_button.setFocus()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Be as wide as the buttons need, and as high as the wrapped words."""
         super().showEvent(event)
         self.setFixedWidth(max(_WIDTH_PX, self._buttons.sizeHint().width() + 2 * _MARGIN_PX))
         self.setFixedHeight(self.heightForWidth(self.width()))
@@ -93,7 +92,6 @@ def _consequence_line(icon_name: str, text: str) -> QWidget:
 
 
 def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
-    """Return what the agent, and what other programs, run or obey in the folder."""
     followed = [item for item in auto_run_files if item.is_followed]
     others = [item for item in auto_run_files if not item.is_followed]
     parts: list[QLayout | QWidget] = []

@@ -25,8 +25,6 @@ _ZIP = ".zip"
 
 
 class CacheExportController(QObject):
-    """Binds the cache browser's entries to what writes them."""
-
     def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
         self._window, self._session = window, session

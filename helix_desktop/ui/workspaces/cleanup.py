@@ -34,8 +34,6 @@ _JOB_DELAY_S = 0.5  # what is over by then has no line
 
 
 class CleanupController(QObject):
-    """Binds the commands and the cache browser's entries to the store of the workspace on screen."""
-
     def __init__(self, window: MainWindow, session: Session, sidebar: SidebarPresenter) -> None:
         super().__init__(window)
         self._window, self._cache = window, window.pages.cache
@@ -174,7 +172,6 @@ class CleanupController(QObject):
 
     @handles(ShowTrash)
     async def show_trash(self) -> None:
-        """Show the trash until it is closed."""
         workspace = self._session.workspace
         dialog = self.trash_dialog = TrashDialog(self._window, self._services.registry.get(workspace.id).name)
         dialog.restore_requested.connect(

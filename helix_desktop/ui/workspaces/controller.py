@@ -26,7 +26,7 @@ from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, 
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeArea
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
-from helix_desktop.ui.session.next_messages import NextMessagesController
+from helix_desktop.ui.session.turn import NextMessagesController
 from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession, WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
@@ -184,7 +184,6 @@ class WorkspaceController(QObject):
             self.show_welcome()
 
     def show_welcome(self) -> None:
-        """Show the page that offers a sample, a folder and a model."""
         self._window.top_bar.show_session(None)
         self._window.welcome.show_model(self._services.settings.model)
         self._window.show_center_page("welcome")
@@ -198,7 +197,6 @@ class WorkspaceController(QObject):
 
     @handles(OpenFolder)
     async def pick_folder(self) -> None:
-        """Let the user choose a folder, and open it."""
         path = await pick_folder(
             self._window, tr("Open folder"), start_folder(self._services, self.session.workspace_id)
         )
@@ -376,7 +374,6 @@ class WorkspaceController(QObject):
         await self.sidebar.refresh()
 
     def other_window_with(self, workspace_id: str, session_id: str) -> AppWindow | None:
-        """Return the other window of the app that shows a session; None if none does."""
         return self._windows.other_with(self._window, workspace_id, session_id)
 
     async def open_in_front(self, workspace_id: str, session_id: str) -> None:
@@ -400,7 +397,6 @@ class WorkspaceController(QObject):
         (self._window if other is None else other.window).perform(ShowWaiting())
 
     async def new_session_in(self, workspace_id: str) -> None:
-        """Begin a session in a workspace, which is shown."""
         self._window.leave_settings()
         if self.session.workspace_id != workspace_id:
             await self.open_workspace(workspace_id)

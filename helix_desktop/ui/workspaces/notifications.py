@@ -40,8 +40,6 @@ NotifiedUpdate = (
 
 
 class NotificationController(QObject):
-    """Hears every session of every open workspace."""
-
     def __init__(
         self,
         window: MainWindow,
@@ -61,7 +59,6 @@ class NotificationController(QObject):
         self._started_s: dict[str, float] = {}
 
     def on_update(self, workspace: OpenWorkspace, session_id: str, update: NotifiedUpdate) -> None:
-        """Handle an update from a session of a workspace."""
         match update:
             case TurnChanged(running=True):
                 self._started_s[session_id] = self._clock()
@@ -86,7 +83,6 @@ class NotificationController(QObject):
                     self._notify("job", workspace, session_id, tr("A background job has ended"), title)
 
     def on_job_ended(self, text: str, duration_s: float) -> None:
-        """Handle the end of a job of the window, such as an export."""
         if duration_s > LONG_TURN_S:
             self._show("job", ("", ""), tr("A background job has ended"), text)
 

@@ -62,7 +62,6 @@ class ExternalOpenController:
         window.intents.add(self)
 
     def _copy_session_link(self, session_id: str) -> None:
-        """Put a link to a session of the workspace on screen on the clipboard."""
         if self._session.workspace_id:
             _copy_link(Link(self._session.workspace_id, session_id=session_id))
 
@@ -197,7 +196,6 @@ def _copy_link(link: Link) -> None:
 
 
 def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
-    """Return what a file says it holds, as text."""
     contents = tr(
         "It contains {sessions} and {entries}.",
         sessions=tr.plural(archive_info.sessions, "%n session", "%n sessions"),
@@ -208,7 +206,6 @@ def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
 
 
 def _archive_origin(archive_info: ArchiveInfo, is_own: bool) -> str:
-    """Return where and when a file says that it was exported."""
     workspace = _short_name(archive_info.name)
     # A file may say any time; dates of people have four digits.
     if archive_info.created >= _MAX_CREATED_MS:

@@ -13,7 +13,7 @@ from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.kit.intents import Quit, handles
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.settings.data_folder import MoveData
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -185,6 +185,5 @@ class QuitController(QObject):
 
 
 def _bring_dialog_to_front(window: MainWindow) -> None:
-    """Show a window and the question over it in front of the others."""
     for each in (window, *(dialog for dialog in window.findChildren(QDialog) if dialog.isVisible())):
         bring_to_front(each)

@@ -122,7 +122,6 @@ class SessionOpener(QObject):
         return True
 
     async def open_session(self, session_id: str) -> None:
-        """Show another session of this workspace."""
         workspace = self._session.opened
         if workspace is not None:
             await self.show_session(workspace, session_id)
@@ -144,7 +143,6 @@ class SessionOpener(QObject):
             self._composer.widget.editor.type_text(typed)
 
     async def show_handover(self, session_id: str, seq: int) -> None:
-        """Show a handover of a session of this workspace in the timeline."""
         if session_id != self._session.id:
             await self.open_session(session_id)
         if session_id == self._session.id:
@@ -215,7 +213,6 @@ class SessionOpener(QObject):
 
     @handles(OpenSession)
     async def open_linked_session(self, session_id: str) -> None:
-        """Show a session of this workspace that another one leads to."""
         workspace = self._session.workspace
         if session_id not in {info.id for info in await workspace.store.sessions()}:
             raise HelixError(
@@ -227,7 +224,6 @@ class SessionOpener(QObject):
 
     @handles(RenameSession)
     async def rename(self, title: str) -> None:
-        """Give the session on screen the title that was typed."""
         if title:
             await self._rename_session(self._session.conversation.session.id, title)
 

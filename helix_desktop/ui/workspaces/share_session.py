@@ -58,16 +58,13 @@ class ShareDialog(TextsDialog):
 
     @property
     def file_name(self) -> str:
-        """The name of the document on screen."""
         return self._files[self.list.currentIndex().row()]
 
     @property
     def document(self) -> SharedText:
-        """The document on screen."""
         return self._documents[self.file_name]
 
     def show_error(self, text: str) -> None:
-        """Say what went wrong."""
         self._error.setText(text)
         self._error.show()
 

@@ -76,8 +76,6 @@ ListedUpdate = (
 
 
 class SidebarPresenter(QObject):
-    """Shows the workspaces, and the sessions of the one on screen."""
-
     def __init__(
         self, window: MainWindow, session: Session, windows: WindowGroup, attachments: DraftAttachments
     ) -> None:

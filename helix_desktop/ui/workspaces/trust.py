@@ -20,8 +20,6 @@ from helix_desktop.workspaces.auto_run_files import find_auto_run_files
 
 
 class TrustController(QObject):
-    """Binds the strip and the question to the workspace on screen."""
-
     def __init__(
         self, window: MainWindow, session: Session, windows: WindowGroup, sidebar: SidebarPresenter
     ) -> None:
@@ -32,7 +30,6 @@ class TrustController(QObject):
         self._one_question = asyncio.Lock()
         self._strip = window.pages.chat.trust_strip
         self._strip.action_requested.connect(self._ask_current)
-        window.pages.changes.trust_requested.connect(self._ask_current)
         window.intents.add(self)
         session.changed.connect(self.show)
 

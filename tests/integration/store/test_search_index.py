@@ -290,7 +290,7 @@ async def test_without_trigrams_contents_are_scanned_and_lists_are_sorted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(
-        search_index, "_WORDS_TABLE", "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='none')"
+        search_index, "_WORDS_TABLES", ["CREATE VIRTUAL TABLE words USING fts5(text, tokenize='none')"]
     )
     expected = await fill(tmp_path)
     assert "has no trigrams: searching scans" in caplog.text
@@ -463,15 +463,17 @@ async def test_closing_does_not_wait_for_very_many_changes(
     monkeypatch.setattr(search_indexer, "_AT_ONCE", 3)
     filled(tmp_path)
     store = await open_store(tmp_path)
-    is_free = threading.Event()
+    is_busy, is_free = threading.Event(), threading.Event()
 
-    def hold(index: SearchIndex) -> int:
-        """Read in the job that blocks: what is indexed between two could change it."""
-        sequence = index.sequence
+    def hold(_: SearchIndex) -> int:
+        """Return the last write that the index knows: one of opening may have changed no record."""
+        sequence = store._index._indexer._sequence
+        is_busy.set()
         assert is_free.wait(60)
         return sequence
 
     busy = store._index.submit(hold)
+    assert await asyncio.to_thread(is_busy.wait, 60)
     await fill_store(store, [b"late tide %d" % number for number in range(30)])
     closing_thread = threading.Thread(target=store._index.close)
     closing_thread.start()

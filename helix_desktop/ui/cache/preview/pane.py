@@ -99,7 +99,6 @@ class EntryContent(ContentViewer):
 
     @cached_property
     def diff(self) -> DiffView:
-        """What differs from the previous version."""
         view = DiffView(self._begin)
         view.set_side_by_side(bool(self._choices.get(_COLUMNS)))
         view.side_by_side_changed.connect(lambda on: self._choose(_COLUMNS, "two" if on else ""))
@@ -108,14 +107,12 @@ class EntryContent(ContentViewer):
 
     @cached_property
     def tree(self) -> JsonView:
-        """The content as a tree."""
         view = JsonView()
         self._add_view(view)
         return view
 
     @cached_property
     def image(self) -> ImageView:
-        """The content as a picture."""
         view = ImageView(self._begin)
         self._add_view(view)
         return view
@@ -168,7 +165,6 @@ class EntryContent(ContentViewer):
         self._write_facts(self._diff_facts() if self._view == "diff" else facts)
 
     def clear(self) -> None:
-        """Show nothing."""
         self._row = self._previous = self._root = self._parsed = None
         self._view = ""
         self.show_data(None)
@@ -314,8 +310,6 @@ class EntryContent(ContentViewer):
 
 
 class Preview(Themed, QWidget):
-    """Shows one content; emits a signal for each action the user asks for."""
-
     matches_found = Signal(str)
     """Words that find has in the text: `show_matches` is to say what recalling their lines costs."""
     matches_requested = Signal()
@@ -357,11 +351,9 @@ class Preview(Themed, QWidget):
 
     @property
     def recall_text(self) -> str:
-        """Return what the button would recall, as text."""
         return self._recall_texts()[0]
 
     def show_state(self, state: PreviewState | None) -> None:
-        """Show a content, or nothing."""
         again = state is not None and state.row.digest == self.digest
         self._state = state
         self._stack.setCurrentIndex(0 if state is None else 1)
@@ -381,7 +373,6 @@ class Preview(Themed, QWidget):
         self._update_recall_button()
 
     def update_row(self, row: CacheRow) -> None:
-        """Show the newest facts of the content on screen, such as its tokens by the model's newest report."""
         if self._state is not None and row != self._state.row and row.digest == self.digest:
             self._state = replace(self._state, row=row)
             self._update_facts()
@@ -400,7 +391,6 @@ class Preview(Themed, QWidget):
             self._update_tips()
 
     def _update_tips(self) -> None:
-        """Say by which keys the buttons can be pressed."""
         self.verify_button.setToolTip(
             self._keys.tip("cache_verify", tr("Compute the SHA-256 again and compare"))
         )
@@ -412,7 +402,6 @@ class Preview(Themed, QWidget):
         self._update_recall_button()
 
     def copy_digest(self) -> None:
-        """Put the digest on the clipboard."""
         if self._state is not None:
             QGuiApplication.clipboard().setText(self.digest)
             self.copy_hash_button.set_icon("check")
@@ -421,19 +410,16 @@ class Preview(Themed, QWidget):
             )
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and see what fits at the text size in force."""
         super().tint(theme)
         QTimer.singleShot(0, self, self._fit)  # after the parts have taken it too
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background and the line above it."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.side))
         line = self._theme.accent if self.hasFocus() else self._theme.border
         painter.fillRect(0, 0, self.width(), 2 if self.hasFocus() else 1, QColor(line))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Shorten the buttons' texts when space is short."""
         super().resizeEvent(event)
         self._fit()
 

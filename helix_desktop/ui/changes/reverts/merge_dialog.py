@@ -34,8 +34,6 @@ Side: TypeAlias = Literal["base", "ours", "theirs"]
 
 
 class CodeEdit(Themed, QPlainTextEdit):
-    """A plain text in the code font, with backgrounds behind ranges of its lines."""
-
     def __init__(self, name: str) -> None:
         """`name` is what screen readers call it."""
         super().__init__()
@@ -46,7 +44,6 @@ class CodeEdit(Themed, QPlainTextEdit):
         self.setTabChangesFocus(True)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme and the text size in force."""
         super().tint(theme)
         set_style_sheet(
             self,
@@ -102,11 +99,9 @@ class SideView(Themed, QWidget):
 
     @property
     def scroll_bar(self) -> QScrollBar:
-        """The vertical scroll bar."""
         return self.text.verticalScrollBar()
 
     def show_chunks(self, chunks: Sequence[Chunk], encoding: str = "utf-8") -> None:
-        """Show the lines of this side."""
         self._chunks, self._starts = chunks, []
         lines: list[str] = []
         for chunk in chunks:
@@ -126,7 +121,6 @@ class SideView(Themed, QWidget):
         self._show_backgrounds()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         self._show_backgrounds()
 
@@ -182,7 +176,6 @@ class MergeResult(CodeEdit):
 
     @property
     def open_conflicts(self) -> int:
-        """How many conflicts nobody has decided."""
         return sum(
             chunk.kind == "conflict" and self._choices[number] is None and number not in self._edited
             for number, chunk in enumerate(self._merge.chunks)
@@ -215,7 +208,6 @@ class MergeResult(CodeEdit):
         return (ahead[0] if by > 0 else ahead[-1]) if ahead else self.current
 
     def go_to(self, number: int) -> None:
-        """Make a chunk the current one, and bring it into sight."""
         self.current = number
         if number >= 0:
             cursor = self.textCursor()
@@ -241,7 +233,6 @@ class MergeResult(CodeEdit):
         self._show_chunks()
 
     def data(self) -> bytes:
-        """Return the bytes of the result."""
         parts: list[bytes] = []
         line_end = self._merge.line_end
         for number in range(len(self._merge.chunks)):
@@ -253,7 +244,6 @@ class MergeResult(CodeEdit):
         return b"".join(parts)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         self._show_chunks()
 
@@ -362,12 +352,10 @@ class MergeDialog(Themed, SizedDialog):
         self.go_to(self.editor.first_place)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Bring the first conflict into sight, once there is a size."""
         super().showEvent(event)
         QTimer.singleShot(0, self, lambda: self.go_to(self.editor.current))
 
     def result_data(self) -> bytes:
-        """Return the merged content, byte for byte where nobody edited it."""
         return self.editor.data()
 
     def go_to(self, number: int) -> None:
@@ -378,7 +366,6 @@ class MergeDialog(Themed, SizedDialog):
         self._update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         for side in self._sides:
             side.tint(theme)

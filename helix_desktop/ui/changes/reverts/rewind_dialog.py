@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import RevertPlan
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.ui.changes.reverts.plan_texts import files_changed
-from helix_desktop.ui.changes.reverts.plan_view import PlanView
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanView, files_changed
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label
@@ -89,16 +88,13 @@ class RewindDialog(Themed, SizedDialog):
 
     @property
     def seq(self) -> int:
-        """The event of the message to go back to."""
         return int(self.message_box.currentData() or 0)
 
     @property
     def part(self) -> RewindPart:
-        """What is to go back."""
         return next((part for part, button in self.buttons.items() if button.isChecked()), "both")
 
     def show_plan(self, plan: RevertPlan) -> None:
-        """Show what would become of the files."""
         self._is_planned = True
         self.files.show_plan(plan)
         self._update()

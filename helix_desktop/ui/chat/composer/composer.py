@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalette, QResizeEvent, QTextCursor
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPaintEvent, QPalette, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
-from helix_desktop.ui.chat.composer.choice_button import ChoiceButton, ModeButton
 from helix_desktop.ui.chat.composer.completer import Completer
-from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.items.painting import paint_box
+from helix_desktop.ui.chat.composer.line_buttons import ChoiceButton, ContextGauge, ModeButton
+from helix_desktop.ui.chat.items.painting import ChatPainter
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.focus import mark_pane_stop
@@ -124,23 +123,17 @@ class MessageHistory(QObject):
 
 
 class ComposerFrame(QFrame):
-    """The rounded field; its edge shows whether the text has the keyboard."""
-
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.chat_style: ChatStyle | None = None
         self.has_keyboard = False
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Ground and edge."""
         if self.chat_style is None:
             return
         theme = self.chat_style.theme
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        edge = self.chat_style.color(theme.accent if self.has_keyboard else theme.border_strong)
-        paint_box(painter, QRectF(self.rect()), self.chat_style.color(theme.surface), edge, 14)
-        painter.end()
+        edge = theme.accent if self.has_keyboard else theme.border_strong
+        ChatPainter.of_widget(self, self.chat_style).box(QRectF(self.rect()), theme.surface, edge, 14)
 
 
 class Composer(Themed, QWidget):
@@ -223,7 +216,6 @@ class Composer(Themed, QWidget):
         return self._running
 
     def text(self) -> str:
-        """Return what is typed."""
         return self.editor.toPlainText()
 
     @property
@@ -248,7 +240,6 @@ class Composer(Themed, QWidget):
         self._pause.stop()
 
     def set_running(self, running: bool) -> None:
-        """Say whether the agent runs."""
         self._running = running
         if running:
             self._refresh()
@@ -308,7 +299,6 @@ class Composer(Themed, QWidget):
         self._fit_line()
 
     def _show_model(self) -> None:
-        """Show the name in the room that it may take; the whole of it is in the tooltip then."""
         room, name = round(self._style.px(_MODEL_PX)), self._model_name
         metrics = QFontMetrics(self._style.font(UI, MEDIUM))
         short_name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)
@@ -325,7 +315,6 @@ class Composer(Themed, QWidget):
         self._refresh()
 
     def set_attachments(self, chips: Sequence[ChipText]) -> None:
-        """Show what goes along with the message."""
         self._chips.show_chips(chips)
         self._refresh()
 
@@ -367,11 +356,9 @@ class Composer(Themed, QWidget):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         self.set_theme(theme)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Show at the frame whether the text has the keyboard."""
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self.frame.has_keyboard = event.type() == QEvent.Type.FocusIn
             self.frame.update()
@@ -408,7 +395,6 @@ class Composer(Themed, QWidget):
         self.setFocusProxy(self.editor)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Choose what fits."""
         super().resizeEvent(event)
         self._fit_line()
 
@@ -499,7 +485,6 @@ class Composer(Themed, QWidget):
         self._fit_line()
 
     def _show_button(self, button: QPushButton, name: str, px: int, colors: tuple[str, str, str]) -> None:
-        """Draw a button with an icon of so many pixels: its color, the ground and the edge."""
         color, background, edge = colors
         focus = self._style.theme.text if background == self._style.theme.accent else self._style.theme.accent
         theme, side = self._style.theme, round(self._style.px(px))

@@ -7,8 +7,8 @@ from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.ui.chat.composer.added_files import DROPPED_IMAGE, AddedFile, files_from_mime
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, files_from_mime
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.words.translation import Translator
 
@@ -26,7 +26,6 @@ class MessageDrops(QObject):
         place.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handle the drags and drops of the place."""
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
             if not self._takes(dragged):

@@ -44,7 +44,6 @@ class ComposerStrip(QWidget):
         self.hide()
 
     def show_text(self, title: str, text: str) -> None:
-        """Say what is in the way, and what that means."""
         self._title.setText(title)
         self._text.setText(text)
         self.setAccessibleName(title)

@@ -77,10 +77,7 @@ class _MessageLabel(ElidedLabel):
 
 
 class QueueLine(QWidget):
-    """One message that waits."""
-
     def __init__(self, message: QueuedMessage) -> None:
-        """Show a message."""
         super().__init__()
         self.message = message
         self._clock_icon, self._steer_icon = (
@@ -163,14 +160,12 @@ class QueueLine(QWidget):
         return text if not self._field.isHidden() and text != self.message.text else ""
 
     def begin_edit(self) -> None:
-        """Let the user edit the message."""
         self._field.setPlainText(self.message.text)
         self._show_field(True)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
         self._field.moveCursor(self._field.textCursor().MoveOperation.End)
 
     def end_edit(self) -> None:
-        """Show the words as they are."""
         self._show_field(False)
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -190,10 +185,7 @@ class QueueLine(QWidget):
 
 
 class QueueList(Themed, QFrame):
-    """All that waits, in the order in which it is sent."""
-
     def __init__(self) -> None:
-        """Start empty and hidden."""
         super().__init__()
         self._lines: dict[int, QueueLine] = {}
         self._title = ElidedLabel(role="faint")
@@ -223,7 +215,6 @@ class QueueList(Themed, QFrame):
 
     @property
     def waiting(self) -> tuple[QueuedMessage, ...]:
-        """Return the messages that are shown, in order."""
         return tuple(line.message for line in self._lines.values())
 
     def line(self, seq: int) -> QueueLine:
@@ -253,7 +244,6 @@ class QueueList(Themed, QFrame):
         self._fit_timer.start()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Lead the keyboard to the first line."""
         for line in self._lines.values():
             line.up.setFocus(event.reason())
             return
@@ -274,5 +264,4 @@ class QueueList(Themed, QFrame):
         line.deleteLater()
 
     def _fit_height(self) -> None:
-        """Be as tall as what is shown, up to a limit."""
         self._scroll.setFixedHeight(min(_MAX_HEIGHT, self._column.sizeHint().height()))

@@ -27,15 +27,12 @@ _ICONS = {"done": "check", "in_progress": "circle-dot", "pending": "circle"}
 
 
 class _StatusIcon(Themed, QWidget):
-    """The sign of one item."""
-
     def __init__(self, item: TodoItem) -> None:
         super().__init__()
         self._item = item
         self.setFixedSize(_ICON_SIZE + 1, _ICON_SIZE + 1)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw it."""
         theme = self._theme
         color = {"done": theme.ok, "in_progress": theme.accent, "pending": theme.faint}[self._item.status]
         picture = pixmap(_ICONS[self._item.status], color, _ICON_SIZE, self.devicePixelRatioF())
@@ -75,12 +72,10 @@ class TodoPanel(Themed, QWidget):
         self.hide()
 
     def set_running(self, running: bool) -> None:
-        """Whether the agent works."""
         self._running = running
         self._update_list()
 
     def tint(self, theme: Theme) -> None:
-        """Paint with these tokens from now on."""
         super().tint(theme)
         set_style_sheet(
             self.frame,
@@ -135,7 +130,6 @@ class TodoPanel(Themed, QWidget):
 
 
 def _spoken_text(item: TodoItem) -> str:
-    """Return an item for screen readers, which do not see its icon."""
     content = escape_invisible(item.content)
     match item.status:
         case "done":

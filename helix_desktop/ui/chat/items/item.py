@@ -12,8 +12,13 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowAction, RowSection
-from helix_desktop.ui.chat.items.painted_line import PaintedLine
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
+from helix_desktop.ui.chat.items.painting import (
+    ChatPainter,
+    HitArea,
+    PaintedLine,
+    PaintState,
+    paint_focus_ring,
+)
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formula_images import Formula
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
@@ -37,8 +42,6 @@ class ItemContext(msgspec.Struct, frozen=True):
 
 
 class ItemTools(msgspec.Struct, frozen=True):
-    """The tools that items are made with."""
-
     style: ChatStyle
     writer: DocumentWriter
     highlighter: Highlighter
@@ -74,8 +77,7 @@ class RowItem(ABC):
         return self.height
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw everything, and the ring around what has the keyboard."""
-        self._paint(painter, state)
+        self._paint(ChatPainter(painter, self.style, state))
         area = self.hit_area(state.focused)
         if area is not None:
             paint_focus_ring(painter, self.style, area.rect, area.radius)
@@ -86,7 +88,6 @@ class RowItem(ABC):
         return self._texts
 
     def _set_texts(self, texts: Sequence[TextLayout]) -> None:
-        """Set the texts of an item that is built as a whole."""
         self._texts = texts
         for number, text in enumerate(texts):
             text.number = number
@@ -98,7 +99,6 @@ class RowItem(ABC):
             line.number = number
 
     def search_text(self, number: int) -> TextLayout | PaintedLine:
-        """Return a text or a line by its number."""
         if self._lines and number < 0:
             return self._lines[number + len(self._lines)]
         return self.text(number)
@@ -115,7 +115,6 @@ class RowItem(ABC):
 
     @property
     def built_texts(self) -> Sequence[TextLayout]:
-        """Return the texts that are built, from top to bottom."""
         return self._texts
 
     def awaits(self, formulas: frozenset[Formula]) -> bool:
@@ -136,7 +135,6 @@ class RowItem(ABC):
         return bool(self.accessible_notes) or any(True for _ in self.block_texts())
 
     def accessible_text(self) -> str:
-        """Return all its text for screen readers."""
         parts = (
             ("\n" if words.joiner is None else words.joiner) + words.text for words in self.block_texts()
         )
@@ -152,11 +150,9 @@ class RowItem(ABC):
         return False
 
     def hit_area(self, name: str) -> HitArea | None:
-        """Return the place with an object name, or None."""
         return next((area for area in self.hit_areas if area.name == name), None)
 
     def hit_area_for(self, kind: type[RowAction]) -> HitArea | None:
-        """Return the first place with an action of a kind, or None."""
         return next((area for area in self.hit_areas if isinstance(area.action, kind)), None)
 
     def hit_area_at(self, x: float, y: float) -> HitArea | None:
@@ -170,7 +166,6 @@ class RowItem(ABC):
         return area.tip if area is not None else ""
 
     def text_at(self, x: float, y: float) -> TextLayout | None:
-        """Return the text at a point, or None."""
         texts = self.built_texts
         at = bisect_right(texts, y, key=_top) - 1
         if at >= 0 and texts[at].rect.contains(QPointF(x, y)):
@@ -223,8 +218,27 @@ class RowItem(ABC):
         """Place texts and hit areas for a width; the height."""
 
     @abstractmethod
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
+    def _paint(self, painter: ChatPainter) -> None:
         """Draw everything but the focus ring."""
+
+
+class CardPart:
+    """What stands below the line of a call; sizes in pixels."""
+
+    texts: Sequence[TextLayout] = ()
+    notes: Sequence[str] = ()
+    """What it shows beside its texts, for screen readers."""
+
+    def __init__(self, style: ChatStyle) -> None:
+        self._style = style
+        self.hit_areas: list[HitArea] = []
+
+    def arrange(self, top: float, width: float) -> float:
+        """Stand below `top`; return where it ends."""
+        raise NotImplementedError
+
+    def paint(self, painter: ChatPainter) -> None:
+        raise NotImplementedError
 
 
 def _top(text: TextLayout) -> float:

@@ -7,10 +7,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from typing import Any
 
-from PySide6.QtGui import QPainter
-
 from helix_desktop.ui.chat.items.item import ItemTools
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea
 from helix_desktop.ui.chat.items.text_and_code_blocks import (
     CodeBlock,
     CodeSplit,
@@ -57,7 +55,6 @@ class LazySection:
         self.width, self.height = width, y
 
     def move(self, x: float) -> None:
-        """Move the parts to the section's position."""
         for part, top in zip(self.parts, self.tops, strict=True):
             part.move(x, self.top + top)
 
@@ -77,7 +74,6 @@ class LazyStack:
 
     @property
     def bottom(self) -> float:
-        """Return the bottom edge of the last section."""
         return self._tops[-1]
 
     def arrange(self, x: float, y: float, width: float) -> float:
@@ -115,7 +111,6 @@ class LazyStack:
         return next((at for at in span if self.is_ready(at)), at_top)
 
     def anchor_top(self, anchor: int) -> float:
-        """Return the position of the anchor that `scroll_anchor` returned."""
         return self._tops[anchor]
 
     def is_ready(self, index: int) -> bool:
@@ -124,11 +119,9 @@ class LazyStack:
         return lazy_section.built and lazy_section.width == self._width
 
     def ready_sections(self) -> Iterator[LazySection]:
-        """Return the sections that are ready, from top to bottom."""
         return (self.sections[at] for at in self._built if self.is_ready(at))
 
     def set_blocks(self, index: int, blocks: list[MessageBlock]) -> None:
-        """Set a section's parts."""
         self.sections[index].parts, self.sections[index].built = blocks, True
         insort(self._built, index)
 
@@ -198,12 +191,10 @@ class LazyText:
 
     @property
     def references(self) -> dict[str, Any]:
-        """Return the link references that the text defines."""
         return self._markdown.references
 
     @property
     def has_references(self) -> bool:
-        """Return True if the text defines link references."""
         return bool(self._markdown.references.get("references"))
 
     def last_block(self) -> Block | None:
@@ -224,7 +215,6 @@ class LazyText:
         return done == len(waiting)
 
     def build_hit_area(self, top: float, bottom: float, *, forward: bool) -> None:
-        """Build the first place to click that lies between two heights, if it is not built yet."""
         order = self.stack.sections_between(top, bottom)
         for at in order if forward else reversed(order):
             if not self.stack.is_ready(at) and any(
@@ -250,7 +240,6 @@ class LazyText:
         return self._markdown
 
     def built_texts(self) -> list[TextLayout]:
-        """Return the texts that are built and laid out, from top to bottom."""
         return [part.text for lazy_section in self.stack.ready_sections() for part in lazy_section.parts]
 
     def text(self, number: int) -> TextLayout:
@@ -262,7 +251,6 @@ class LazyText:
         return self._sections[at].parts[part].text
 
     def block_texts(self) -> Iterator[BlockText]:
-        """Return the words of all texts; nothing is built for them."""
         for at, lazy_section in enumerate(self._sections):
             if lazy_section.built:
                 yield from (text_of_layout(part.text) for part in lazy_section.parts)
@@ -275,7 +263,6 @@ class LazyText:
                 )
 
     def edge_text(self, *, last: bool) -> int | None:
-        """Return the number of the first or the last text, None when there is none."""
         order = range(len(self._sections))
         for at in reversed(order) if last else order:
             blocks = self._markdown.blocks(at)
@@ -284,7 +271,6 @@ class LazyText:
         return None
 
     def hit_areas(self) -> list[HitArea]:
-        """Return the places of all parts that are built."""
         return [
             area
             for lazy_section in self.stack.ready_sections()
@@ -292,16 +278,15 @@ class LazyText:
             for area in part.hit_areas()
         ]
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw what is built and in sight."""
-        for at in self.stack.sections_between(state.clip.top(), state.clip.bottom()):
+    def paint(self, painter: ChatPainter) -> None:
+        clip = painter.state.clip
+        for at in self.stack.sections_between(clip.top(), clip.bottom()):
             lazy_section = self._sections[at]
             for part, top in zip(lazy_section.parts, lazy_section.tops, strict=False):
-                if self.stack.is_ready(at) and lazy_section.top + top + part.height > state.clip.top():
-                    part.paint(painter, state)
+                if self.stack.is_ready(at) and lazy_section.top + top + part.height > clip.top():
+                    part.paint(painter)
 
     def copy_text(self, number: int) -> str | None:
-        """Return the source of a text that is code, by its number; None when it is none."""
         at, part = divmod(number, TEXTS_PER_SECTION)
         section = self._sections[at].section
         if section.kind == "code":

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter
 
 from helix_desktop.ui.chat.actions import BranchAction, CopyAnswer, EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea
 from helix_desktop.ui.chat.rows.row_types import TurnFooterRow, Versions
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.kit.intents import BranchSession, RewindTo
@@ -54,12 +53,10 @@ class MessageActions:
 
     @property
     def width(self) -> float:
-        """Return how wide it is, in pixels."""
         buttons = len(self._actions) * self._style.px(BUTTON_EDGE + _GAP)
         return buttons + (self._versions_width() if self._versions else 0.0)
 
     def place(self, left: float, top: float) -> None:
-        """Put the buttons beside each other, from a corner on."""
         edge, gap = self._style.px(BUTTON_EDGE), self._style.px(_GAP)
         self.hit_areas = []
         if self._versions is not None:
@@ -102,27 +99,20 @@ class MessageActions:
         action = OpenVersion(session_id, versions=versions)
         self.hit_areas.append(HitArea(name, action, label, rect, radius=7, tip=label))
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Paint the buttons, quietly until the mouse is over them."""
+    def paint(self, painter: ChatPainter) -> None:
         style, theme = self._style, self._style.theme
         if self._versions is not None:
-            paint_line(painter, style, self._place_text, self._text(), style.font(SMALL, MEDIUM), theme.muted)
+            painter.line(self._place_text, self._text(), style.font(SMALL, MEDIUM), theme.muted)
             for name, rect in self._ends:
-                self._paint_icon(painter, name, theme.border_strong, rect)
+                painter.icon_in(name, theme.border_strong, rect, _ICON_EDGE)
         for area in self.hit_areas:
-            is_active = area.name in (state.hovered, state.pressed, state.focused)
+            is_active = painter.is_active(area) or area.name == painter.state.focused
             if is_active:
-                paint_box(painter, area.rect, style.color(theme.hover), None, area.radius)
+                painter.box(area.rect, theme.hover, radius=area.radius)
             icon, color = _icon(area), theme.text if is_active else theme.faint
-            if state.copied == area.name:
+            if painter.state.copied == area.name:
                 icon, color = "check", theme.ok
-            self._paint_icon(painter, icon, color, area.rect)
-
-    def _paint_icon(self, painter: QPainter, name: str, color: str, place: QRectF) -> None:
-        """Paint an icon in the middle of its place."""
-        edge, center = self._style.px(_ICON_EDGE), place.center()
-        rect = QRectF(center.x() - edge / 2, center.y() - edge / 2, edge, edge)
-        paint_icon(painter, self._style, name, color, rect)
+            painter.icon_in(icon, color, area.rect, _ICON_EDGE)
 
 
 def _icon(area: HitArea) -> str:
@@ -167,5 +157,5 @@ class TurnFooterItem(RowItem):
         self.hit_areas = self._actions.hit_areas
         return edge
 
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
-        self._actions.paint(painter, state)
+    def _paint(self, painter: ChatPainter) -> None:
+        self._actions.paint(painter)

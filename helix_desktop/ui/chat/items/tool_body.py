@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
-from helix_desktop.ui.chat.items.item import ItemTools
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
+from helix_desktop.ui.chat.items.item import CardPart, ItemTools
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea, button_width
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text
-from helix_desktop.ui.chat.rows.row_types import (
-    MAX_BYTES,
-    MAX_LINES,
-    FormChooser,
-    HeadAndTail,
-    ToolRow,
-)
-from helix_desktop.ui.chat.rows.tool_figures import figures_text
+from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text, figures_text
+from helix_desktop.ui.chat.rows.row_types import MAX_BYTES, MAX_LINES, FormChooser, HeadAndTail, ToolRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry
@@ -85,7 +77,6 @@ def form_choice_text(row: ToolRow) -> str:
 
 
 def _can_show_all_lines(row: ToolRow) -> bool:
-    """Return True if the card may show every line of the original."""
     ends = row.original.head_and_tail if row.original is not None else row.shown_lines
     return row.size_bytes <= MAX_BYTES and ends.lines <= MAX_LINES
 
@@ -102,15 +93,15 @@ class _OutputSection:
 
     @property
     def texts(self) -> list[TextLayout]:
-        """Return what can be selected, from top to bottom."""
         return [text for text in (self.head, self.tail) if text is not None]
 
 
-class ToolBody:
-    """The inside of one open card; sizes in pixels."""
+class ToolBody(CardPart):
+    """The inside of one open card."""
 
     def __init__(self, row: ToolRow, style: ChatStyle, tools: ItemTools) -> None:
-        self._row, self._style = row, style
+        super().__init__(style)
+        self._row = row
         self._facts, self._facts_place = call_facts(row), QRectF()
         self._intro = _intro_layout(
             translate(
@@ -123,17 +114,10 @@ class ToolBody:
         self._command = _command_block(row, style, tools)
         task = escape_invisible(row.target) if row.subagent_session else ""
         self._task = _output_layout(task, tools)
-        contents = _section_contents(row)
-        self._sections = [_OutputSection(*content, tools) for content in contents]
-        self._background_rect = QRectF()
-        self.hit_areas: list[HitArea] = []
-
-    @property
-    def texts(self) -> list[TextLayout]:
-        """Return all texts from top to bottom."""
+        self._sections = [_OutputSection(*content, tools) for content in _section_contents(row)]
         first = [self._command.text] if self._command is not None else []
         first += [layout for layout in (self._task, self._intro) if layout is not None]
-        return [*first, *(text for section in self._sections for text in section.texts)]
+        self.texts = [*first, *(text for section in self._sections for text in section.texts)]
 
     def copy_text(self, number: int) -> str | None:
         """Return the command if the text of that number shows it."""
@@ -141,7 +125,6 @@ class ToolBody:
         return self._command.source if self._command is not None and is_command else None
 
     def arrange(self, top: float, width: float) -> float:
-        """Place everything below `top`; where it ends."""
         style, self.hit_areas = self._style, []
         self._facts_place = QRectF(style.px(14), top + style.px(7), width - style.px(28), style.px(20))
         y = self._facts_place.bottom() + style.px(5)
@@ -162,7 +145,6 @@ class ToolBody:
         for at, section in enumerate(self._sections):
             last = at == len(self._sections) - 1
             y = self._arrange_section(section, y, width, last) + (0 if last else style.px(9))
-        self._background_rect = QRectF(1, top, width - 2, y + style.px(11) - top - 1)
         return y + style.px(11)
 
     def _arrange_section(self, section: _OutputSection, y: float, width: float, last: bool) -> float:
@@ -203,38 +185,36 @@ class ToolBody:
             HitArea("cache:open", OpenCacheEntry(row.digest), label, rect, radius=8, tip=row.digest)
         )
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
-        """Draw texts, titles, gaps and buttons."""
+    def paint(self, painter: ChatPainter) -> None:
         style, theme = self._style, self._style.theme
-        paint_line(painter, style, self._facts_place, self._facts, style.font(SMALL), theme.faint)
+        painter.line(self._facts_place, self._facts, style.font(SMALL), theme.faint)
         if self._command is not None:
-            self._command.paint(painter, state)
+            self._command.paint(painter)
         for text in self.texts:
             if self._command is None or text is not self._command.text:
-                text.paint(painter, state.clip, state.marks_of(text))
+                painter.text(text)
         for section in self._sections:
             if section.title:
                 font = style.font(SMALL, MEDIUM)
-                paint_line(painter, style, section.title_rect, section.title, font, theme.muted)
+                painter.line(section.title_rect, section.title, font, theme.muted)
             if not section.gap.isNull():
                 self._paint_gap(painter, section)
         for area in self.hit_areas:
             if isinstance(area.action, CopyCode):
                 continue  # the command has painted it
             glyph = _GLYPHS.get(type(area.action), "")
-            paint_button(painter, style, area, state, "outline", glyph)
+            painter.button(area, "outline", glyph)
 
-    def _paint_gap(self, painter: QPainter, section: _OutputSection) -> None:
+    def _paint_gap(self, painter: ChatPainter, section: _OutputSection) -> None:
         style = self._style
         words = "" if section.head is None else tr("Full output")
         if section.hidden_lines:
             words = tr.plural(section.hidden_lines, "… %n more line", "… %n more lines")
         buttons = (area.rect for area in self.hit_areas if section.gap.contains(area.rect))
         left = min((rect.x() for rect in buttons), default=section.gap.right())
-        room = QRectF(
-            section.gap.x(), section.gap.y(), max(0.0, left - section.gap.x() - 8), section.gap.height()
-        )
-        paint_line(painter, style, room, words, style.font(SMALL), style.theme.faint)
+        room = QRectF(section.gap)
+        room.setRight(max(room.x(), left - 8))
+        painter.line(room, words, style.font(SMALL), style.theme.faint)
 
 
 def _command_block(row: ToolRow, style: ChatStyle, tools: ItemTools) -> CodeBlock | None:

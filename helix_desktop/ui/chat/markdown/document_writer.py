@@ -68,10 +68,7 @@ _ALIGN = {
 
 
 class FormulaLayout(TextLayout):
-    """A text that is one image of a formula."""
-
     def __init__(self, style: ChatStyle, document: QTextDocument, formula_width: float) -> None:
-        """Take the formula's width in pixels."""
         super().__init__(style, document)
         self._formula_width = formula_width
 
@@ -102,8 +99,6 @@ class ColumnNeed(NamedTuple):
 
 
 class TableLayout(TextLayout):
-    """A text that is one table."""
-
     def __init__(
         self, style: ChatStyle, document: QTextDocument, table: QTextTable, rows: Sequence[Sequence[Cell]]
     ) -> None:
@@ -194,7 +189,6 @@ def _cell_width(style: ChatStyle, cell: Cell, weight: QFont.Weight = REGULAR) ->
 
 
 def _width(style: ChatStyle, text: str, span: Span, weight: QFont.Weight = REGULAR) -> float:
-    """Return the width of a text as its span is written, in pixels."""
     font = style.font(CODE if span.code else BODY, SEMIBOLD if span.bold else weight, mono=span.code)
     return style.width(text, font) + (style.px(_CODE_ENDS) if span.code else 0.0)
 
@@ -209,7 +203,6 @@ class DocumentWriter:
         self._formats: dict[tuple[Span, int], QTextCharFormat] = {}
 
     def write_prose(self, block: Prose, color: str = "", size: int = BODY) -> TextLayout:
-        """Return a piece that holds the leaves of a block."""
         document = new_document(self._style.font(size))
         text_layout = TextLayout(self._style, document, color)
         cursor = QTextCursor(document)
@@ -220,7 +213,6 @@ class DocumentWriter:
         return text_layout
 
     def write_table(self, block: Table) -> TextLayout:
-        """Return a piece that holds a table."""
         document = new_document(self._style.font(BODY))
         columns = max(1, len(block.alignments))
         cursor = QTextCursor(document)

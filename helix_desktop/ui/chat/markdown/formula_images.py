@@ -19,8 +19,6 @@ _SCALE = 1.16  # of the math font's size, so that its letters are as high as tho
 
 
 class Formula(NamedTuple):
-    """The source of a formula, and whether it stands alone on its line."""
-
     source: str
     displayed: bool
 
@@ -65,7 +63,6 @@ class FormulaDrawings(QObject):
         return self._drawings.get(formula)
 
     def is_waiting(self, formula: Formula) -> bool:
-        """Return True if a formula is still to be drawn."""
         return formula in self._waiting
 
     def _take_drawings(self) -> None:

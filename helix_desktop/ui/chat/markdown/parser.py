@@ -240,16 +240,12 @@ class Prose(msgspec.Struct, frozen=True):
 
 
 class Code(msgspec.Struct, frozen=True):
-    """A fenced or indented block of code."""
-
     text: str
     info: str = ""
     indent: int = 0
 
 
 class DisplayedFormula(msgspec.Struct, frozen=True):
-    """A formula that stands alone on its lines."""
-
     source: str
     indent: int = 0
 
@@ -334,7 +330,6 @@ class _PermissiveMarkdownIt(MarkdownIt):
         self.configure(preset, options)
 
     def validateLink(self, url: str) -> bool:
-        """Any target is a link at first."""
         return True
 
 
@@ -463,12 +458,10 @@ class _Flattener:
         self._in_cell = False
 
     def blocks(self) -> tuple[Block, ...]:
-        """Everything written so far."""
         self._close_prose()
         return tuple(self._blocks)
 
     def add_token(self, token: Token) -> None:
-        """Write one token."""
         kind = token.type
         if kind == "inline":
             self._inline(token)
@@ -625,7 +618,6 @@ def _styled_spans(token: Token, style: Span) -> Iterable[Span]:
 
 
 def _link_bare_urls(spans: Iterable[Span]) -> Iterable[Span]:
-    """Bare web addresses in plain runs become links of their own."""
     for span in spans:
         if span.link or span.code or "http" not in span.text:
             yield span

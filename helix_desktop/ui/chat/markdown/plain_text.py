@@ -19,12 +19,10 @@ class BlockText(NamedTuple):
 
 
 def text_of_layout(layout: TextLayout) -> BlockText:
-    """Return the words of a text that is built."""
     return BlockText(layout.number, layout.text(), layout.is_list_item, layout.joiner)
 
 
 def text_of_block(block: Block, number: int, joins: str | None) -> BlockText:
-    """Return the words that the text of a block will have."""
     match block:
         case Code():
             return BlockText(number, clean_output(block.text), False, joins)

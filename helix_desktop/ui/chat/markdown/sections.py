@@ -127,7 +127,6 @@ class _SectionSplitter:
         self._is_empty = False  # whether the last line is an item without words, which an empty line ends
 
     def sections(self) -> Iterator[MarkdownSection]:
-        """Return the sections in order."""
         text = self._text
         while self._at < len(text):
             end = text.find("\n", self._at)
@@ -259,7 +258,6 @@ def _closing_fence(text: str, sign: str, start: int) -> re.Match[str] | None:
 
 
 def _plain_sections(text: str, start: int, end: int) -> Iterator[MarkdownSection]:
-    """Return the sections of a stretch that is shown as it is."""
     yield MarkdownSection("note", start, start)
     yield from _code_sections(text, start, end - text.endswith("\n", start, end), "")
 

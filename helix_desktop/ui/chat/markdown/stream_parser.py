@@ -29,12 +29,10 @@ class OpenFence:
     partial: str = ""
 
     def text(self) -> str:
-        """Return the code so far."""
         parts = [*self.lines, self.partial] if self.partial.strip() else self.lines
         return "\n".join(parts)
 
     def strip_indent(self, line: str) -> str:
-        """Return a line without the indentation of its fence."""
         lead = len(line) - len(line.lstrip(" "))
         return line[min(lead, self.indent) :]
 

@@ -23,8 +23,6 @@ class BlockDecoration(NamedTuple):
 
 
 class InlineCodeRange(NamedTuple):
-    """A run of inline code, which gets a rounded background."""
-
     block: int
     start: int
     end: int
@@ -36,7 +34,6 @@ INLINE_CODE_PAD = 3  # pixels of its background before its first letter, but not
 
 
 def paint_inline_code(painter: QPainter, rects: Sequence[QRectF], style: ChatStyle) -> None:
-    """Draw the backgrounds of inline code."""
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(style.color(style.theme.inline_code))
     for rect in rects:

@@ -155,7 +155,6 @@ class TextLayout:
 
     @property
     def rect(self) -> QRectF:
-        """Return the text's rectangle in its item."""
         return QRectF(self.x, self.y, self.width, self.height)
 
     @property
@@ -198,7 +197,6 @@ class TextLayout:
         return self.document.documentLayout().anchorAt(self._point(x, y))
 
     def word_range(self, position: int, whole_block: bool = False) -> tuple[int, int]:
-        """Return the word, or the whole block, around a position."""
         cursor = QTextCursor(self.document)
         cursor.setPosition(min(position, self.length))
         unit = QTextCursor.SelectionType
@@ -230,7 +228,6 @@ class TextLayout:
 
     @property
     def is_list_item(self) -> bool:
-        """Return True if it is an item of a list."""
         return bool(self.decorations.get(0, NO_DECORATION).marker)
 
     def find_all(self, needle: str) -> list[tuple[int, int]]:
@@ -268,7 +265,6 @@ class TextLayout:
         return position
 
     def line_rect(self, position: int) -> QRectF:
-        """Return where the line that holds a position stands in the item."""
         block = self.document.findBlock(position)
         bounds = self.document.documentLayout().blockBoundingRect(block)
         line = block.layout().lineForTextPosition(position - block.position())

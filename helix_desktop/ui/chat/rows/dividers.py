@@ -83,7 +83,6 @@ class _Group(msgspec.Struct, eq=False):
     is_final: bool = False
 
     def add(self, freed: int, reason: str) -> None:
-        """Count a rewrite."""
         if not self.reason or (freed > self.most_freed and not self.handover_seq):
             self.reason, self.most_freed = reason, freed
         self.freed += freed
@@ -221,7 +220,6 @@ class Dividers:
         return DividerRow(RowKey(seq), kind, words, actions=(OpenChanges(event.capture),), is_quiet=True)
 
     def on_event(self, recorded: RecordedEvent) -> DividerRow | None:
-        """Return the divider that an event adds; None when it adds none."""
         match recorded.event:
             case ModeChanged(mode=mode):
                 return self._on_mode(recorded.seq, mode)

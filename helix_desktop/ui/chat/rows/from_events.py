@@ -70,7 +70,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.ui.chat.rows.side_questions import side_question_rows
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.kit.intents import ApplyRemedy, RetrySummary
 from helix_desktop.words.action_labels import supported_remedies
@@ -138,7 +137,6 @@ class FirstHandover:
         self._seq, self._row = 0, NoticeRow(RowKey(0), "handover", "", "")
 
     def on_event(self, recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
-        """Return the card that the event adds."""
         messages = translate(handover_counts(transcript, handover).text)
         self._seq = recorded.seq
         self._row = NoticeRow(
@@ -181,7 +179,6 @@ class UserRows:
         self._rows: dict[RowKey, UserRow] = {}
 
     def on_message(self, recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
-        """Return the row of a message."""
         prompt = f"{SLASH}{event.prompt.command} · {event.prompt.path}" if event.prompt else ""
         row = UserRow(
             RowKey(recorded.seq),
@@ -222,7 +219,6 @@ class UserRows:
         return changed
 
     def with_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> UserRow | None:
-        """Return a message with the thumbnail of an attached image; None if there is no such message."""
         row = self._rows.get(key)
         if row is None:
             return None
@@ -399,6 +395,19 @@ def _attempt_text(number: int, outcome: TurnOutcome) -> str:
             return tr("Attempt {number} interrupted", number=number)
 
 
+def side_question_rows(recorded: RecordedEvent, event: SideQuestionAnswered) -> list[Row]:
+    cost = cost_text(event.spent, event.cost, event.demo, event.estimated, event.unpriced)
+    note = " · ".join((tr("not in context"), cost))
+    if event.stopped:
+        note = f"{tr('canceled')} · {note}"
+    name = model_name(event.model, event.demo)
+    answer_key = RowKey(recorded.seq)
+    return [
+        UserRow(RowKey(recorded.seq, part="side"), event.question, recorded.at, is_side=True),
+        AssistantRow(answer_key, event.answer, recorded.at, name, side_note=note),
+    ]
+
+
 class ChatRows:
     """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
 
@@ -426,7 +435,6 @@ class ChatRows:
         return [*self.tools.updated_badges(transcript), *rows]
 
     def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
-        """Return the messages whose images are left out now, or no longer; see `UserRows`."""
         return self.users.updated_images(transcript, are_sent=are_sent)
 
     def updated_end(self, *, is_budget_spent: bool) -> list[Row]:

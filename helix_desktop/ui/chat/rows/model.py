@@ -49,7 +49,6 @@ class ChatModel(QObject):
         return self._rows
 
     def index_of(self, key: RowKey) -> int | None:
-        """Return where the row of a key stands, or None."""
         if self._index is None:
             # What is asked for after opening stands at the end; 100,000 keys take longer than a frame.
             for at in range(len(self._rows) - 1, max(-1, len(self._rows) - _RECENT_ROWS), -1):
@@ -159,7 +158,6 @@ class ChatModel(QObject):
 
 
 def _stays_below(last: Row, row: Row) -> bool:
-    """Return True if the last row stays below one that is added."""
     if isinstance(last, AskRow):
         return not isinstance(row, AskRow)
     is_arriving = isinstance(last, AssistantRow) and last.streaming

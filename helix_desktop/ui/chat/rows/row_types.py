@@ -15,10 +15,30 @@ from helix_desktop.domain.tools import ApprovalKind, AutoRunChange, Excerpt, Las
 from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
-from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.translation import Translator
+
+MAX_RUNNING_LINES = 8
+_MAX_LINE_CHARS = 400  # characters of a line: more than any card shows
+_MAX_TAIL_CHARS = 2 * MAX_RUNNING_LINES * _MAX_LINE_CHARS
+
+
+class RunningOutput(msgspec.Struct, frozen=True):
+    """A call at work: since when, in milliseconds since 1970, and the newest lines it has put out."""
+
+    started_at_ms: int
+    lines: tuple[str, ...] = ()
+
+    @classmethod
+    def from_output(cls, started_at_ms: int, tail: str) -> RunningOutput:
+        """From the end of what a call has put out so far; of a line drawn over and over, the last state."""
+        ends = tail[-_MAX_TAIL_CHARS:].replace("\r\n", "\n").rstrip("\n").split("\n")[-MAX_RUNNING_LINES:]
+        states = (next((part for part in reversed(line.split("\r")) if part), "") for line in ends)
+        lines = tuple(clean_output(state)[:_MAX_LINE_CHARS] for state in states)
+        return cls(started_at_ms, lines if any(lines) else ())
+
 
 tr = Translator("Chat")
 
@@ -79,7 +99,6 @@ class AttachmentNote(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Return all of it on one line."""
         change = changed_since(self.changed_since) if self.changed_since else ""
         facts = tr("left out", "an image") if self.is_left_out else self.facts
         return " · ".join(part for part in (self.name, facts, change) if part)
@@ -135,7 +154,6 @@ class HeadAndTail(msgspec.Struct, frozen=True):
 
     @property
     def hidden_lines(self) -> int:
-        """Return how many lines lie between."""
         return max(0, self.lines - sum(text.count("\n") + 1 for text in (self.head, self.tail) if text))
 
 

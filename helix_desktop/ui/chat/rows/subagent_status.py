@@ -50,7 +50,6 @@ class SubagentStatus(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_progress(cls, progress: SubagentProgress) -> SubagentStatus:
-        """As its parent tells of it."""
         return cls(
             progress.phase,
             progress.steps,
@@ -65,7 +64,6 @@ class SubagentStatus(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_result(cls, result: SubagentUsage, duration_ms: int = 0) -> SubagentStatus:
-        """As the call's answer tells of it."""
         return cls(
             result.how,
             result.steps,
@@ -77,7 +75,6 @@ class SubagentStatus(msgspec.Struct, frozen=True):
 
     @property
     def is_running(self) -> bool:
-        """Return True if it is not over."""
         return self.phase in RUNNING_PHASE_TEXTS
 
     @property
@@ -87,7 +84,6 @@ class SubagentStatus(msgspec.Struct, frozen=True):
 
     @property
     def window_ratio_text(self) -> str:
-        """Return how full its context is."""
         return tr("{share} of context", share=format_whole_percent(self.window_ratio))
 
     @property

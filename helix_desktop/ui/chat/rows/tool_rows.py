@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from io import BytesIO
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -26,18 +28,21 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.row_texts import excerpt_source
 from helix_desktop.ui.chat.rows.row_types import (
+    MAX_BYTES,
+    MAX_LINES,
     Badge,
     CallChanges,
     ExcerptContent,
     FormChooser,
     HeadAndTail,
     OriginalOutput,
+    RunningOutput,
     ShellCommand,
     ToolRow,
     ToolState,
 )
-from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+from helix_desktop.ui.design.viewer.picture import read_image
 from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import format_exact_duration
@@ -53,8 +58,6 @@ _OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupt
 
 
 class ToolRows:
-    """The rows of one session's tool calls by their key."""
-
     def __init__(self) -> None:
         self._rows: dict[RowKey, ToolRow] = {}
         self._key_by_call: dict[str, RowKey] = {}  # by call id
@@ -67,7 +70,6 @@ class ToolRows:
         ] = {}  # calls whose arguments can stand as markers, by their step
 
     def on_call(self, seq: int, response: AssistantSpoke) -> Iterator[ToolRow]:
-        """Return a row for each call of an answer."""
         short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
         for call in response.calls:
             digests = short.get(call.id, ())
@@ -83,7 +85,6 @@ class ToolRows:
     def on_answer(
         self, recorded: RecordedEvent, output: ToolAnswered, transcript: Transcript
     ) -> ToolRow | None:
-        """Return the row of a call that has its output now; None when no such call is known."""
         before = self._row_of(output.call_id)
         if before is None:
             return None
@@ -124,13 +125,11 @@ class ToolRows:
         return self._put(replace(row, changes=changes))
 
     def on_call_event(self, event: SubagentStarted | OutputHeld) -> ToolRow | None:
-        """Return the row of a call of which more is known now; None when no such call is known."""
         if isinstance(event, SubagentStarted):
             return self.on_subagent_started(event)
         return self.on_output_held(event.answer)
 
     def on_subagent_started(self, event: SubagentStarted) -> ToolRow | None:
-        """Return the row of a call that has its subagent now; None when no such call is known."""
         row = self._row_of(event.call_id)
         if row is None:
             return None
@@ -151,7 +150,6 @@ class ToolRows:
         return self._put(replace(_with_outcome(row, output), is_choosing_form=True))
 
     def key_of_call(self, call_id: str) -> RowKey | None:
-        """Return the key of a call's card; None if no such call is known."""
         return self._key_by_call.get(call_id)
 
     def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
@@ -160,7 +158,6 @@ class ToolRows:
         return self._put(replace(row, state=state)) if row is not None else None
 
     def on_interrupted(self, call_id: str) -> ToolRow | None:
-        """Return the row of a call that is over without an answer; None when no such call is known."""
         row = self._row_of(call_id)
         if row is None:
             return None
@@ -177,7 +174,6 @@ class ToolRows:
     def with_content(
         self, key: RowKey, content: OriginalOutput | ExcerptContent | ChangedFilesContent
     ) -> ToolRow | None:
-        """Return the row of a key with what was read for its card; None when no such row is known."""
         row = self._rows.get(key)
         if row is None:
             return None
@@ -299,7 +295,6 @@ def _subagent_status(output: ToolAnswered) -> SubagentStatus | None:
 
 
 def _with_shown_form(row: ToolRow, output: ToolAnswered, transcript: Transcript) -> ToolRow:
-    """Return the row with the form of its output that the agent is shown."""
     form, requested, chooser = _output_form(row.answer_seq, output, transcript)
     choice = transcript.rewrites.chosen_forms.get(row.answer_seq)
     text = choice.text if choice else output.text
@@ -393,7 +388,6 @@ def _tool_row_target(call: ToolCall) -> str:
 
 
 def _call_command(call: ToolCall) -> ShellCommand | None:
-    """Return the command that a call asks for; None if it asks for none."""
     args = _call_arguments(call)
     if call.name != _COMMAND_TOOL or not args.get("command"):
         return None
@@ -407,3 +401,25 @@ def _call_arguments(call: ToolCall) -> dict[str, object]:
     except (ValueError, RecursionError):
         return {}
     return args if isinstance(args, dict) else {}
+
+
+FIRST_LINES, FIRST_BYTES = 80, 16 * 1024  # that a card shows until the user asks for all
+
+
+def excerpt_content(data: bytes, excerpt: Excerpt, in_full: bool) -> ExcerptContent:
+    """Return what a card shows of an excerpt of these bytes: the first lines, or with `in_full` all."""
+    if excerpt.image is not None:
+        image = read_image(data)
+        return (
+            ExcerptContent(image=image) if image else ExcerptContent(problem=tr("Couldn't read the image."))
+        )
+    max_lines, max_bytes = (MAX_LINES, MAX_BYTES) if in_full else (FIRST_LINES, FIRST_BYTES)
+    count = min(excerpt.lines, max_lines)
+    first = excerpt.start_line - 1
+    part = b"".join(islice(BytesIO(data), first, first + count))
+    if len(part) > max_bytes:
+        part = part[: part.rfind(b"\n", 0, max_bytes) + 1 or max_bytes]
+        count = part.count(b"\n")
+    hidden = excerpt.lines - count
+    fits = excerpt.lines <= MAX_LINES and excerpt.size <= MAX_BYTES
+    return ExcerptContent(part.decode("utf-8", "replace").removesuffix("\n"), hidden, hidden > 0 and fits)

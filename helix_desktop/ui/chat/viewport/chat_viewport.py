@@ -14,9 +14,8 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.chat.style import BOTTOM_GAP, MAX_COLUMN_WIDTH, MIN_MARGIN, ChatStyle
-from helix_desktop.ui.chat.viewport.accessibility import RowArea
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
-from helix_desktop.ui.chat.viewport.row_widget import RowWidget, RowWidgetPool
+from helix_desktop.ui.chat.viewport.row_widget import RowArea, RowWidget, RowWidgetPool
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow, ScrollLayout
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.motion import is_motion_reduced
@@ -36,14 +35,12 @@ class TextColumn:
 
     @property
     def width(self) -> float:
-        """Width of a row."""
         margin = MIN_MARGIN if self._viewport.width() > MAX_COLUMN_WIDTH else MIN_MARGIN / 2
         widest = self._item_cache.style.px(MAX_COLUMN_WIDTH)
         return max(120.0, min(widest, self._viewport.width() - 2 * margin))
 
     @property
     def left(self) -> float:
-        """Left edge of the rows."""
         return float(round((self._viewport.width() - self.width) / 2))
 
     @property
@@ -67,7 +64,6 @@ class TextColumn:
         return item
 
     def gap(self, index: int) -> float:
-        """Room above a row."""
         return self._item_cache.gap(index)
 
     def row_height(self, index: int) -> float:
@@ -212,7 +208,6 @@ class ChatViewport(QObject):
 
     @property
     def style(self) -> ChatStyle:
-        """Return the look that rows are shown in."""
         return self.item_cache.style
 
     @property
@@ -222,7 +217,6 @@ class ChatViewport(QObject):
 
     @property
     def is_at_end(self) -> bool:
-        """Return True if the end of the last row is in sight."""
         return self.scroll_layout.is_at_end(self.column.height)
 
     def reset(self) -> None:
@@ -233,7 +227,6 @@ class ChatViewport(QObject):
         self.go_to_end()
 
     def repaint(self) -> None:
-        """Paint all visible rows again."""
         self.widget_pool.update()
 
     def refresh(self) -> None:
@@ -249,7 +242,6 @@ class ChatViewport(QObject):
         self.refresh()
 
     def set_following(self, following: bool) -> None:
-        """Stay at the end when rows come, or stay where the user reads."""
         if following:
             self.unseen_count = 0
         if following != self.is_following:
@@ -267,7 +259,6 @@ class ChatViewport(QObject):
             self.layout_changed.emit()
 
     def on_bar_moved(self) -> None:
-        """Scroll to where the user has moved the scroll bar."""
         if self._syncing:
             return
         value = self._bar.value()
@@ -342,7 +333,6 @@ class ChatViewport(QObject):
         self.set_following(self.is_at_end)
 
     def item(self, index: int) -> RowItem:
-        """Return the item of a row, laid out for the column."""
         return self.column.item(index)
 
     def placed_row(self, index: int) -> PlacedRow | None:

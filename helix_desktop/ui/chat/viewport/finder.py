@@ -65,7 +65,6 @@ class MatchCounter(QObject):
 
     @property
     def is_done(self) -> bool:
-        """Return True if all rows are counted."""
         return len(self._counts) >= len(self._model) and not self._stale
 
     def start(self, query: str) -> None:
@@ -74,7 +73,6 @@ class MatchCounter(QObject):
         self._schedule()
 
     def count_in(self, row: int) -> int:
-        """Return the hits of a row."""
         return self._counts[row] if row < len(self._counts) else self._count_row(self._model.row(row))
 
     def count_before(self, row: int) -> int | None:
@@ -82,7 +80,6 @@ class MatchCounter(QObject):
         return sum(self._counts[:row]) if row <= len(self._counts) else None
 
     def set_count(self, row: int, count: int) -> None:
-        """Take the hits of a row as it is shown."""
         if row < len(self._counts) and self._counts[row] != count:
             self._counts[row] = count
             self.changed.emit()
@@ -217,7 +214,6 @@ class ChatFinder(QObject):
         self.counter.start(self.query)
 
     def clear(self) -> None:
-        """Stop and show no hits."""
         self._timer.stop()
         self._opened.clear()
         self.query, self.current, self._pending_rows = "", None, iter(())

@@ -22,18 +22,17 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState
+from helix_desktop.ui.chat.items.text_and_code_blocks import scroll_page
 from helix_desktop.ui.chat.markdown.text_layout import TextMark
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, ToolRow, UserRow, needs_original
-from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
-from helix_desktop.ui.chat.viewport.mouse import AreaId, MouseHandler
+from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, AreaId, MouseHandler
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
 from helix_desktop.ui.chat.viewport.selection import Selection
-from helix_desktop.ui.chat.viewport.table_scroll import scroll_page
 
 _COPIED_MS = 1_600
 
@@ -41,8 +40,6 @@ _MAX_SEARCH_ROWS = 200  # rows; Tab does not search further for a button
 
 
 class FocusOrder(QObject):
-    """Knows the place that has the keyboard, and moves it on."""
-
     def __init__(self, chat_viewport: ChatViewport) -> None:
         super().__init__(chat_viewport)
         self._chat_viewport = chat_viewport
@@ -130,8 +127,6 @@ class FocusOrder(QObject):
 
 
 class RowInteractions(QObject):
-    """Does what the rows' widgets ask for, and says how they look."""
-
     action_triggered = Signal(object)
     """What the session is to do, a `SessionAction`."""
     menu_requested = Signal(int, object)
@@ -171,7 +166,6 @@ class RowInteractions(QObject):
         chat_viewport.model.row_removed.connect(self._drop_cards)
 
     def _paint_state(self, index: int, item: RowItem) -> PaintState:
-        """Return how a row looks at this moment."""
         key = item.row.key
         paint = PaintState(QRectF(), tick=self._chat_viewport.animation_tick)
         paint.hovered = _name_in(key, self._mouse.hovered)
@@ -181,13 +175,11 @@ class RowInteractions(QObject):
         return paint
 
     def toggle(self, key: RowKey, section: RowSection) -> None:
-        """Open or close a section of a row, if there is such a row."""
         index = self._chat_viewport.model.index_of(key)
         if index is not None:
             self._toggle(index, section)
 
     def _activate(self, index: int, area: HitArea) -> None:
-        """Do what a place of a row does."""
         key = self._chat_viewport.model.raw_row(index).key
         match area.action:
             case ToggleSection(section=section):
@@ -233,12 +225,10 @@ class RowInteractions(QObject):
             self.action_triggered.emit(action)
 
     def _fit_row(self, key: RowKey) -> None:
-        """Lay a row out again whose widget needs another height."""
         self._chat_viewport.item_cache.drop(key)
         self._chat_viewport.refresh()
 
     def _drop_cards(self) -> None:
-        """Let the widgets of rows go that are gone."""
         cards = self._chat_viewport.item_cache.question_cards
         for key in cards.keys:
             if self._chat_viewport.model.index_of(key) is None:

@@ -7,19 +7,17 @@ from collections import OrderedDict
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowSection
 from helix_desktop.ui.chat.items.approval import ApprovalItem
-from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
+from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
 from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
 from helix_desktop.ui.chat.items.excerpt_card import ExcerptCard
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.message_actions import TurnFooterItem
-from helix_desktop.ui.chat.items.plain_row import PlainRowItem
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.items.user_message import UserMessageItem
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
-from helix_desktop.ui.chat.questions.answered_question import AnsweredQuestion
-from helix_desktop.ui.chat.questions.question_item import QuestionCards, QuestionItem
+from helix_desktop.ui.chat.question_card import AnsweredQuestion, QuestionCards, QuestionItem
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
@@ -74,7 +72,6 @@ class ItemCache:
 
     @property
     def style(self) -> ChatStyle:
-        """Return the look that items are made in."""
         return self._tools.style
 
     def set_style(self, style: ChatStyle) -> None:
@@ -165,7 +162,6 @@ class ItemCache:
         self._failed.add(row.key)
 
     def _is_first_approval(self, row: Row) -> bool:
-        """Return whether it is the approval that the keys answer."""
         if not isinstance(row, ApprovalRow):
             return False
         rows = self._model.raw_rows()
@@ -177,15 +173,12 @@ class ItemCache:
         return 0 < index < len(rows) and all(map(_is_call_line, (rows[index - 1], rows[index])))
 
     def is_open(self, key: RowKey, section: RowSection) -> bool:
-        """Return True if a section of a row is open."""
         return section in self._expanded.get(key, frozenset())
 
     def toggle(self, key: RowKey, section: RowSection) -> None:
-        """Open or close a section of a row."""
         self._expanded[key] = self._expanded.get(key, frozenset()) ^ {section}
 
     def gap(self, index: int) -> float:
-        """Room above a row, pixels."""
         if index == 0:
             return self.style.px(20)
         return self.style.px(_gap(self._model.raw_row(index), self._model.raw_row(index - 1)))
@@ -252,7 +245,6 @@ def _gap(row: Row, previous: Row) -> float:
 
 
 def _own_item(row: DividerRow | NoticeRow | TurnFooterRow, context: ItemContext, tools: ItemTools) -> RowItem:
-    """Return the item of a row of the program itself."""
     match row:
         case DividerRow():
             return DividerItem(row, context, tools)

@@ -68,7 +68,7 @@ def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], obj
     """Add a rule with the answers that save it; of several, each as a menu of its own."""
     menu.setToolTipsVisible(True)
     if row.is_rule_confined:
-        menu.addAction(tr("Allow holds only in the sandbox, Never allow always")).setEnabled(False)
+        menu.addAction(tr("“Allow” holds in the sandbox only, “Never allow” everywhere")).setEnabled(False)
         menu.addSeparator()
     for number, offer in enumerate(row.offers):
         rule = translate(change_facts(offer, escape_command))
@@ -87,8 +87,6 @@ def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], obj
 
 
 class MenuEntry(NamedTuple):
-    """Something to do: its object name, its words, its icon."""
-
     name: str
     action: MenuAction | BranchAction | CompactUpTo
     label: str
@@ -192,7 +190,6 @@ class ToolMenu(QObject):
         self._chat_viewport, self._viewport = chat_viewport, viewport
 
     def open(self, index: int, area: HitArea) -> None:
-        """Open below a place of a row."""
         row = self._chat_viewport.model.row(index)
         placed = self._chat_viewport.placed_row(index)
         if not isinstance(row, ToolRow | ApprovalRow) or placed is None:
@@ -209,7 +206,6 @@ class ToolMenu(QObject):
         popup_below(menu, self._viewport, place.toRect())
 
     def fill(self, menu: QMenu, row: ToolRow) -> None:
-        """Add what can be done with a call."""
         for at, group in enumerate(menu_groups(row)):
             if at:
                 menu.addSeparator()

@@ -25,7 +25,6 @@ class HeightIndex:
         return self._heights[index]
 
     def set(self, index: int, height: float) -> None:
-        """Change one height."""
         difference = height - self._heights[index]
         if difference:
             self._heights[index] = height
@@ -33,7 +32,6 @@ class HeightIndex:
             self.total += difference
 
     def append(self, height: float) -> None:
-        """Add a row at the end."""
         if len(self._heights) % _BLOCK == 0:
             self._sums.append(0.0)
         self._heights.append(height)
@@ -110,7 +108,6 @@ class ScrollLayout:
         return self.heights.offset(self.anchor) + self.offset if len(self.heights) else 0.0
 
     def max_position(self, view_height: float) -> float:
-        """Return the largest scroll position, in pixels."""
         return max(0.0, self.heights.total + self._bottom_padding - view_height)
 
     def is_at_end(self, view_height: float) -> bool:
@@ -156,7 +153,6 @@ class ScrollLayout:
         self.anchor, self.offset = index, -offset
 
     def scroll_to_end(self) -> None:
-        """Put the end of the last row at the bottom."""
         count = len(self.heights)
         self.anchor = max(0, count - 1)
         self.offset = self._measure_exactly(self.anchor) if count else 0.0

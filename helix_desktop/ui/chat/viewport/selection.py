@@ -37,7 +37,6 @@ class Selection:
         return self.anchor is not None and self.anchor != self.head
 
     def clear(self) -> None:
-        """Select nothing."""
         self.anchor = self.head = None
 
     def on_row_added(self, index: int) -> None:
@@ -47,17 +46,14 @@ class Selection:
             self.clear()
 
     def start(self, position: TextPosition) -> None:
-        """Put the anchor."""
         self.anchor = self.head = position
 
     def extend(self, position: TextPosition) -> None:
-        """Move the head."""
         if self.anchor is None:
             self.anchor = position
         self.head = position
 
     def select(self, first: TextPosition, last: TextPosition) -> None:
-        """Select from one spot to another."""
         self.anchor, self.head = first, last
 
     def bounds(self) -> tuple[TextPosition, TextPosition] | None:
@@ -82,13 +78,11 @@ class Selection:
         return result
 
     def select_row(self, index: int) -> None:
-        """Select all words of one row."""
         bounds = self._row_bounds(index)
         if bounds is not None:
             self.select(*bounds)
 
     def select_all(self) -> None:
-        """Select all rows."""
         last = len(self._model) - 1
         if last >= 0:
             last_bounds, first = self._row_bounds(last), self._row_bounds(0)

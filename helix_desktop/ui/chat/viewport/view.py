@@ -29,14 +29,13 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, ToolRow, TurnFooterRow, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
-from helix_desktop.ui.chat.viewport.accessibility import RowArea
-from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, Spinner
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.interactions import RowInteractions
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
-from helix_desktop.ui.chat.viewport.mouse import MouseHandler
+from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, MouseHandler
 from helix_desktop.ui.chat.viewport.row_menus import ToolMenu
+from helix_desktop.ui.chat.viewport.row_widget import RowArea
 from helix_desktop.ui.chat.viewport.selection import Selection
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
@@ -147,7 +146,6 @@ class NewRowsButton(EnterActivates, QPushButton):
         self.hide()
 
     def set_style(self, style: ChatStyle) -> None:
-        """Take the colors and fonts of a look."""
         theme = style.theme
         self.setFont(style.font(SMALL, MEDIUM))
         self.setIcon(icon("arrow-down", theme.accent_text, 14))
@@ -196,8 +194,6 @@ def _covers_ask(chat_viewport: ChatViewport, place: QRect) -> bool:
 
 
 class ChatView(Themed, QAbstractScrollArea):
-    """Shows a ChatModel; reading, selecting, finding and answering happen here."""
-
     link_activated = Signal(str)
     link_hovered = Signal(str)
     follow_changed = Signal(bool)
@@ -265,25 +261,20 @@ class ChatView(Themed, QAbstractScrollArea):
         set_style_sheet(self, _style(style.theme))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         self.set_theme(theme)
 
     @property
     def is_following(self) -> bool:
-        """Return True if the view stays at the end when rows come."""
         return self.chat_viewport.is_following
 
     def follow_end(self) -> None:
-        """Go to the end and stay there."""
         self.chat_viewport.go_to_end()
 
     def toggle(self, key: RowKey, section: RowSection) -> None:
-        """Open or close a section of a row, if there is such a row."""
         self._interactions.toggle(key, section)
 
     @property
     def settled_approvals(self) -> tuple[str, ...]:
-        """The calls whose approval has stood long enough to be seen."""
         return self._interactions.settled_approvals
 
     def answer_first_approval(self, answer: ApprovalAnswer) -> None:
@@ -291,7 +282,6 @@ class ChatView(Themed, QAbstractScrollArea):
         self._interactions.answer_first(answer)
 
     def show_answer_tips(self, tips: frozenset[tuple[ApprovalAnswer, str]]) -> None:
-        """Take what the tooltips of answers to an approval say."""
         if tips != self.chat_viewport.item_cache.answer_tips:
             self.chat_viewport.item_cache.answer_tips = tips
             self.chat_viewport.refresh()
@@ -344,11 +334,9 @@ class ChatView(Themed, QAbstractScrollArea):
         return self._selection.text()
 
     def announce(self, text: str) -> None:
-        """Tell screen readers something, for example "Reply finished" or "Approval needed: ..."."""
         accessibility.announce(self, text)
 
     def copy(self) -> None:
-        """Put the selected words on the clipboard."""
         text = self._selection.text()
         if text:
             QGuiApplication.clipboard().setText(text)
@@ -363,7 +351,6 @@ class ChatView(Themed, QAbstractScrollArea):
         self.chat_viewport.repaint()
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Hand mouse events of the viewport to the pointer."""
         kind = event.type()
         if isinstance(event, QMouseEvent):
             if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
@@ -386,13 +373,11 @@ class ChatView(Themed, QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the first visible row where it is, or stay at the end."""
         super().resizeEvent(event)
         self._ring.setGeometry(self.viewport().geometry())
         self.chat_viewport.refresh()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        """Follow the scroll bar."""
         self.chat_viewport.on_bar_moved()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -437,7 +422,6 @@ class ChatView(Themed, QAbstractScrollArea):
         return super().focusNextPrevChild(forward)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Copy the selection, the message or the link under the mouse."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if self._selection:
@@ -487,7 +471,6 @@ class ChatView(Themed, QAbstractScrollArea):
         bar.setEnabled(False)
 
     def _show_formulas(self, formulas: frozenset[Formula]) -> None:
-        """Show formulas that are drawn in the place of their sources."""
         if self.chat_viewport.item_cache.drop_awaiting(formulas):
             self.chat_viewport.refresh()
             self.chat_viewport.repaint()

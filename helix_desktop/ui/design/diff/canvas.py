@@ -56,14 +56,11 @@ class Pane(NamedTuple):
 
 
 class RowHeights(msgspec.Struct, frozen=True):
-    """How high each kind of row is."""
-
     lines: int
     fold: int
     head: int
 
     def of(self, kind: RowRangeKind) -> int:
-        """Return the height of a row of this kind."""
         return {"lines": self.lines, "fold": self.fold, "head": self.head}[kind]
 
 
@@ -91,7 +88,6 @@ class RowPlaces:
 
     @property
     def height(self) -> int:
-        """Return the height of all rows."""
         return self._tops[-1]
 
     def top_of(self, index: int) -> int:
@@ -163,7 +159,6 @@ def inline_panes(width: float, number: float, sign: float, *, has_both: bool = T
 
 
 def side_panes(width: float, number: float, sign: float) -> list[Pane]:
-    """Return the two columns of a diff side by side."""
     middle = round(width / 2)
     return [
         Pane(left, left, left, left + number + sign, right) for left, right in ((0, middle), (middle, width))
@@ -185,8 +180,6 @@ class LineMarks(NamedTuple):
 
 
 class RowPainter:
-    """Draws rows in the colors of a theme, at the text size in force."""
-
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self.font = ui_font(12, is_code=True)
@@ -198,12 +191,10 @@ class RowPainter:
         self._text_drop = (self.line_height - metrics.lineSpacing()) / 2
 
     def number_width(self, largest: int) -> float:
-        """Return the width of a column of line numbers."""
         digits = max(3, len(str(largest)))
         return QFontMetricsF(self._number_font).horizontalAdvance("0") * digits + scaled(2 * _NUMBER_PAD)
 
     def background(self, kind: str) -> QColor:
-        """Return the background of a kind of line."""
         theme = self._theme
         return QColor(
             {"added": theme.added_line, "removed": theme.removed_line}.get(kind, theme.code_surface)
@@ -211,7 +202,6 @@ class RowPainter:
 
     @property
     def divider(self) -> QColor:
-        """Return the color of the line between two sides."""
         return QColor(self._theme.border_strong)
 
     def paint_current(self, painter: QPainter, top: float, height: float) -> None:
@@ -326,8 +316,6 @@ class RowPainter:
 
 
 class DiffCanvas(Themed, QAbstractScrollArea):
-    """Lays out and draws the rows of one diff of texts."""
-
     hunk_revert_requested = Signal(int)
 
     def __init__(self) -> None:
@@ -353,7 +341,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     @property
     def rows(self) -> DiffRows:
-        """Return the rows on screen."""
         return self._rows
 
     def show_diff(
@@ -386,7 +373,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self.viewport().update()
 
     def set_side_by_side(self, on: bool) -> None:
-        """Show both sides beside each other, or one text."""
         if on != self._side_by_side:
             line = self._line_at_top()
             self._side_by_side = on
@@ -407,7 +393,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._build()
 
     def tint(self, theme: Theme) -> None:
-        """Paint with these tokens, at the text size in force, from now on."""
         super().tint(theme)
         self._set_up_painter()
 
@@ -424,7 +409,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self.viewport().update()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        """Draw again; rows that are widgets go along."""
         self._place_heads()
         self.viewport().update()
 
@@ -447,7 +431,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self.viewport().update()
 
     def _break_lines(self) -> None:
-        """Lay lines out for the width there is now."""
         columns = self._columns_of_rows()
         self._layouts = LineLayouts(
             self._painter.font,
@@ -522,7 +505,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         return self._places.top_of(self._rows.index_of_line(line)) if len(self._rows) else 0
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the rows in sight."""
         painter = QPainter(self.viewport())
         keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

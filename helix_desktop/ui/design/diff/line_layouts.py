@@ -102,7 +102,6 @@ class LineLayout:
 
     @property
     def row_count(self) -> int:
-        """Return into how many rows it is broken."""
         return len(self._breaks) + 1
 
     def place_of(self, column: int) -> tuple[int, float]:
@@ -129,7 +128,6 @@ class LineLayout:
 
     @property
     def last_width(self) -> float:
-        """Return the width of the last row."""
         return (
             len(self.text.text) * self._advance if self._layout is None else self._width_of(len(self._breaks))
         )
@@ -232,7 +230,6 @@ class LineLayouts:
         return line_breaks(text or line_text(line.text, shows_line_ends=self._shows_line_ends), self.columns)
 
     def of_line(self, line: DiffLine, runs: Sequence[ColoredRun]) -> LineLayout:
-        """Return the layout of a line with these colors."""
         key = (line.kind != "removed", line.old if line.kind == "removed" else line.new)
         found = self._layouts.pop(key, None)
         if found is None or found[0] != len(runs):

@@ -41,13 +41,11 @@ class CollapsedRow(EnterActivates, Themed, QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def show_range(self, row_range: RowRange) -> None:
-        """Stand for the lines before another hunk."""
         self._hunk = row_range.hunk
         self.setText(tr.plural(len(row_range.rows), "%n unchanged line", "%n unchanged lines"))
         self.setAccessibleName(self.text())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the row."""
         theme, painter = self._theme, QPainter(self)
         keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -67,8 +65,6 @@ class CollapsedRow(EnterActivates, Themed, QAbstractButton):
 
 
 class HunkHead(Themed, QWidget):
-    """The row above a hunk: which lines it is about, and what can be done with it."""
-
     revert_requested = Signal(int)
 
     def __init__(self, parent: QWidget) -> None:
@@ -84,7 +80,6 @@ class HunkHead(Themed, QWidget):
 
     @property
     def words(self) -> str:
-        """What it says of its hunk."""
         return self._place.text
 
     def show_hunk(self, number: int, hunk: Hunk, mark: HunkMark, *, is_redo: bool) -> None:
@@ -101,7 +96,6 @@ class HunkHead(Themed, QWidget):
         )
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.no_line))
 
 
@@ -111,7 +105,6 @@ def hunk_words(hunk: Hunk, mark: HunkMark) -> str:
 
 
 def hunk_verb(*, is_redo: bool) -> str:
-    """Return what the button of a hunk does."""
     return tr("Redo this change") if is_redo else tr("Revert this change")
 
 
@@ -145,21 +138,17 @@ class RowHeads(QObject):
         self._free: dict[str, list[CollapsedRow | HunkHead]] = {"fold": [], "head": []}
 
     def mark_of(self, hunk: int) -> HunkMark:
-        """Return what became of a hunk."""
         return self.marks[hunk] if hunk < len(self.marks) else NO_MARK
 
     def does_redo(self, hunk: int) -> bool:
-        """Return True if the button of a hunk does something again."""
         return self.is_redo != self.mark_of(hunk).is_over
 
     def show_marks(self, marks: Sequence[HunkMark], diff: FileDiff) -> None:
-        """Show what became of the hunks of the diff that is on screen."""
         self.marks = marks
         for (_, hunk), widget in self._in_sight.items():
             self._fill(widget, hunk, diff)
 
     def clear(self) -> None:
-        """Hide all: their rows are others now."""
         for key in list(self._in_sight):
             self._put_away(key)
 

@@ -27,25 +27,20 @@ class Row(NamedTuple):
 
     @property
     def is_changed(self) -> bool:
-        """True for what differs."""
         return self.left is not self.right
 
     @property
     def line(self) -> DiffLine:
-        """Return the line of a row that has one."""
         line = self.right or self.left
         assert line is not None
         return line
 
 
 class _LazyRows(Sequence[Row]):
-    """Rows that are made when they are looked at."""
-
     def __init__(self, count: int) -> None:
         self._count = count
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return self._count
 
     @overload
@@ -55,7 +50,6 @@ class _LazyRows(Sequence[Row]):
     def __getitem__(self, index: slice) -> list[Row]: ...
 
     def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        """Return a row, or several."""
         if isinstance(index, slice):
             return [self._row(at) for at in range(*index.indices(self._count))]
         if not 0 <= index < self._count:
@@ -68,8 +62,6 @@ class _LazyRows(Sequence[Row]):
 
 
 class UnchangedRows(_LazyRows):
-    """Lines between two hunks."""
-
     def __init__(self, lines: Sequence[str], old: int, new: int, count: int) -> None:
         """`old` and `new` count the lines before the first one, `lines` are those of the later content."""
         super().__init__(count)
@@ -84,15 +76,12 @@ class UnchangedRows(_LazyRows):
 
 
 class _InlineRows(_LazyRows):
-    """The lines of a hunk, one below the other."""
-
     def __init__(self, lines: Sequence[DiffLine]) -> None:
         super().__init__(len(lines))
         self._lines = lines
 
     @property
     def changed(self) -> list[bool]:
-        """Return of each line if it is changed."""
         return [line.kind != "same" for line in self._lines]
 
     def _row(self, at: int) -> Row:
@@ -115,18 +104,14 @@ class RowRange(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """Return how many rows it takes."""
         return len(self.rows) if self.kind == "lines" else 1
 
     @property
     def is_hunk(self) -> bool:
-        """True for the lines of a hunk."""
         return self.kind == "lines" and not isinstance(self.rows, UnchangedRows)
 
 
 class DiffRows:
-    """All rows of a diff of texts, inline or side by side."""
-
     def __init__(
         self,
         diff: FileDiff,
@@ -157,7 +142,6 @@ class DiffRows:
         self.firsts = [row_range.first for row_range in self.row_ranges]
 
     def __len__(self) -> int:
-        """Return how many rows there are on screen."""
         return self._count
 
     def locate(self, index: int) -> tuple[RowRange, int]:

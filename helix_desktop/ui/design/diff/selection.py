@@ -18,7 +18,6 @@ END = 1 << 30
 
 
 def line_on_side(row: Row | None, side: Side) -> DiffLine | None:
-    """Return the line of a row that a selection on this side takes."""
     if row is None:
         return None
     return {"left": row.left, "right": row.right}.get(side, row.right or row.left)
@@ -33,15 +32,12 @@ class DiffSelection(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing is selected."""
         return self.anchor == self.cursor
 
     def moved_to(self, row: int, column: int) -> DiffSelection:
-        """Return the selection with its cursor at another place."""
         return replace(self, cursor=(row, column))
 
     def columns(self, row: int) -> tuple[int, int] | None:
-        """Return the columns of a row that are selected; None if none are."""
         first, last = sorted((self.anchor, self.cursor))
         if self.is_empty or not first[0] <= row <= last[0]:
             return None

@@ -30,7 +30,6 @@ class SyntaxRuns(QObject):
         self._timer.timeout.connect(self._run_slice)
 
     def start(self, diff: FileDiff | None, path: str) -> None:
-        """Begin with another diff, of a file of this name."""
         self._of_line, self._next_update_at = {}, 0.0
         self._timer.stop()
         name = path.rpartition("/")[2]

@@ -81,12 +81,10 @@ class DiffText(DiffCanvas):
 
     @property
     def selected_text(self) -> str:
-        """Return the text of what is selected."""
         return self._selection.text(self._rows)
 
     @property
     def current_row(self) -> int:
-        """Return the row that the keyboard is on."""
         return self._current
 
     def show_diff(
@@ -105,7 +103,6 @@ class DiffText(DiffCanvas):
         self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
 
     def set_side_by_side(self, on: bool) -> None:
-        """Show both sides beside each other, or one text."""
         if on != self._side_by_side:
             super().set_side_by_side(on)
             self._show_words_at(self._places.row_at(self.verticalScrollBar().value()))
@@ -206,7 +203,6 @@ class DiffText(DiffCanvas):
 
     @property
     def content(self) -> DiffSearch:
-        """Return what is searched."""
         return DiffSearch(self._rows)
 
     @property
@@ -235,14 +231,12 @@ class DiffText(DiffCanvas):
         self.viewport().update()
 
     def clear_matches(self) -> None:
-        """Take all marks away."""
         self._matches, self._match = {}, None
         self.viewport().update()
 
     # Keyboard and mouse
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move from line to line and from change to change, select, copy."""
         back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
@@ -282,7 +276,6 @@ class DiffText(DiffCanvas):
         self._selection = selection.moved_to(max(0, min(target, len(self._rows))), 0)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin a selection, or move its end with Shift."""
         if event.button() != Qt.MouseButton.LeftButton or not len(self._rows):
             super().mousePressEvent(event)
             return
@@ -295,7 +288,6 @@ class DiffText(DiffCanvas):
         self.viewport().update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move the end of the selection, and scroll where the pointer is outside."""
         if not event.buttons() & Qt.MouseButton.LeftButton or not len(self._rows):
             super().mouseMoveEvent(event)
             return
@@ -303,7 +295,6 @@ class DiffText(DiffCanvas):
         self._drag_on()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Leave the selection as it is."""
         self._drag_timer.stop()
         super().mouseReleaseEvent(event)
 
@@ -321,7 +312,6 @@ class DiffText(DiffCanvas):
             self._drag_timer.stop()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Select a word."""
         if event.button() != Qt.MouseButton.LeftButton or not len(self._rows):
             return
         row, side, column = self._place_at(event.position())
@@ -332,7 +322,6 @@ class DiffText(DiffCanvas):
             self.viewport().update()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what can be done at the line under the pointer."""
         if not len(self._rows):
             return
         menu = QMenu(self)
@@ -351,12 +340,10 @@ class DiffText(DiffCanvas):
         menu.popup(event.globalPos())
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Mark the row that the keyboard is on."""
         super().focusInEvent(event)
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Take the mark away."""
         super().focusOutEvent(event)
         self.viewport().update()
 

@@ -44,8 +44,6 @@ _MIN_SIDE_PX = 260
 
 
 class ImageSide(Themed, QWidget):
-    """One image, scaled down to its place, and what it is."""
-
     def __init__(self, title: str) -> None:
         super().__init__()
         self._title = title
@@ -59,14 +57,11 @@ class ImageSide(Themed, QWidget):
         column.addStretch(1)
 
     def show_text(self, text: str) -> None:
-        """Say what the image is, or why there is none."""
         self.caption.set_text(tr("{title}: {content}", title=self._title, content=text))
         self.picture.setAccessibleName(self.caption.text)
 
 
 class ImagePair(VerticalScrollArea):
-    """The image of before and that of after."""
-
     def __init__(self, start: StartCoroutine | None) -> None:
         """`start` owns the coroutine that decodes in a thread; without it that is done at once."""
         page = QWidget()
@@ -96,7 +91,6 @@ class ImagePair(VerticalScrollArea):
             self._show_images(diff, [read_image(data) for data in contents])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put one above the other where it is narrow."""
         super().resizeEvent(event)
         is_wide = self.viewport().width() >= 2 * scaled(_MIN_SIDE_PX)
         direction = QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom
@@ -160,7 +154,6 @@ class DiffView(Themed, QWidget):
 
     @property
     def diff(self) -> FileDiff | None:
-        """Return what is shown."""
         return self._diff
 
     def show_diff(
@@ -208,7 +201,6 @@ class DiffView(Themed, QWidget):
         self._pages.setCurrentWidget(self.words)
 
     def set_side_by_side(self, on: bool) -> None:
-        """Choose two columns, or one."""
         self._wants_side_by_side = on
         self._choose_layout()
 
@@ -222,7 +214,6 @@ class DiffView(Themed, QWidget):
             self.find_bar.open_bar()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go from change to change by F7, wherever in the diff the keyboard is."""
         if event.key() == Qt.Key.Key_F7:
             self.go_to_change(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         else:
@@ -311,7 +302,6 @@ class CountsLine(Themed, QFrame):
             row.addWidget(part)
 
     def show_counts(self, added: int, removed: int) -> None:
-        """Show other counts."""
         for part, text, count in zip(
             (self._added, self._removed), line_counts_texts(added, removed), (added, removed), strict=True
         ):

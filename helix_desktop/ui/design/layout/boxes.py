@@ -72,7 +72,6 @@ def shorten_row(layout: QHBoxLayout, width: int, parts: Sequence[Callable[[bool]
 
 
 def card(layout: QLayout, role: str = "card") -> QFrame:
-    """Return a framed surface around a layout."""
     frame = QFrame()
     frame.setProperty("role", role)
     frame.setLayout(layout)

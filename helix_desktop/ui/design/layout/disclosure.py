@@ -24,8 +24,6 @@ _CHEVRON_X, _TITLE_GAP_PX = 0, 6  # pixels: its icon has room around the chevron
 
 
 class DisclosureHead(EnterActivates, Themed, QAbstractButton):
-    """A heading that opens and closes what is below it."""
-
     def __init__(self, title: str, note: str = "", role: TextRole = "text") -> None:
         super().__init__()
         self._note, self._role = note, role
@@ -38,20 +36,16 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
         self.setFixedHeight(scaled(26))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         self.setFixedHeight(scaled(26))
 
     def sizeHint(self) -> QSize:
-        """Return the height of one line; the width is what there is."""
         return QSize(240, scaled(26))
 
     def minimumSizeHint(self) -> QSize:
-        """Return a narrow column: title and note are shortened to the room there is."""
         return QSize(80, scaled(26))
 
     def full_text(self) -> str:
-        """Return title and note before shortening."""
         return f"{self.text()} · {self._note}" if self._note else self.text()
 
     def full_width(self) -> int:
@@ -60,12 +54,10 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
         return _title_x() + title + (_NOTE_GAP + QFontMetrics(ui_font(12)).horizontalAdvance(self._note))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Update the tooltip for the new width."""
         super().resizeEvent(event)
         self.setToolTip(self.full_text() if self.full_width() > self.width() else "")
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw chevron, title and note, shortened to the room there is."""
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -90,7 +82,6 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
 
 
 def _title_x() -> int:
-    """Return where the title begins, in pixels."""
     return _CHEVRON_X + scaled(_CHEVRON_PX) + _TITLE_GAP_PX
 
 

@@ -11,18 +11,15 @@ class FittedStack(QWidget):
     """Takes the room of the page on screen; Qt's own takes that of the largest one."""
 
     def __init__(self, *pages: QWidget) -> None:
-        """Start on the first page."""
         super().__init__()
         self._pages = pages
         self.setLayout(column(*pages, gap=0))
         self.setCurrentIndex(0)
 
     def currentIndex(self) -> int:
-        """Return the number of the page on screen."""
         return self._current
 
     def setCurrentIndex(self, number: int) -> None:
-        """Show one page instead of another."""
         self._current = number
         for other in self._pages[:number] + self._pages[number + 1 :]:
             other.hide()

@@ -79,8 +79,6 @@ def _least_width(part: QWidget) -> int:
 
 
 class FlowBox(QWidget):
-    """Widgets side by side, in as many rows as they need."""
-
     def __init__(
         self, parts: Sequence[QWidget], right_from: int | None = None, row_gap: int = FLOW_GAP
     ) -> None:
@@ -99,7 +97,6 @@ class FlowBox(QWidget):
         self.setSizePolicy(policy)
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height that all rows need."""
         # Layouts ask dozens of times for each change. Only a visible widget hears of changes.
         if not self.isVisible():
             return flow_height(self._parts, width, self._row_gap)
@@ -108,7 +105,6 @@ class FlowBox(QWidget):
         return self._heights[width]
 
     def sizeHint(self) -> QSize:
-        """Return all in one row."""
         if not self.isVisible():
             return self._measure()
         if self._hint is None:
@@ -123,11 +119,9 @@ class FlowBox(QWidget):
         return QSize(max(0, width), max((size.height() for size in sizes), default=0))
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least width of the part that needs most."""
         return QSize(max((_least_width(part) for part in self._parts if not part.isHidden()), default=0), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place all parts again."""
         super().resizeEvent(event)
         self._place()
 

@@ -43,23 +43,19 @@ class ResponsiveRow(QWidget):
         self.setSizePolicy(policy)
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of the line, or of both."""
         return max(box.bottom() + 1 for box in self._boxes(width))
 
     def sizeHint(self) -> QSize:
-        """Return both in one line."""
         hints = [part.sizeHint() for part in self._parts()]
         width = sum(hint.width() + _GAP for hint in hints) - _GAP
         return QSize(width, max(hint.height() for hint in hints))
 
     def minimumSizeHint(self) -> QSize:
-        """Return the wider of both."""
         text, others = self._text.minimumSizeHint(), self._others.minimumSizeHint()
         first = text.width() + self._corner_room()
         return QSize(max(first, others.width()), max(text.height(), others.height()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place both again."""
         super().resizeEvent(event)
         self._place()
 

@@ -22,13 +22,11 @@ class KeepsPageWidth(_ScrollArea):
     """Lets a scroll area ask for the least width of its page."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ask again when the page needs another width."""
         if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
             self.updateGeometry()
         return super().eventFilter(watched, event)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least width of the page and its scroll bar."""
         page, hint = self.widget(), super().minimumSizeHint()
         if page is None:
             return hint
@@ -41,7 +39,6 @@ class VerticalScrollArea(KeepsPageWidth, QScrollArea):
     """Scrolls a page up and down; sideways there is always room for it."""
 
     def __init__(self, page: QWidget) -> None:
-        """Take a page, which follows the width."""
         super().__init__()
         self.setWidget(page)
         self.setWidgetResizable(True)
@@ -50,7 +47,6 @@ class VerticalScrollArea(KeepsPageWidth, QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Follow the keyboard through the window."""
         super().showEvent(event)
         handle = self.window().windowHandle()
         if handle is not None and handle is not self._handle:

@@ -38,10 +38,10 @@ def _families(path: Path) -> tuple[str, ...]:
 
 
 def base(px: int = BASE_PX) -> QFont:
-    """Return the application's font at a size in pixels."""
     font = QFont(UI_FAMILY)
     font.setPixelSize(px)
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    font.setFeature(QFont.Tag("calt"), 0)  # it would show a typed -> as an arrow
     return font
 
 
@@ -58,10 +58,9 @@ def sized(reference: QFont, px: float, weight: QFont.Weight = QFont.Weight.Norma
 
 
 def mono(reference: QFont, px: float) -> QFont:
-    """Return the code font without ligatures, `px` pixels at 100 %, scaled as the reference is."""
+    """Return the code font, `px` pixels at 100 %, scaled as the reference is."""
     font = sized(reference, px)
     font.setFamily(MONO_FAMILY)
-    font.setFeature(QFont.Tag("calt"), 0)
     return font
 
 

@@ -321,7 +321,6 @@ def palette(theme: Theme) -> QPalette:
 
 
 def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
-    """Return the one style sheet of the application for a theme and a text size in pixels."""
     scale = text_px / fonts.BASE_PX
     tokens: dict[str, object] = {key: value for key, value in asdict(theme).items() if isinstance(value, str)}
     tokens |= {f"px{px}": max(1, round(px * scale)) for px in (11, 12, 13, 15, 18, 26)}
@@ -383,17 +382,14 @@ class Appearance(QObject):
 
     @property
     def mode(self) -> ThemeMode:
-        """Return what was chosen: system, light or dark."""
         return self._mode
 
     @property
     def text_px(self) -> int:
-        """Return the text size in force, in pixels."""
         return self._text_px
 
     @property
     def theme(self) -> Theme:
-        """Return the theme in force."""
         if self._mode == "system":
             return DARK if self._app.styleHints().colorScheme() is Qt.ColorScheme.Dark else LIGHT
         return DARK if self._mode == "dark" else LIGHT
@@ -403,7 +399,6 @@ class Appearance(QObject):
         self._change_all()
 
     def set_mode(self, mode: ThemeMode) -> None:
-        """Choose system, light or dark."""
         if mode != self._mode:
             self._mode = mode
             self._change_colors()

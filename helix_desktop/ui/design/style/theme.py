@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CodeColors:
-    """Colors of highlighted code."""
-
     keyword: str
     function: str
     type: str

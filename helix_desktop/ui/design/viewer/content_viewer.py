@@ -48,18 +48,14 @@ _EMPTY = PagedContent(b"")
 
 
 class _Gutter(QWidget):
-    """The strip of line numbers."""
-
     def __init__(self, text: PagedText) -> None:
         super().__init__(text)
         self._text = text
 
     def sizeHint(self) -> QSize:
-        """Return the width of the largest number."""
         return QSize(self._text.gutter_width(), 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the numbers of the visible rows."""
         self._text.paint_gutter(self, event.rect())
 
 
@@ -93,7 +89,6 @@ class PagedText(Themed, QPlainTextEdit):
 
     @property
     def content(self) -> PagedContent:
-        """Return what is shown."""
         return self._content
 
     @property
@@ -128,7 +123,6 @@ class PagedText(Themed, QPlainTextEdit):
         self.page_changed.emit(self._page_index)
 
     def show_match(self, match: Match, others: Iterable[Match]) -> None:
-        """Bring a hit into sight and mark it among the others."""
         if self.page_of(match) != self._page_index:
             self.show_page(self.page_of(match))
         first = self._page_index * PAGE_LINES
@@ -141,11 +135,9 @@ class PagedText(Themed, QPlainTextEdit):
         self.centerCursor()
 
     def page_of(self, match: Match) -> int:
-        """Return the page that a hit stands on."""
         return match.row // PAGE_LINES
 
     def clear_matches(self) -> None:
-        """Take all marks away."""
         self.setExtraSelections([])
 
     def selected_lines(self) -> tuple[int, int]:
@@ -166,7 +158,6 @@ class PagedText(Themed, QPlainTextEdit):
         return (max(1, self._content.line_at(base + begin)), last) if last else (0, 0)
 
     def tint(self, theme: Theme) -> None:
-        """Paint with these tokens, at the text size in force, from now on."""
         super().tint(theme)
         self.setFont(ui_font(12, is_code=True))
         set_style_sheet(
@@ -181,14 +172,12 @@ class PagedText(Themed, QPlainTextEdit):
         self._highlight()
 
     def gutter_width(self) -> int:
-        """Return the width of the largest line number of the page, in pixels."""
         digits = max(3, len(str(max((row.line_number or 0 for row in self._rows), default=0))))
         return (
             int(QFontMetricsF(ui_font(11, is_code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
         )
 
     def paint_gutter(self, gutter: QWidget, dirty: QRect) -> None:
-        """Draw line numbers to the left of the rows in sight."""
         painter = QPainter(gutter)
         keep_left_to_right(painter)
         painter.fillRect(dirty, QColor(self._theme.code_surface))
@@ -209,7 +198,6 @@ class PagedText(Themed, QPlainTextEdit):
             block = block.next()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the line numbers next to the text."""
         super().resizeEvent(event)
         self._place_gutter()
 
@@ -265,17 +253,14 @@ class _CopyButton(IconButton):
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
 
     def show_copied(self, is_copied: bool) -> None:
-        """Say that it has copied, or what it does."""
         self._is_copied = is_copied
         self.set_icon("check" if is_copied else "copy")
 
     def show_word(self, is_shown: bool) -> None:
-        """Show the word, or the icon alone."""
         self._is_worded = is_shown
         self._fit()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
         self._fit()
 
@@ -289,8 +274,6 @@ class _CopyButton(IconButton):
 
 
 class ContentViewer(Card):
-    """Shows bytes as text or hexadecimal."""
-
     indexed = Signal()
     """The content that was given last is on screen: `text.content` is its own."""
 
@@ -338,12 +321,10 @@ class ContentViewer(Card):
         self.text.page_changed.connect(lambda _: self._update_page())
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, at the text size in force."""
         super().tint(theme)
         self._shorten_head()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the head lose words where room is short."""
         super().resizeEvent(event)
         self._shorten_head()
 
@@ -378,7 +359,6 @@ class ContentViewer(Card):
             self._show_rows()
 
     def copy_content(self) -> None:
-        """Put the whole content on the clipboard, as text."""
         if self._data is not None:
             QGuiApplication.clipboard().setText(self._data.decode(errors="replace"))
             self.copy_button.show_copied(True)
@@ -408,7 +388,6 @@ class ContentViewer(Card):
         self._search_text = text
 
     def open_find(self) -> None:
-        """Open find, if there is something to find in."""
         if self._data is not None:
             self.find_bar.open_bar()
 

@@ -22,19 +22,13 @@ _DEBOUNCE_MS = 120  # after the last key, before the search begins
 
 
 class SearchedContent(Protocol):
-    """What is searched."""
-
     def search(self, query: str) -> Iterator[Match | None]:
         """Yield the hits, and None now and then, as a place to pause."""
 
 
 class SearchedView(Protocol):
-    """What shows a content and the hits in it."""
-
     @property
-    def content(self) -> SearchedContent:
-        """Return what is shown."""
-        ...
+    def content(self) -> SearchedContent: ...
 
     @property
     def page_index(self) -> int:
@@ -52,8 +46,6 @@ class SearchedView(Protocol):
 
 
 class FindBar(QWidget):
-    """Searches the content that a view shows."""
-
     closed = Signal()
     found = Signal(str)
     """The words that have hits, once all hits are known; empty: there are none now."""
@@ -93,7 +85,6 @@ class FindBar(QWidget):
         self.field.textChanged.connect(lambda _: self._debounce.start())
 
     def open_bar(self) -> None:
-        """Show the bar and let the user type."""
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
@@ -109,17 +100,14 @@ class FindBar(QWidget):
         self._start_search()
 
     def close_bar(self) -> None:
-        """Hide the bar and its marks."""
         self.clear_hits()
         self.hide()
         self.closed.emit()
 
     def search_again(self) -> None:
-        """Search for the same words: another content is shown now."""
         self._start_search()
 
     def clear_hits(self) -> None:
-        """Drop all hits: the content is another one now."""
         self._continue_timer.stop()
         self._hits, self._current = [], 0
         self._text.clear_matches()

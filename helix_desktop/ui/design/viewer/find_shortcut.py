@@ -19,7 +19,6 @@ class FindShortcut(QObject):
         pane.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Claim the key when Qt asks for it; run the action when it comes."""
         if not isinstance(event, QKeyEvent) or not event.matches(QKeySequence.StandardKey.Find):
             return False
         if event.type() is QEvent.Type.ShortcutOverride:

@@ -40,7 +40,6 @@ class JsonNode:
 
     @property
     def kind(self) -> NodeKind:
-        """Return what it is."""
         match self.value:
             case _ if self.bounds is not None:
                 return "group"

@@ -36,7 +36,6 @@ class JsonModel(QAbstractItemModel):
         self._root = JsonNode([])
 
     def set_root(self, root: JsonNode) -> None:
-        """Show another tree."""
         old_root = self._root  # views ask for its rows until the end
         self.beginResetModel()
         self._root = root
@@ -49,14 +48,12 @@ class JsonModel(QAbstractItemModel):
         return pointer if isinstance(pointer, JsonNode) else self._root
 
     def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
-        """Return the index of a part."""
         children = self.node(parent).children
         if column or not 0 <= row < len(children):
             return QModelIndex()
         return self.createIndex(row, 0, children[row])
 
     def parent(self, index: Index = _ROOT) -> QModelIndex:  # type: ignore[override]  # Qt's second parent()
-        """Return the index of what holds a row."""
         above = self.node(index).parent
         if above is None or above is self._root:
             return QModelIndex()
@@ -67,15 +64,12 @@ class JsonModel(QAbstractItemModel):
         return self.node(parent).size > 0
 
     def rowCount(self, parent: Index = _ROOT) -> int:
-        """Return how many parts a row has."""
         return len(self.node(parent).children) if self.node(parent).size else 0
 
     def columnCount(self, _parent: Index = _ROOT) -> int:
-        """Return 1."""
         return 1
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> str | None:
-        """Return a row as text, also for screen readers."""
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return None
         name, value = row_texts(self.node(index))
@@ -120,7 +114,6 @@ class JsonView(Themed, QTreeView):
             QGuiApplication.clipboard().setText(str(text or self._model.data(index)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Fold, unfold and copy; Enter turns a row's fold."""
         index = self.currentIndex()
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
@@ -139,7 +132,6 @@ class JsonView(Themed, QTreeView):
         self.viewport().update()
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw a row; the current one has its background over all the width, a bar with the keyboard."""
         is_current, top, height = index == self.currentIndex(), option.rect.top(), option.rect.height()
         if is_current:
             painter.fillRect(0, top, self.viewport().width(), height, QColor(self._theme.selection))
@@ -148,7 +140,6 @@ class JsonView(Themed, QTreeView):
             painter.fillRect(0, top, 3, height, QColor(self._theme.accent))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, at the text size in force."""
         super().tint(theme)
         self._delegate.tint(theme)
         self.setFont(ui_font(12, is_code=True))
@@ -176,8 +167,6 @@ class JsonView(Themed, QTreeView):
 
 
 class _JsonDelegate(QStyledItemDelegate):
-    """Paints a name, and its value in the color of its kind."""
-
     def __init__(self, model: JsonModel, parent: QObject) -> None:
         super().__init__(parent)
         self._model, self._theme = model, LIGHT
@@ -187,7 +176,6 @@ class _JsonDelegate(QStyledItemDelegate):
         self._theme, self._metrics = theme, QFontMetricsF(ui_font(12, is_code=True))
 
     def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the room of a row's text."""
         text = str(self._model.data(index))
         width = (
             len(text) * self._metrics.horizontalAdvance("0")  # all of one width
@@ -197,7 +185,6 @@ class _JsonDelegate(QStyledItemDelegate):
         return QSize(int(width) + 2 * _PAD_PX + 8, scaled(_ROW_PX))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Paint one row."""
         node, code = self._model.node(index), self._theme.code
         rect = QRectF(option.rect)
         painter.save()

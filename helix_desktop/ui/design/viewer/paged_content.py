@@ -52,7 +52,6 @@ class PagedContent:
 
     @property
     def row_count(self) -> int:
-        """Return the number of rows on all pages."""
         return -(-len(self.data) // HEX_WIDTH) if self.is_binary else len(self._starts)
 
     @property
@@ -68,7 +67,6 @@ class PagedContent:
         return max(1, -(-self.row_count // PAGE_LINES))
 
     def page(self, index: int) -> list[PageRow]:
-        """Return the rows of a page, counted from 0."""
         first = index * PAGE_LINES
         return [self.row(at) for at in range(first, min(first + PAGE_LINES, self.row_count))]
 
@@ -80,7 +78,6 @@ class PagedContent:
         return PageRow(None if goes_on else self._line_numbers[index], self._text(index))
 
     def line_at(self, row: int) -> int:
-        """Return the number of the line that a row belongs to."""
         return row + 1 if self.is_binary else self._line_numbers[row]
 
     def byte_share(self, first_line: int, last_line: int) -> float:

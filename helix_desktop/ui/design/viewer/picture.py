@@ -26,8 +26,6 @@ _MAX_HEIGHT_PX = 560
 
 
 class ImageView(VerticalScrollArea):
-    """One image below its facts."""
-
     def __init__(self, start: StartCoroutine) -> None:
         """`start` owns the coroutine that decodes in a thread."""
         page = QWidget()
@@ -70,29 +68,23 @@ class Picture(Themed, QWidget):
         self.setSizePolicy(policy)
 
     def show_image(self, image: QImage | None) -> None:
-        """Show an image, or nothing."""
         self._image = image
         self.updateGeometry()
         self.update()
 
     def hasHeightForWidth(self) -> bool:
-        """Return True: it is scaled."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height at a width."""
         return self._fitting(width).height() + 2
 
     def sizeHint(self) -> QSize:
-        """Return the size at which nothing is scaled, within limits."""
         return self._fitting(_MAX_EDGE_PX) + QSize(2, 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Return a small square."""
         return QSize(40, 40)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw squares, the image over them, and a frame."""
         if self._image is None:
             return
         painter = QPainter(self)

@@ -87,7 +87,6 @@ class TextsDialog(Themed, SizedDialog):
         (self.list if len(texts) > 1 else self.viewer.text).setFocus()
 
     def items(self) -> list[QTreeWidgetItem]:
-        """Return the items of the list, in order."""
         items = (self.list.topLevelItem(place) for place in range(self.list.topLevelItemCount()))
         return [item for item in items if item is not None]
 

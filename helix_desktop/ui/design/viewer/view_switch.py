@@ -11,8 +11,6 @@ from helix_desktop.ui.design.buttons import TabButton, TabList
 
 
 class ViewSwitch(TabList):
-    """A button for each view, of which those that make sense are shown."""
-
     view_selected = Signal(str)
     """The user wants this view."""
 

@@ -13,9 +13,7 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.kit.notices import FAILED_WRITE
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
-from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
-from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
-from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.session.drafts.shared_drafts import OutgoingMessage, SharedDrafts, UnsavedDraft
 
 
 class DraftSwitch(msgspec.Struct, frozen=True):
@@ -108,7 +106,6 @@ class SessionDrafts(QObject):
                 raise error
 
     def save_later(self, text: str) -> None:
-        """Begin to store what is written in the conversation on screen."""
         self._session.start(self.save(self._workspace, self._conversation, text), "save draft")
 
     async def save(
@@ -159,7 +156,6 @@ class SessionDrafts(QObject):
                 self._session.actions.show_error(draft.error)
 
     def shows(self, session_id: str) -> bool:
-        """Return True if the draft of a session is on screen here."""
         conversation = self._conversation
         if conversation is None or conversation is self._without_draft:
             return False

@@ -35,7 +35,6 @@ STATE_COLORS = {
 
 
 def state_text(report: McpServerStatus) -> str:
-    """Return the state in a few words."""
     if report.state == "waiting" and report.why:
         return tr("Restarting…")
     if report.state == "failed" and report.retry_in_s:
@@ -69,7 +68,6 @@ def tools_cost_text(report: McpServerStatus) -> str:
 
 
 def servers_total_text(reports: tuple[McpServerStatus, ...]) -> str:
-    """Return what all servers together cost."""
     exposed, tokens = (
         sum(len(report.exposed_tools) for report in reports),
         sum(report.tokens for report in reports),
@@ -104,7 +102,6 @@ def consent_text(config: McpServerConfig, folder: str) -> tuple[str, str]:
 
 
 def consent_reason_text(config: McpServerConfig) -> str:
-    """Return why the user is asked."""
     if not config.consent_changes:
         return tr("This configuration hasn't been approved.")
     files = tuple(map(escape_invisible, config.consent_changes[:_NAMED_FILES]))
@@ -145,7 +142,6 @@ def endpoint_text(config: McpServerConfig) -> str:
 
 
 def variables_text(config: McpServerConfig) -> str:
-    """Variables or headers as lines."""
     pairs = config.headers if config.url else config.env
     return "\n".join(f"{name}={value}" for name, value in pairs.items())
 

@@ -57,7 +57,6 @@ class PolicyValues(Values):
         return getattr(PROFILES[self.policy.profile], name)
 
     def use(self, policy: ContextPolicy) -> None:
-        """Show another policy."""
         before, self.policy = self.policy, policy
         for name in ContextPolicy.__struct_fields__:
             if getattr(before, name) != getattr(policy, name):
@@ -71,7 +70,6 @@ class PolicyLine(Line, frozen=True, kw_only=True):
     room: int = 1  # for its effect on the session, or what is wrong
 
     def in_text(self, value: Any) -> str:
-        """Return a value as a text has it."""
         raise NotImplementedError
 
     def texts(self) -> tuple[str, ...]:
@@ -122,7 +120,6 @@ class Number(PolicyLine, frozen=True, kw_only=True):
 
     @property
     def is_whole(self) -> bool:
-        """Return True if it has no decimals."""
         return isinstance(getattr(PROFILES["balanced"], self.name), int)
 
     def read(self, text: str) -> float:
@@ -148,7 +145,6 @@ class Number(PolicyLine, frozen=True, kw_only=True):
         return format_integer(int(value)) if self.is_whole else f"{value:g}"
 
     def in_text(self, value: float) -> str:
-        """Return a value as a text has it."""
         if self.is_percent:
             return format_percent(value)
         return format_integer(int(value)) if value == int(value) else f"{value:g}"
@@ -191,7 +187,6 @@ def profiles_beside(policy: ContextPolicy) -> tuple[Profile, ...]:
 
 
 def _profile(policy: ContextPolicy) -> Profile:
-    """Return the profile of a policy, described with the policy's own numbers."""
     name, handover_at = policy.profile, format_percent(policy.handover_at)
     match name:
         case "lean":
@@ -225,7 +220,6 @@ def _profile(policy: ContextPolicy) -> Profile:
 
 
 def _line(name: str) -> PolicyLine:
-    """Return the control of a field, as the policy describes it."""
     field = FIELDS[name]
     if field.is_names:
         return ToolNames(name, field.label, unit=field.unit, hint=field.hint)

@@ -48,7 +48,6 @@ class _SliderInterface(QAccessibleWidget):
         self._track = track
 
     def text(self, kind: QAccessible.Text) -> str:
-        """Return the name of the stop as the value."""
         return self._track.value_text if kind == QAccessible.Text.Value else super().text(kind)
 
 
@@ -75,7 +74,6 @@ class StopTrack(Themed, QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def make_accessible(self) -> QAccessibleWidget:
-        """Return the interface that assistive technology asks."""
         return _SliderInterface(self)
 
     def set_stop(self, stops: int, stop: int, is_changed: bool, value_text: str) -> None:
@@ -88,11 +86,9 @@ class StopTrack(Themed, QWidget):
         self.update()
 
     def x_of(self, stop: float) -> float:
-        """Return where a stop stands, in pixels."""
         return _stop_x(self, self._stops, stop)
 
     def sizeHint(self) -> QSize:
-        """Return the height of the knob with its ring."""
         return QSize(320, scaled(26))
 
     def _select(self, stop: int) -> None:
@@ -101,7 +97,6 @@ class StopTrack(Themed, QWidget):
             self.stop_selected.emit(stop)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go to the next stop on either side of the knob, or to an end."""
         left, right = Qt.Key.Key_Left, Qt.Key.Key_Right
         back, on = (right, left) if self.isRightToLeft() else (left, right)
         if event.key() in (back, *_BACK):
@@ -116,12 +111,10 @@ class StopTrack(Themed, QWidget):
             super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go to the stop nearest to the mouse."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._select_at(event.position().x())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Follow the mouse from stop to stop."""
         if event.buttons() & Qt.MouseButton.LeftButton:
             self._select_at(event.position().x())
 
@@ -129,17 +122,14 @@ class StopTrack(Themed, QWidget):
         self._select(min(range(self._stops), key=lambda stop: abs(self.x_of(stop) - x)))
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Draw the ring."""
         super().focusInEvent(event)
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Remove the ring."""
         super().focusOutEvent(event)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the line, the part up to the knob, the stops and the knob."""
         theme, painter, y = self._theme, QPainter(self), self.height() / 2
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         knob = QPointF(self.x_of(self._stop), y)
@@ -183,7 +173,6 @@ class _StopNames(QWidget):
         self.buttons = list[PushButton]()
 
     def set_names(self, profiles: Sequence[Profile]) -> None:
-        """Show other names."""
         for button in self.buttons:
             button.setParent(None)
             button.deleteLater()
@@ -197,18 +186,15 @@ class _StopNames(QWidget):
         self._place()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place the names for the new width."""
         super().resizeEvent(event)
         self._place()
 
     def event(self, event: QEvent) -> bool:
-        """Place the names when one needs another width."""
         if event.type() == QEvent.Type.LayoutRequest:
             self._place()
         return super().event(event)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the width of the widest two names."""
         widths = sorted((button.sizeHint().width() for button in self.buttons), reverse=True)
         return QSize(sum(widths[:3]), self.sizeHint().height())
 
@@ -229,8 +215,6 @@ class _StopNames(QWidget):
 
 
 class PolicySlider(Themed, QWidget):
-    """The slider with its ends, the names of its stops, and what the selected profile means."""
-
     profile_selected = Signal(str)
 
     def __init__(self) -> None:

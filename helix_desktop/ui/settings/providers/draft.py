@@ -56,7 +56,6 @@ class ProviderDraft(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, provider: Provider) -> ProviderDraft:
-        """Return a saved provider, to be edited."""
         default = provider.default_model or next((entry.name for entry in provider.models), "")
         entries = provider.models
         if default and default not in {entry.name for entry in entries}:

@@ -76,8 +76,6 @@ class CheckNotice(msgspec.Struct, frozen=True):
 
 
 class _StepRow(QWidget):
-    """One step."""
-
     def __init__(self, step: CheckStep) -> None:
         super().__init__()
         self._icon = IconLabel("circle", px=15)
@@ -98,7 +96,6 @@ class _StepRow(QWidget):
         self.show_step(step)
 
     def show_step(self, step: CheckStep) -> None:
-        """Show how the step is."""
         self._icon.show_icon(*_STATE_ICONS[step.state])
         restyle(self._name, "role", "strong" if step.state == "failed" else "")
         restyle(self._details, "role", "error" if step.state == "failed" else "faint")
@@ -121,7 +118,6 @@ class _ScrollContent(QWidget):
     laid_out = Signal()
 
     def event(self, event: QEvent) -> bool:
-        """Tell of a new layout."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
             self.laid_out.emit()
@@ -132,7 +128,6 @@ class ProviderCheckView(Themed, QWidget):
     """The ticks of the test, or short notices, above the buttons; nothing until there is something."""
 
     def __init__(self) -> None:
-        """Start hidden."""
         super().__init__()
         self._rows = {tick.name: _StepRow(tick) for tick in UNTESTED_STEPS}
         self._steps = QWidget()
@@ -157,7 +152,6 @@ class ProviderCheckView(Themed, QWidget):
         self.clear()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Be as high as the words need, up to a part of the window; what is more scrolls."""
         super().resizeEvent(event)
         self._fit()
 
@@ -168,13 +162,11 @@ class ProviderCheckView(Themed, QWidget):
         self._scroll.setFixedHeight(min(max(24, needed), int(self.window().height() * _MAX_HEIGHT_SHARE)))
 
     def clear(self) -> None:
-        """Show nothing."""
         clear_layout(self._notices)
         self._steps.hide()
         self.hide()
 
     def show_steps(self, steps: Sequence[CheckStep]) -> None:
-        """Show how far a test is."""
         clear_layout(self._notices)
         for tick in steps:
             self._rows[tick.name].show_step(tick)
@@ -183,7 +175,6 @@ class ProviderCheckView(Themed, QWidget):
         self._fit()
 
     def show_notices(self, notices: Sequence[CheckNotice]) -> None:
-        """Show notices instead."""
         self.clear()
         for line in notices:
             face = IconLabel(*_STATE_ICONS[line.state][:1], px=15, color_token=_STATE_ICONS[line.state][1])
@@ -212,8 +203,6 @@ class ProviderCheckView(Themed, QWidget):
 
 
 class _Key(Line, frozen=True, kw_only=True):
-    """A key, with buttons to show what is typed and to remove what is saved."""
-
     def beside(self, form: Form) -> QWidget:
         reveal = IconButton("eye", tr("Show key"))
         remove = IconButton("trash-2", tr("Remove the key when you save"))
@@ -243,8 +232,6 @@ PROVIDER = (
 
 
 class ProviderEditor(QWidget):
-    """The fields of one provider."""
-
     saved = Signal(object)
     edited = Signal()
     """What is filled in may differ from what is saved now."""
@@ -262,7 +249,6 @@ class ProviderEditor(QWidget):
     """The names of the other providers."""
 
     def __init__(self) -> None:
-        """Start with a new provider."""
         super().__init__()
         self._id, self._form = "", EMPTY_DRAFT
         self.is_testing = False
@@ -345,7 +331,6 @@ class ProviderEditor(QWidget):
         return ""
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
-        """Know what is published of models."""
         self._catalog = catalog
         self.models.set_spec_lookup(self._resolve_spec)
 
@@ -402,7 +387,6 @@ class ProviderEditor(QWidget):
         self._remove.setVisible(bool(form.id))
 
     def note_saved(self, form: ProviderDraft) -> None:
-        """Know that what was filled in is saved."""
         self._unedited = form
         self._show_discard()
 
@@ -433,11 +417,9 @@ class ProviderEditor(QWidget):
             self._form = form
 
     def require_key(self, is_required: bool) -> None:
-        """Say whether the server asks for a key."""
         self._key.setPlaceholderText(tr("Paste the key") if is_required else tr("Not needed"))
 
     def focus_first_empty(self) -> None:
-        """Give the keyboard to the first field that is empty."""
         empty = next((field for field in (self._name, self._url, self._key) if not field.text()), self._key)
         empty.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -451,15 +433,12 @@ class ProviderEditor(QWidget):
             self.focus_first_empty()
 
     def focus_key(self) -> None:
-        """Give the keyboard to the key."""
         self._key.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_notices(self, notices: Sequence[CheckNotice]) -> None:
-        """Show notices above the buttons."""
         self._check_view.show_notices(notices)
 
     def show_steps(self, steps: Sequence[CheckStep]) -> None:
-        """Show how far a test is."""
         self._check_view.show_steps(steps)
 
     def show_testing(self, is_testing: bool) -> None:
@@ -481,7 +460,6 @@ class ProviderEditor(QWidget):
         return False
 
     def form(self) -> ProviderDraft:
-        """Return what is filled in now."""
         return ProviderDraft(
             self._id,
             self._draft.get("name").strip(),

@@ -26,8 +26,6 @@ _BODY_PX = 84
 
 
 class _HeaderRow(Themed, QWidget):
-    """One header: its name, its value, whether that is secret, and a button that removes it."""
-
     changed = Signal()
     edited = Signal()
     removed = Signal()
@@ -70,15 +68,12 @@ class _HeaderRow(Themed, QWidget):
 
 
 class ExtrasForm(Themed, QWidget):
-    """A heading that opens the headers and the body fields."""
-
     changed = Signal()
     """The user changed something, and it can be sent."""
     edited = Signal()
     """The same, or the user is still typing."""
 
     def __init__(self, name: str) -> None:
-        """`name` finds its parts."""
         super().__init__()
         self.setObjectName(name)
         self._owner: str | None = None
@@ -143,7 +138,6 @@ class ExtrasForm(Themed, QWidget):
         self._show_count()
 
     def show_incomplete(self, typed: IncompleteExtras) -> None:
-        """Show what was typed earlier and can't be sent yet."""
         if typed == self.incomplete():
             return
         self._remove_rows()
@@ -212,7 +206,6 @@ class ExtrasForm(Themed, QWidget):
         return error
 
     def error_text(self) -> str:
-        """Return what is shown as wrong."""
         return self._body_row.error_text()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -35,13 +35,10 @@ _CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
 class ModelChecklist(Themed, QWidget):
-    """A filter, the offered models with check boxes, and a button that adds those that are checked."""
-
     added = Signal(list)
     """The names of the checked models, in the order of the list."""
 
     def __init__(self) -> None:
-        """Start hidden."""
         super().__init__()
         self.filter = SearchField(tr("Filter models"))
         self.filter.textChanged.connect(self._filter)
@@ -97,7 +94,6 @@ class ModelChecklist(Themed, QWidget):
         self.filter.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         self._checkbox_delegate.theme = theme
         self.list.viewport().update()
 

@@ -63,7 +63,6 @@ class ModelRow(msgspec.Struct, frozen=True):
 
 
 def cell_text(row: ModelRow, column: int) -> str:
-    """Return the text of a cell."""
     match column:
         case 0:
             return f"{row.name} · {effort_name(row.effort)}" if row.effort else row.name
@@ -111,7 +110,6 @@ def _origins_text(spec: ResolvedModelSpec) -> str:
 
 
 def spec_source_text(fact: SourcedValue) -> str:
-    """Who says so, and where."""
     if fact.origin == "you":
         return translate(_ORIGINS["you"])
     if fact.origin == "catalog":

@@ -50,7 +50,6 @@ class ModelSpecForm(QWidget):
     default_requested = Signal(str)
 
     def __init__(self) -> None:
-        """Start without a model."""
         super().__init__()
         self._entry, self._spec = ModelEntry(name="?"), ResolvedModelSpec({})
         self._invalid: dict[str, str] = {}
@@ -156,13 +155,11 @@ class ModelSpecForm(QWidget):
                 self._show_fault(name, str(error))
 
     def show_faults(self, faults: Mapping[str, str]) -> None:
-        """Mark figures of the model on screen, and say why each can't be used."""
         for name, fault in faults.items():
             if name not in self._invalid:
                 self._show_fault(name, fault)
 
     def _show_effort(self, effort: Effort, levels: Sequence[EffortLevel]) -> None:
-        """Offer the levels that the model takes, and the one that is set."""
         self._effort.clear()
         self._effort.addItem(effort_name("default"), "")
         for level in sort_levels([*levels, effort]):
@@ -172,15 +169,12 @@ class ModelSpecForm(QWidget):
         self._sources["effort"].setText("" if levels else tr("this model has no reasoning effort"))
 
     def field(self, name: str) -> QLineEdit:
-        """Return the field of a number, by its figure's name."""
         return self._fields[name]
 
     def choice(self, name: str) -> ComboBox:
-        """Return the choice of an ability, by its name."""
         return self._choices[name]
 
     def source(self, name: str) -> str:
-        """Return where a figure comes from, as it is read."""
         return self._sources[name].text()
 
     def _on_edited(self, name: str) -> None:
@@ -202,7 +196,6 @@ class ModelSpecForm(QWidget):
         self._emit(entry)
 
     def _emit(self, entry: ModelEntry) -> None:
-        """Hand an edited model on."""
         if entry != self._entry:
             self.changed.emit(entry)
 
@@ -212,7 +205,6 @@ class ModelSpecForm(QWidget):
         self._sources[name].setText(fault)
 
     def _show_source(self, name: str) -> None:
-        """Show who says a figure, and where."""
         restyle(self._sources[name], "role", "faint")
         fact = self._spec.values.get(name)
         if fact is None and name in ("price_in", "price_out"):
@@ -234,7 +226,6 @@ class ModelSpecForm(QWidget):
 
 
 def _number_text(name: str, number: float) -> str:
-    """Return a number as it is typed."""
     return f"{number:g}" if name.startswith("price") else format_integer(int(number))
 
 

@@ -55,15 +55,12 @@ class _ModelTableModel(QAbstractTableModel):
         self.theme = LIGHT
 
     def rowCount(self, parent: Index = _ROOT) -> int:
-        """Return how many models there are."""
         return 0 if parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index = _ROOT) -> int:
-        """Return how many figures are shown of each."""
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        """Return the name of a column."""
         if orientation is not Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -71,7 +68,6 @@ class _ModelTableModel(QAbstractTableModel):
         return translate(COLUMNS[section]) if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: Index, role: int = 0) -> object:
-        """Return what a cell shows."""
         row, column = self.rows[index.row()], index.column()
         first = column == 0
         getters: dict[int, Callable[[], object]] = {
@@ -101,7 +97,6 @@ class ModelTable(Themed, QTableView):
     default_requested = Signal(str)
 
     def __init__(self) -> None:
-        """Start empty."""
         super().__init__()
         FocusRing(self)
         self._model = _ModelTableModel()
@@ -151,7 +146,6 @@ class ModelTable(Themed, QTableView):
         return self._name(self.currentIndex())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the names what the figures leave; where that is too little, the table scrolls sideways."""
         super().resizeEvent(event)
         self._fit()
 
@@ -174,7 +168,6 @@ class ModelTable(Themed, QTableView):
         self.setFixedHeight(_HEAD_PX + rows * _ROW_PX + below + 2 * self.frameWidth())
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         self._model.theme = theme
         self.viewport().update()
 
@@ -206,7 +199,6 @@ class ProviderModels(QWidget):
     listing_requested = Signal()
 
     def __init__(self) -> None:
-        """Start without models."""
         super().__init__()
         self._entries: dict[str, ModelEntry] = {}
         self._default_model = ""
@@ -267,7 +259,6 @@ class ProviderModels(QWidget):
 
     @property
     def entries(self) -> tuple[ModelEntry, ...]:
-        """Return the models as they are now."""
         return tuple(self._entries.values())
 
     @property
@@ -277,7 +268,6 @@ class ProviderModels(QWidget):
 
     @property
     def selected_model(self) -> str:
-        """Return the model whose figures are shown."""
         return self.table.current_name()
 
     def show_models(
@@ -341,7 +331,6 @@ class ProviderModels(QWidget):
             self._refresh()
 
     def show_checklist(self) -> None:
-        """Let the user check which of the offered models to add."""
         self.checklist.show_models(
             tuple(self._offered),
             lambda name: self._spec_lookup(self._with_offered_spec(ModelEntry(name=name))),
@@ -367,11 +356,9 @@ class ProviderModels(QWidget):
         self.changed.emit()
 
     def show_error(self, message: str) -> None:
-        """Say what is wrong with the models; an empty text takes it away."""
         self._adding.show_error(message)
 
     def error_text(self) -> str:
-        """Return what is said to be wrong."""
         return self._adding.error_text()
 
     def add(self, name: str) -> None:
@@ -394,7 +381,6 @@ class ProviderModels(QWidget):
         return msgspec.structs.replace(entry, reported=offered.spec, reported_by=offered.source)
 
     def add_typed(self) -> None:
-        """Add the model whose name is typed, if one is."""
         self.add(self.name_field.currentText().strip())
 
     def _refresh(self) -> None:

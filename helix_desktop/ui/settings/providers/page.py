@@ -30,8 +30,9 @@ from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
-from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
+from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.providers.draft import (
     EMPTY_DRAFT,
     ProviderDraft,
@@ -49,14 +50,12 @@ _ID = int(Qt.ItemDataRole.UserRole)
 
 
 class ProvidersPage(Themed, QWidget):
-    """The list of providers with the demo model first, and the fields of the chosen one."""
-
-    def __init__(self, on_screen: OnScreen) -> None:
+    def __init__(self, session: Session) -> None:
         """Start with an empty list. No server is contacted before a button is pressed."""
         super().__init__()
-        self._on_screen, self._services = on_screen, on_screen.services
-        self._async_actions = AsyncActions(on_screen.async_actions.scope, self._show_error)
-        self._changes, self._change_lock = ProviderChanges(on_screen.services), asyncio.Lock()
+        self._session, self._services = session, session.app
+        self._async_actions = AsyncActions(session.actions.scope, self._show_error)
+        self._changes, self._change_lock = ProviderChanges(session.app), asyncio.Lock()
         self._test_task: asyncio.Task[None] | None = None
         self._steps: tuple[CheckStep, ...] = ()
         self._forms: dict[str, ProviderDraft] = {}
@@ -142,7 +141,6 @@ class ProvidersPage(Themed, QWidget):
         return demo
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
-        """Offer the vendors that are known, and know what they publish."""
         self._menu.clear()
         for key in (True, False):
             for vendor in catalog.vendors:
@@ -231,7 +229,6 @@ class ProvidersPage(Themed, QWidget):
             self.list.item(row_number).setText(self._row_text(key))
 
     def _forget_new(self, key: str) -> None:
-        """Take a new provider off the list."""
         del self._forms[key]
         self._drafts.pop(key, None)
         self.list.takeItem(self._row_of(key))
@@ -250,7 +247,6 @@ class ProvidersPage(Themed, QWidget):
             self._forget_new(key)
 
     def has_unsaved_edits(self) -> bool:
-        """Return True if a provider was edited and not saved."""
         self._keep_draft()
         return bool(self._drafts)
 
@@ -277,7 +273,6 @@ class ProvidersPage(Themed, QWidget):
         self.editor.update_form(form)
 
     def add(self) -> None:
-        """Begin a new provider."""
         self._start_editing(EMPTY_DRAFT)
 
     def add_vendor(self, vendor: Vendor) -> None:
@@ -307,7 +302,6 @@ class ProvidersPage(Themed, QWidget):
         self.editor.focus_first_empty()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
         super().tint(theme)
         self._fit_list()
 
@@ -376,7 +370,7 @@ class ProvidersPage(Themed, QWidget):
             states.append(
                 ProviderStatus(provider.name, in_use, state.source, state.text, state.new_key_text, headers)
             )
-        self.show_scope(bool(self._on_screen.workspace_id))
+        self.show_scope(bool(self._session.workspace_id))
         self.show_providers(forms, states)
 
     async def _saved_headers(self, provider: Provider) -> frozenset[str]:
@@ -387,7 +381,7 @@ class ProvidersPage(Themed, QWidget):
         )
 
     def _in_use(self, name: str) -> bool:
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is not None:
             return workspace.model.info.provider == name
         return (self._services.settings.model.partition("/")[0] or DEMO) == name
@@ -410,7 +404,7 @@ class ProvidersPage(Themed, QWidget):
         elif is_first:
             await self._use_by_default(provider)
         else:
-            await self._on_screen.show_model()
+            await self._session.show_model()
         await self.refresh()
         self.select(provider.name)
         if focused is not None and self.isAncestorOf(focused):
@@ -437,7 +431,6 @@ class ProvidersPage(Themed, QWidget):
         ]
 
     def enter_key(self, name: str) -> None:
-        """Choose a provider and give the keyboard to its key."""
         self.select(name)
         self.editor.focus_key()
 
@@ -449,7 +442,7 @@ class ProvidersPage(Themed, QWidget):
 
     def _model_in_use(self, provider: Provider) -> str:
         """Return the label of the model that answers here, as long as the provider still has it."""
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         model = workspace.model.info.name if workspace is not None else ""
         is_listed = model in {entry.name for entry in provider.models}
         return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
@@ -462,7 +455,7 @@ class ProvidersPage(Themed, QWidget):
         self.editor.show_notices([self._default_notice()])
 
     def _default_notice(self) -> CheckNotice:
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is not None:
             label, default = workspace.model.info.label, self._services.settings.model
             text = tr("{model} is now the default model of this workspace.", model=label)
@@ -478,7 +471,7 @@ class ProvidersPage(Themed, QWidget):
 
     def _first_notice(self) -> CheckNotice:
         """Say what the first model is the default of; a workspace with a model of its own keeps that one."""
-        workspace, label = self._on_screen.workspace, self._services.settings.model
+        workspace, label = self._session.opened, self._services.settings.model
         if workspace is None or workspace.model.info.label == label:
             return self._default_notice()
         own = model_name(workspace.model.info.label, workspace.model.info.demo)
@@ -488,18 +481,18 @@ class ProvidersPage(Themed, QWidget):
     async def _use_by_default(self, provider: Provider) -> None:
         """Let the first model that is set up answer wherever no other is chosen: else the demo would."""
         await self._changes.use("", f"{provider.name}/{provider.resolve_model_name()}")
-        await self._on_screen.show_model()
+        await self._session.show_model()
 
     async def use(self, label: str) -> None:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
-        await self._changes.use(self._on_screen.workspace_id, label)
+        await self._changes.use(self._session.workspace_id, label)
         await self._accept_model()
-        await self._on_screen.show_model()
+        await self._session.show_model()
         await self.refresh()
 
     async def _accept_model(self) -> None:
         """Let the workspace's model continue the session on screen; what was asked is answered on record."""
-        workspace, conversation = self._on_screen.workspace, self._on_screen.conversation
+        workspace, conversation = self._session.opened, self._session.find_conversation()
         if workspace is None or conversation is None:
             return
         if conversation.model_choice.pending is not None:
@@ -509,7 +502,7 @@ class ProvidersPage(Themed, QWidget):
 
     async def _remove(self, name: str) -> None:
         await self._changes.remove(name)
-        await self._on_screen.show_model()
+        await self._session.show_model()
         await self.refresh()
 
     async def _list_models(self, form: ProviderDraft) -> None:
@@ -588,7 +581,6 @@ class ProvidersPage(Themed, QWidget):
         self.editor.show_steps(steps)
 
     async def scan(self, view: FoundServerList) -> None:
-        """Look for model servers on this machine's usual ports."""
         view.show_scanning()
         servers = await self._services.models.find_local_servers()
         view.show_servers(servers, [provider.base_url for provider in self._services.settings.providers])

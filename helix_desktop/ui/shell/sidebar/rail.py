@@ -25,8 +25,12 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.commands import keep_tip
 from helix_desktop.ui.kit.intents import ToggleTheme, perform
 from helix_desktop.ui.shell.commands import WindowCommands
-from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
-from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow, badge_label
+from helix_desktop.ui.shell.sidebar.workspace_rows import (
+    BADGE_COLOR_TOKENS,
+    WorkspaceRow,
+    badge_label,
+    paint_workspace_badge,
+)
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -38,10 +42,7 @@ _MENU_NAMES = ("show_folder", "rename", "locate", "copy_link", "export", "import
 
 
 class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
-    """A colored square with initials, a bar when active, a dot when it wants something."""
-
     def __init__(self, workspace: WorkspaceRow) -> None:
-        """Show one workspace."""
         super().__init__()
         self.workspace = workspace
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -49,7 +50,6 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         self.show_workspace(workspace)
 
     def show_workspace(self, workspace: WorkspaceRow) -> None:
-        """Show it in its new state."""
         self.workspace = workspace
         name, state = workspace.name, badge_label(workspace.badge)
         self.setAccessibleName(
@@ -63,12 +63,10 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
         self.setFixedSize(_rail_width(), scaled(_TILE_PX) + 12)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint bar, square, initials and dot."""
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -94,8 +92,6 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
 
 
 class Rail(Themed, QFrame):
-    """All workspaces as squares."""
-
     workspace_selected = Signal(str)
     folder_requested = Signal(str)
     rename_requested = Signal(str)
@@ -106,7 +102,6 @@ class Rail(Themed, QFrame):
     remove_requested = Signal(str)
 
     def __init__(self, commands: WindowCommands) -> None:
-        """Start without workspaces."""
         super().__init__()
         self.setObjectName("rail")
         self._buttons: dict[str, WorkspaceButton] = {}
@@ -166,7 +161,6 @@ class Rail(Themed, QFrame):
                 self._button_layout.insertWidget(place, button)
 
     def mark_settings(self, is_shown: bool) -> None:
-        """Show whether the settings are on screen."""
         self._settings_button.setChecked(is_shown)
 
     def button(self, workspace_id: str) -> WorkspaceButton:
@@ -174,7 +168,6 @@ class Rail(Themed, QFrame):
         return self._buttons[workspace_id]
 
     def menu_for(self, workspace_id: str) -> QMenu:
-        """Return the context menu of a workspace."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         missing = self._buttons[workspace_id].workspace.badge == "missing"
@@ -195,7 +188,6 @@ class Rail(Themed, QFrame):
         return menu
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme; the theme button shows the other one."""
         super().tint(theme)
         self.setFixedWidth(_rail_width())
         self._theme_button.set_icon("sun" if theme.dark else "moon")
@@ -215,12 +207,10 @@ class Rail(Themed, QFrame):
 
 
 def _rail_width() -> int:
-    """Return the rail's width at the text size in force, in pixels."""
     return scaled(_TILE_PX) + 2 * _MARGIN_PX
 
 
 def _logo() -> IconLabel:
-    """Return the app's sign on top of the rail."""
     logo = IconLabel("helix", px=_TILE_PX, color_token="text")
     logo.setAccessibleName(APP_NAME)
     return logo

@@ -40,15 +40,17 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.shell.sidebar.commands import SessionCommands
-from helix_desktop.ui.shell.sidebar.session_model import (
+from helix_desktop.ui.shell.commands import SessionCommands
+from helix_desktop.ui.shell.sidebar.session_rows import (
     FOLDED_ROLE,
     ITEM_ROLE,
     RUNNING_ROLE,
     WHEN_ROLE,
+    FoundMessage,
+    SessionItem,
     SessionModel,
+    row_end,
 )
-from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage, SessionItem, row_end
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -63,16 +65,12 @@ _MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
 
 
 class SessionDelegate(QStyledItemDelegate):
-    """Paints headings, and sessions on one line; edits titles in place."""
-
     def __init__(self, parent: QWidget) -> None:
-        """Belong to a view."""
         super().__init__(parent)
         self.theme: Theme = LIGHT
         self._sizes: dict[int, QSize] = {}  # by height at 100 %
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the text size in force."""
         self.theme = theme
         self._sizes = {}
 
@@ -85,7 +83,6 @@ class SessionDelegate(QStyledItemDelegate):
         return self._sizes[height]
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint one row."""
         entry = index.data(ITEM_ROLE)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -104,14 +101,12 @@ class SessionDelegate(QStyledItemDelegate):
         painter.restore()
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
-        """Return a field for the title."""
         field = QLineEdit(parent)
         field.setMaxLength(1_000)
         field.setAccessibleName(tr("Session title"))
         return field
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Lay the field over the row."""
         area: QRect = option.rect
         entry = index.data(ITEM_ROLE)
         indent = _indent(entry) if isinstance(entry, SessionItem) else 0
@@ -121,7 +116,6 @@ class SessionDelegate(QStyledItemDelegate):
     def _paint_heading(
         self, painter: QPainter, bounds: QRectF, index: _Index, state: QStyle.StateFlag
     ) -> None:
-        """Paint a heading; that of the archive with a sign that it can be folded, and hover and focus."""
         is_folded = index.data(FOLDED_ROLE)
         words = bounds.adjusted(20, 8, 0, 0)
         if is_folded is not None:
@@ -154,7 +148,6 @@ class SessionDelegate(QStyledItemDelegate):
             painter.drawRoundedRect(box.adjusted(1, 1, -1, -1) if focused else box, 9, 9)
 
     def _paint_line(self, painter: QPainter, box: QRectF, item: SessionItem, when: str) -> None:
-        """Paint what the session is by an icon, its title, and at the end the time or what is urgent."""
         ratio = painter.device().devicePixelRatioF()
         end_left = self._paint_end(painter, box, item, when)
         left = box.x() + 12
@@ -202,7 +195,6 @@ class SessionDelegate(QStyledItemDelegate):
         return pill.left() - 8
 
     def _paint_found(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
-        """Paint the line in which a search found its words."""
         font = fonts.sized(self._base(), 12)
         painter.setFont(font)
         painter.setPen(QColor(self.theme.muted if item.active else self.theme.faint))
@@ -221,7 +213,6 @@ def _height(item: SessionItem) -> int:
 
 
 def _indent(item: SessionItem) -> int:
-    """Return how far a session is moved to the right, in pixels."""
     return _INDENT_PX * min(item.depth, _MAX_DEPTH)
 
 
@@ -251,7 +242,6 @@ class SessionList(Themed, QListView):
     """The user wants a session in a window of its own."""
 
     def __init__(self) -> None:
-        """Start empty."""
         super().__init__()
         self.keys = PageKeys(SessionCommands, self)
         self._open_id = ""
@@ -319,7 +309,6 @@ class SessionList(Themed, QListView):
         return typed
 
     def open_first(self) -> None:
-        """Open the first session that is shown, if any."""
         for item in self.sessions()[:1]:
             self._open(item)
 
@@ -350,7 +339,6 @@ class SessionList(Themed, QListView):
             self.setCurrentIndex(self.index_of(sessions[0].id) if sessions else archive)
 
     def menu_for(self, index: QModelIndex) -> QMenu:
-        """Return the context menu of a session."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(tr("Open", "verb"), lambda: self._select(index))
@@ -376,7 +364,6 @@ class SessionList(Themed, QListView):
         return menu
 
     def _with_key(self, words: str, command: str) -> str:
-        """Return the words of a menu entry with its key, if it has one."""
         return "\t".join(filter(None, (words, self.keys.shown_key(command))))
 
     def event(self, event: QEvent) -> bool:
@@ -387,7 +374,6 @@ class SessionList(Themed, QListView):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Do what a key says with the current row, leave the rest to Qt."""
         if self._typed_text is not None and self._hold(event):
             return
         index = self.currentIndex()
@@ -423,7 +409,6 @@ class SessionList(Themed, QListView):
         return bool(text) or event.key() == Qt.Key.Key_Delete
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the text size in force."""
         self._delegate.tint(theme)
         self.scheduleDelayedItemsLayout()  # Qt laid the rows out before, with the heights of the last size
         self.viewport().update()

@@ -47,8 +47,6 @@ _LIST, _EMPTY, _NOTHING_FOUND, _CLOSED, _UNKNOWN = range(5)
 
 
 class _NameButton(PushButton):
-    """The workspace's name with a chevron; opens the switcher."""
-
     def __init__(self, switch: QAction) -> None:
         super().__init__("", "name")
         self._switch = switch
@@ -90,7 +88,6 @@ class _Footer(EnterActivates, QAbstractButton):
         self.clicked.connect(lambda: perform(self, ShowPage("cache")))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the line above it, and a frame while it has the keyboard."""
         option, painter = QStyleOption(), QPainter(self)
         option.initFrom(self)
         self.style().drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option, painter, self)
@@ -100,8 +97,6 @@ class _Footer(EnterActivates, QAbstractButton):
 
 
 class Sidebar(QFrame):
-    """Header, search, session list, footer."""
-
     session_selected = Signal(str)
     session_renamed = Signal(str, str)
     """Session id and new title."""
@@ -197,7 +192,6 @@ class Sidebar(QFrame):
         return page
 
     def _make_search_bar(self) -> QWidget:
-        """Return what says where a search looks, and leads to a search of everything."""
         messages = PushButton(tr("Search all messages"), "link", name="search_messages")
         messages.clicked.connect(self._search_all)
         bar = QWidget()
@@ -235,7 +229,6 @@ class Sidebar(QFrame):
         self._footer.hide()
 
     def show_git(self, text: GitText) -> None:
-        """Show the git state of the workspace."""
         self._git.show_text(text)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+import msgspec
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHideEvent, QKeyEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QWidget
@@ -19,17 +20,48 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.kit.intents import OpenFolder, perform
-from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
+    BADGE_COLOR_TOKENS,
     WorkspaceBadge,
     WorkspaceRow,
     badge_label,
     matches_query,
     message_query,
+    paint_workspace_badge,
 )
 from helix_desktop.ui.shell.switcher.commands import COMMAND_PX, CommandList, command_at, paint_command
-from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.words.translation import Translator
+
+
+class SessionRow(msgspec.Struct, frozen=True):
+    """A session of an open workspace. `detail` names its workspace, `when` is when it was last used."""
+
+    workspace_id: str
+    id: str
+    title: str
+    detail: str
+    when: str
+    badge: WorkspaceBadge = ""
+    active: bool = False  # on screen
+    archived: bool = False
+    icon: str = "message-square"
+
+
+class MessageRow(msgspec.Struct, frozen=True):
+    """A message that a search found: a line of it, who wrote it, in which session, when.
+
+    `marks` are where the words stand in the line that were searched for: first character and end of each.
+    """
+
+    workspace_id: str
+    session_id: str
+    seq: int
+    excerpt: str
+    detail: str
+    when: str
+    is_own: bool  # of the user
+    marks: tuple[tuple[int, int], ...] = ()
+
 
 tr = Translator("Window")
 
@@ -49,14 +81,10 @@ _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 
 class SwitcherDelegate(LineDelegate):
-    """What a line is stands at its left: a workspace's square, or an icon."""
-
     def line_height(self, index: QModelIndex | QPersistentModelIndex) -> int:
-        """Return two lines for all but commands."""
         return COMMAND_PX if index.data(ROW_ROLE) is None else ROW_PX
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
-        """Paint a line of whichever kind."""
         line = box.height() * _LINE
         top = QRectF(box.x(), box.y() + box.height() * _TOP, box.width(), line)
         bottom = QRectF(box.x(), box.center().y(), box.width(), line)
@@ -80,7 +108,6 @@ class SwitcherDelegate(LineDelegate):
     def _paint_workspace(
         self, painter: QPainter, box: QRectF, top: QRectF, bottom: QRectF, workspace: WorkspaceRow
     ) -> None:
-        """Paint square, name, path; at the right cache size and badge, below them the git state."""
         square = QRectF(box.x() + 9, box.center().y() - 16, 32, 32)
         paint_workspace_badge(painter, square, workspace, self.theme)
         git = self._paint_git(painter, bottom, workspace)
@@ -95,7 +122,6 @@ class SwitcherDelegate(LineDelegate):
         )
 
     def _paint_icon(self, painter: QPainter, box: QRectF, name: str) -> None:
-        """Paint what kind of line this is."""
         side = fonts.scaled(_KIND_PX)
         picture = pixmap(name, self.theme.muted, side, self.view.devicePixelRatioF())
         draw_pixmap(painter, box.x() + 25 - side / 2, box.center().y() - side / 2, picture)
@@ -171,7 +197,6 @@ class SwitcherDelegate(LineDelegate):
         text: str,
         marks: Sequence[tuple[int, int]],
     ) -> None:
-        """Paint the background of what was searched for, as far as it is in the text."""
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(self.theme.warn_soft))
         for start, end in marks:
@@ -201,7 +226,6 @@ class Switcher(QuickPicker):
     _is_open = False  # Qt hides a panel while it is made
 
     def __init__(self, window: QWidget, commands: CommandList) -> None:
-        """Belong to a window; start hidden."""
         hint = key_hint("Ctrl+Enter", tr("new session there", "what the keys do"))
         add = PushButton(tr("Open folder…"), "link", name="add_folder")
         super().__init__(
@@ -259,12 +283,10 @@ class Switcher(QuickPicker):
         self.opened.emit()
 
     def open_for_messages(self, query: str) -> None:
-        """Appear with a search of all messages for `words`."""
         self.open()
         self.search.setText(f"{_MESSAGES} {query}")
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """End the search."""
         super().hideEvent(event)
         if self._is_open:
             self._is_open = False
@@ -319,7 +341,6 @@ class Switcher(QuickPicker):
             self.list_view.setCurrentIndex(self.items.index(1, 0))
 
     def show_searching(self, is_searching: bool) -> None:
-        """Say that messages are being searched, or that the search is over."""
         was_searching, self._is_searching = self._is_searching, is_searching
         self._show_empty_text()
         if was_searching and not is_searching and self.isVisible() and self._message_query():

@@ -30,7 +30,6 @@ class Plot(msgspec.Struct, frozen=True):
     top: int
 
     def x_of(self, index: float) -> float:
-        """Return where the point of an index stands, in pixels."""
         return self.rect.left() + self.rect.width() * index / max(1, self.count - 1)
 
     def y_of(self, tokens: int) -> float:
@@ -51,7 +50,6 @@ class Plot(msgspec.Struct, frozen=True):
         return path
 
     def area_below(self, line: QPainterPath) -> QPainterPath:
-        """Return what lies between a curve and the lower edge."""
         if line.isEmpty():
             return line
         area = QPainterPath(line)
@@ -70,18 +68,15 @@ def axis_ticks(top: int, max_ticks: int) -> tuple[int, ...]:
 
 
 def axis_width(top: int) -> float:
-    """Return the pixels that the axis' labels take for so many tokens."""
     metrics = QFontMetricsF(ui_font(_LABEL_PX, 500))
     return max(metrics.horizontalAdvance(format_tokens(tick)) for tick in axis_ticks(top, 4)) + scaled(8)
 
 
 def times_height() -> float:
-    """Return the pixels that the times below a plot take."""
     return scaled(round(_LABEL_HEIGHT)) + 2.0
 
 
 def paint_axis(painter: QPainter, plot: Plot, theme: Theme) -> None:
-    """Draw the axis in tokens: a thin line and its number on the left, for each tick."""
     painter.setFont(ui_font(_LABEL_PX, 500))
     max_ticks = int(plot.rect.height() / scaled(round(_TICK_DISTANCE)))
     for tick in axis_ticks(plot.top, max(1, min(5, max_ticks))):
@@ -137,7 +132,6 @@ def paint_curve(painter: QPainter, line: QPainterPath, color: str, dashed: bool 
 
 
 def paint_dot(painter: QPainter, place: QPointF, color: str, theme: Theme, radius: float = 4.0) -> None:
-    """Draw a dot with an edge that parts it from the curve."""
     painter.setPen(QPen(QColor(theme.surface), 1.5))
     painter.setBrush(QColor(color))
     painter.drawEllipse(place, radius, radius)

@@ -115,7 +115,6 @@ class Scrubber(Themed, QSlider):
         return self.steps[max(0, place)].seq if self.steps else 0
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go by steps, by turns, to the first step or to now."""
         if not self.steps:
             event.ignore()
             return
@@ -160,19 +159,16 @@ class Scrubber(Themed, QSlider):
         self.setAccessibleDescription(text)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show a ring to somebody who came with the keyboard."""
         super().focusInEvent(event)
         self._has_ring = event.reason() in KEYBOARD_REASONS
         self.update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Take the ring away."""
         super().focusOutEvent(event)
         self._has_ring = False
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the handle, with a ring while it has the keyboard."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         x = self._x_of(self.step.seq if self.step is not None else 0) - self.x()
@@ -270,7 +266,6 @@ class UsageChart(Themed, QWidget):
 
     @property
     def plot(self) -> Plot:
-        """Return where the points lie now."""
         left, floor = plots.axis_width(self._top), self.height() - plots.times_height() - 10
         return Plot(
             QRectF(left, _TOP, max(1.0, self.width() - _RIGHT - left), max(1.0, floor - _TOP)),
@@ -279,7 +274,6 @@ class UsageChart(Themed, QWidget):
         )
 
     def y_of(self, used: int) -> float:
-        """Return how far from the top, in pixels, so many tokens are drawn."""
         return self.plot.y_of(used)
 
     def x_of_event(self, seq: int) -> float:
@@ -290,18 +284,15 @@ class UsageChart(Themed, QWidget):
         return plot.x_of(plots.nearest_seq(self._seqs, seq) if seq else len(self._points) - 1)
 
     def sizeHint(self) -> QSize:
-        """As wide as there is room."""
         return QSize(400, scaled(_TALL if self.is_overfull else _HEIGHT))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the scrubber lie on the lower edge of the plot."""
         super().resizeEvent(event)
         self._picture = None
         top = round(self.plot.rect.bottom() - SCRUBBER_HEIGHT / 2)
         self.scrubber.setGeometry(0, top, self.width(), SCRUBBER_HEIGHT)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, and the size of text in force."""
         super().tint(theme)
         self._picture = None
 
@@ -314,7 +305,6 @@ class UsageChart(Themed, QWidget):
             self._drag_to(event.position().x())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag, or say what the point under the mouse is."""
         place = event.position()
         if self._pressed is not None and not self._is_dragging:
             is_dragged = (place - self._pressed).manhattanLength() >= QApplication.startDragDistance()
@@ -333,14 +323,12 @@ class UsageChart(Themed, QWidget):
             QToolTip.showText(event.globalPosition().toPoint(), text, self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Ask for the event of the point under the mouse, if nothing was dragged."""
         point, dragged = self._nearest_point(event.position().x()), self._is_dragging
         self._pressed, self._is_dragging = None, False
         if point is not None and not dragged and event.button() == Qt.MouseButton.LeftButton:
             self.point_clicked.emit(point.seq)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Take the mark of the point under the mouse away."""
         super().leaveEvent(event)
         self._hovered = None
         self.update()
@@ -355,7 +343,6 @@ class UsageChart(Themed, QWidget):
             self.scrubber.choose(self.scrubber.step_before(self._points[plot.index_at(x)].seq))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the chart, the point under the mouse, and the step that is looked at."""
         ratio = self.devicePixelRatioF()
         if self._picture is None or self._picture.devicePixelRatioF() != ratio:
             self._picture = QPixmap(self.size() * ratio)
@@ -397,7 +384,6 @@ class UsageChart(Themed, QWidget):
         painter.end()
 
     def _paint_bounds(self, painter: QPainter, plot: Plot) -> None:
-        """Draw the edge of the window and the threshold at their true height, and label them."""
         theme = self._theme
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(theme.error if self.is_overfull else theme.muted), 1))
@@ -410,7 +396,6 @@ class UsageChart(Themed, QWidget):
         self._paint_labels(painter, plot)
 
     def _paint_overfull(self, painter: QPainter, plot: Plot, area: QPainterPath) -> None:
-        """Tint what lies above the window's edge."""
         above = self._level(plot, 1.0)
         above.lineTo(self.width(), 0)
         above.lineTo(0, 0)
@@ -428,7 +413,6 @@ class UsageChart(Themed, QWidget):
         plots.paint_dot(painter, QPointF(x, plot.y_of(self._hovered.used)), self._theme.muted, self._theme)
 
     def _paint_past(self, painter: QPainter, plot: Plot, step: Step) -> None:
-        """Let what came later fade, and mark the step that is looked at."""
         x = self.x_of_event(step.seq)
         later = QColor(self._theme.surface)
         later.setAlphaF(0.72)
@@ -451,7 +435,6 @@ class UsageChart(Themed, QWidget):
         return path
 
     def _paint_labels(self, painter: QPainter, plot: Plot) -> None:
-        """Write the threshold, the window's size and the most that was used, as far as there is room."""
         last = (self._points[-1].window if self._points else 0) or self._window
         threshold = format_whole_percent(self._threshold)
         labels = [(plot.y_of(last), format_tokens(last), self._theme.muted)]

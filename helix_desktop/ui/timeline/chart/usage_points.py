@@ -122,7 +122,6 @@ class _UsageReducer:
         self._window, self._at_ms = window_size, 0
 
     def apply(self, recorded: RecordedEvent, following: RecordedEvent | None) -> None:
-        """Read the next event; `following` is the one that follows it."""
         self._at_ms = recorded.at
         self._window = self._windows_from.get(recorded.seq) or self._window
         match recorded.event:

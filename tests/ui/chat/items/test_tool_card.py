@@ -12,10 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal, SessionAction
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.painted_line import PaintedLine
-from helix_desktop.ui.chat.items.painting import PaintState
+from helix_desktop.ui.chat.items.painting import PaintedLine, PaintState
 from helix_desktop.ui.chat.items.tool_card import ToolCard
-from helix_desktop.ui.chat.rows.row_texts import accessible_name
+from helix_desktop.ui.chat.rows.row_texts import accessible_name, figures_text
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     Badge,
@@ -26,7 +25,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolState,
 )
 from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
-from helix_desktop.ui.chat.rows.tool_figures import figures_text
 from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, head_and_tail
 from helix_desktop.ui.chat.viewport.row_menus import menu_groups
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
